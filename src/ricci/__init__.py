@@ -1,0 +1,2 @@
+"""ricci: tensor calculus as it is written on paper."""
+from ricci.formula import Formula, parse, tensors, einsum, variable_ as variable

@@ -1,0 +1,154 @@
+"""From the inputs of a call to arrays and sizes, every one of them checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ricci.errors import DTypeError, InputError, NotationError, ShapeError, nearest
+from ricci.expr import Constant, Dim, Expr, Size, Variable, dims, topological, variables
+from ricci.expr.settle import SizeClasses
+from ricci.notation.context import Facts
+
+Env = dict[dims.Atom, int]
+
+
+def bind(
+    roots: list[Expr], names: Mapping[str, Size], facts: Facts, inputs: Mapping[str, Any], sizes: Mapping[str, int]
+) -> tuple[dict[str, np.ndarray], Env]:
+    """The arrays of all inputs, and the sizes of all axes. ``names`` are the indices of the result and their sizes."""
+    needed = variables(*roots)
+    arrays = _arrays(needed, facts, inputs)
+    env = _axis_sizes(needed, facts, arrays)
+    _check_groups(facts, env)
+    _given_sizes(names, facts, sizes, env)
+    _complete(roots, names, env)
+    for check in facts.checks:
+        if dims.atoms(check.size) <= env.keys() and dims.evaluate(check.size, env) < 0:
+            raise _outside(check, arrays)
+    return {v.name: arrays[v.name] for v in needed}, env
+
+
+def _outside(check, arrays: Mapping[str, np.ndarray]) -> NotationError:
+    shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
+    return NotationError(check.message, check.text, check.start, check.end, f"The inputs have the shapes {shapes}.")
+
+
+def _arrays(needed: Iterable[Variable], facts: Facts, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    known = {**dict.fromkeys(facts.inputs), **{v.name: None for v in needed}}
+    for name in inputs:
+        if name not in known:
+            listed = ", ".join(known) or "none"
+            raise InputError(f"There is no input {name!r}; the inputs are {listed}. {nearest(name, known)}".rstrip())
+    given = {**facts.values, **inputs}
+    missing = [v.name for v in needed if v.name not in given]
+    if missing:
+        call = ", ".join(f"{name}=…" for name in missing)
+        raise InputError(f"The call lacks a value for {', '.join(missing)}; add {call}.")
+    return {name: _array(name, value) for name, value in given.items()}
+
+
+def _array(name: str, value: Any) -> np.ndarray:
+    try:
+        array = np.asarray(value)
+    except Exception as error:
+        raise DTypeError(f"The input {name!r} cannot be made an array: {error}") from error
+    if array.dtype.kind == "c":
+        raise DTypeError(f"The input {name!r} is complex ({array.dtype}); ricci computes with real numbers.")
+    if array.dtype.kind not in "biuf":
+        raise DTypeError(f"The input {name!r} has the type {array.dtype}; numbers are wanted (float, int or bool).")
+    return array
+
+
+def _axis_sizes(needed: list[Variable], facts: Facts, arrays: Mapping[str, np.ndarray]) -> Env:
+    env: Env = {}
+    orders = {**facts.inputs, **{v.name: v.order for v in needed}}
+    index = {axis: name for name, axes in facts.groups for axis in axes}
+    for name, array in arrays.items():
+        order = orders.get(name, array.ndim)
+        if array.ndim != order:
+            shown = ",".join(index.get((name, axis), "·") for axis in range(order))
+            wanted = f"{name}[{shown}] has {order} axes" if order else f"{name} is a scalar"
+            raise ShapeError(f"{wanted}, and the array given for it has {array.ndim}: its shape is {array.shape}.")
+        env.update({(name, axis): size for axis, size in enumerate(array.shape)})
+    for v in needed:
+        for axis, size in enumerate(v.shape):
+            found = env[(v.name, axis)]
+            if isinstance(size, int) and size != found:
+                which = f" (index {index[(v.name, axis)]!r})" if (v.name, axis) in index else ""
+                shape = arrays[v.name].shape
+                raise ShapeError(f"Axis {axis} of {v.name!r}{which} has size {size}, and the array's shape is {shape}.")
+    return env
+
+
+def _check_groups(facts: Facts, env: Env) -> None:
+    for name, axes in facts.groups:
+        sizes = [(env[axis], axis) for axis in axes if axis in env]
+        for size, axis in sizes[1:]:
+            if size != sizes[0][0]:
+                raise ShapeError(_two_sizes(name, sizes[0][0], sizes[0][1], size, axis))
+
+
+def _two_sizes(name: str, size: int, axis: tuple, other: int, other_axis: tuple) -> str:
+    return (
+        f"Index {name!r} has two sizes: {size} on axis {axis[1]} of {axis[0]!r} and {other} on axis {other_axis[1]} "
+        f"of {other_axis[0]!r}."
+    )
+
+
+def _given_sizes(names: Mapping[str, Size], facts: Facts, sizes: Mapping[str, int], env: Env) -> None:
+    known = {name for name, _ in facts.groups} | set(names) | set(facts.ranges) | set(facts.sizes)
+    for name, size in sizes.items():
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0:
+            raise InputError(f"The size of index {name!r} must be a whole number that is not negative, not {size!r}.")
+        atoms = [axis for group, axes in facts.groups if group == name for axis in axes]
+        own = names.get(name)
+        if isinstance(own, Dim) and dims.rank(own)[0] < 3:
+            atoms += list(own.atoms)
+        for atom in dict.fromkeys([*atoms, (name,)]):
+            if env.setdefault(atom, int(size)) != size:
+                raise ShapeError(
+                    f"Index {name!r} is given the size {size}, and axis {atom[1]} of {atom[0]!r} has {env[atom]}."
+                )
+        if isinstance(own, int) and own != size:
+            raise ShapeError(f"Index {name!r} is given the size {size}, and has {own} in the expression.")
+        known.discard(name)
+
+
+def _complete(roots: list[Expr], names: Mapping[str, Size], env: Env) -> None:
+    """Every size that the expression mentions, from those of the axes that it must agree with."""
+    nodes = topological(*roots)
+    wanted = {atom for node in nodes for size in _sizes(node) for atom in dims.atoms(size)} - env.keys()
+    if not wanted:
+        return
+    classes = SizeClasses(*roots)
+    members: dict[Size, list[Size]] = {}
+    for size in [*classes.parent, *(s for node in nodes for s in node.shape)]:
+        members.setdefault(classes.find(size), []).append(size)
+    for atom in wanted:
+        for size in [classes.find(dims.symbol(*atom)), *members.get(classes.find(dims.symbol(*atom)), [])]:
+            if dims.atoms(size) <= env.keys():
+                env[atom] = dims.evaluate(size, env)
+                break
+        else:
+            raise _undetermined(atom, names)
+
+
+def _sizes(node: Expr) -> tuple[Size, ...]:
+    own: tuple[Size, ...] = (node.value,) if isinstance(node, Constant) and isinstance(node.value, Dim) else ()
+    relation = node.data[0] if type(node).__name__ == "Structure" else ()
+    if relation and relation[0] in ("==", ">="):
+        own = (*relation[1], relation[2])
+    return (*own, *node.shape)
+
+
+def _undetermined(atom: dims.Atom, names: Mapping[str, Size]) -> InputError:
+    size = dims.symbol(*atom)
+    index = next((name for name, other in names.items() if other is size), None)
+    if index is None and len(atom) == 1:
+        index = atom[0]
+    if index is None:
+        return InputError(f"The size of axis {atom[1]} of {atom[0]!r} is needed; give that input too.")
+    return InputError(f'Nothing determines the size of index {index!r}; add sizes={{"{index}": …}} to the call.')

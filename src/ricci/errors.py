@@ -1,0 +1,90 @@
+"""The error family, and the caret that points into the user's text.
+
+Every error that ricci raises on purpose is a :class:`RicciError` and also the built-in exception that fits, so
+``except ValueError`` keeps working. A message is a full sentence: what was being done, what is wrong, and what to
+write instead; where there is a text, the line at fault is shown with a caret under the fault.
+"""
+
+from __future__ import annotations
+
+
+class RicciError(Exception):
+    """The base of all errors raised by ricci."""
+
+
+class ShapeError(RicciError, ValueError):
+    """Sizes or numbers of axes that do not fit together."""
+
+
+class RuleError(RicciError, ValueError):
+    """A step that index notation does not allow; the message names the rule."""
+
+
+class AxisError(RicciError, LookupError):
+    """An index or axis name that the expression does not have."""
+
+
+class InputError(RicciError, TypeError):
+    """A call with a missing, an unknown or an unusable input."""
+
+
+class DTypeError(RicciError, TypeError):
+    """An array of a type that ricci does not compute with."""
+
+
+class MissingPackageError(RicciError, ImportError):
+    """An optional package is needed and not installed."""
+
+
+class InvariantError(RicciError, AssertionError):
+    """An expression is not well formed: a fault in ricci itself, never in the user's input."""
+
+
+class NotationError(RicciError, ValueError):
+    """A text that is not in the notation, or breaks one of its rules.
+
+    >>> print(NotationError("There is no function 'sn'.", "y = sn(x)", 4, 6, "Write sin(x)."))
+    There is no function 'sn'.
+      y = sn(x)
+          ^^
+      Write sin(x).
+    """
+
+    def __init__(self, message: str, text: str = "", start: int = 0, end: int | None = None, hint: str = ""):
+        self.message, self.text, self.start, self.hint = message, text, start, hint
+        self.end = start + 1 if end is None else end
+        super().__init__(message)
+
+    def __str__(self) -> str:
+        parts = [self.message]
+        if self.text:
+            parts.append(caret(self.text, self.start, self.end))
+        if self.hint:
+            parts.append("  " + self.hint)
+        return "\n".join(parts)
+
+    def __reduce__(self):
+        return type(self), (self.message, self.text, self.start, self.end, self.hint)
+
+
+def caret(text: str, start: int, end: int, width: int = 100) -> str:
+    """The line of ``text`` that holds ``start``, with carets under ``start:end``; long lines are cut around them."""
+    first = text.rfind("\n", 0, start) + 1
+    last = text.find("\n", start)
+    line = text[first : last if last >= 0 else len(text)].replace("\t", " ")
+    column, length = start - first, max(1, end - start)
+    if len(line) > width:
+        left = max(0, min(column - width // 2, len(line) - width))
+        head, tail = "…" if left else "", "…" if left + width < len(line) else ""
+        line = head + line[left : left + width] + tail
+        column += len(head) - left
+    length = max(1, min(length, len(line) - column))
+    return f"  {line}\n  {' ' * column}{'^' * length}"
+
+
+def nearest(word: str, known: object) -> str:
+    """'Did you mean …?' for the name in ``known`` closest to ``word``, or an empty string."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(word, list(known), n=1, cutoff=0.6)  # type: ignore[call-overload]
+    return f"Did you mean {close[0]!r}?" if close else ""

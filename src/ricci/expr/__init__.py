@@ -1,0 +1,93 @@
+"""The core: one interned type, ``Expr``, with seven kinds of node, and constructors that keep it canonical."""
+
+from ricci.expr.algebra import HALF, POWER, expand, multiply, power, reciprocal
+from ricci.expr.apply import elementwise, function
+from ricci.expr.axes import broadcast
+from ricci.expr.dims import Dim, Size, axis_size, index_size
+from ricci.expr.invariants import check
+from ricci.expr.node import (
+    OPS,
+    Constant,
+    Data,
+    Elementwise,
+    Expr,
+    Function,
+    Labels,
+    Op,
+    Product,
+    Shape,
+    Structure,
+    Sum,
+    Variable,
+    live_nodes,
+    make,
+)
+from ricci.expr.numbers import Number, number
+from ricci.expr.product import product
+from ricci.expr.scale import constant, numeric, scale
+from ricci.expr.structure import affine, delta, merge, one, one_hot, place, triangle, window, zero
+from ricci.expr.sums import add
+from ricci.expr.walk import rebuild, substitute, topological, transform, users, variables
+
+
+def variable(name: str, shape: int | Shape) -> Variable:
+    """An input. ``shape`` is its sizes, or its order: then each axis has a size of its own, bound at the first call."""
+    if isinstance(shape, int):
+        shape = tuple(axis_size(name, axis) for axis in range(shape))
+    return make(Variable, (), shape, name)
+
+
+__all__ = [
+    "HALF",
+    "OPS",
+    "POWER",
+    "Constant",
+    "Data",
+    "Dim",
+    "Elementwise",
+    "Expr",
+    "Function",
+    "Labels",
+    "Number",
+    "Op",
+    "Product",
+    "Shape",
+    "Size",
+    "Structure",
+    "Sum",
+    "Variable",
+    "add",
+    "affine",
+    "axis_size",
+    "broadcast",
+    "check",
+    "constant",
+    "delta",
+    "elementwise",
+    "expand",
+    "function",
+    "index_size",
+    "live_nodes",
+    "make",
+    "merge",
+    "multiply",
+    "number",
+    "numeric",
+    "one",
+    "one_hot",
+    "place",
+    "power",
+    "product",
+    "rebuild",
+    "reciprocal",
+    "scale",
+    "substitute",
+    "topological",
+    "transform",
+    "triangle",
+    "users",
+    "variable",
+    "variables",
+    "window",
+    "zero",
+]

@@ -1,0 +1,106 @@
+"""The operators of expressions, entry by entry: ``+ - * / **`` on operands of one shape, or scalars.
+
+Division is multiplication by a power, so ``power`` is the one elementwise function that the core itself needs. Its
+local rules hold for all real numbers: ``x**0 = 1``, ``x**1 = x``; for whole exponents also ``(c x)**n = c**n x**n``,
+``(x y)**n = x**n y**n`` over factors that nothing sums, and ``(x**m)**n = x**(m n)`` for whole ``m``.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from ricci.expr.apply import elementwise
+from ricci.expr.axes import broadcast
+from ricci.expr.node import Elementwise, Expr, Op, Product, Shape, Structure, Sum
+from ricci.expr.numbers import integer_power
+from ricci.expr.product import product
+from ricci.expr.scale import constant, numeric, primitive, scale
+from ricci.expr.structure import is_one, is_zero, one
+from ricci.expr.sums import add
+
+
+def as_expr(value: object) -> Expr:
+    return value if isinstance(value, Expr) else constant(value)
+
+
+def plus(a: object, b: object, sign: int = 1) -> Expr:
+    return add([(1, as_expr(a)), (sign, as_expr(b))])
+
+
+def divide(a: object, b: object) -> Expr:
+    return multiply(a, reciprocal(as_expr(b)))
+
+
+def multiply(a: object, b: object) -> Expr:
+    """Entry by entry; a scalar broadcasts."""
+    a, b = as_expr(a), as_expr(b)
+    shape = a.shape or b.shape
+    axes = tuple(range(len(shape)))
+    return product([(a, axes if a.shape else ()), (b, axes if b.shape else ())], axes, dict(enumerate(shape)))
+
+
+def power(base: object, exponent: object) -> Expr:
+    return elementwise(POWER, as_expr(base), as_expr(exponent))
+
+
+def reciprocal(e: Expr) -> Expr:
+    return power(e, -1)
+
+
+def _power_rule(base: Expr, exponent: Expr) -> Expr | None:
+    n, b = numeric(exponent), numeric(base)
+    if n == 0 or is_one(base):
+        return one(base.shape or exponent.shape)
+    if n == 1:
+        return base
+    if not isinstance(n, int):
+        return None
+    if b is not None and (b != 0 or n > 0):
+        return constant(integer_power(b, n))
+    if isinstance(base, Sum):
+        c, rest = primitive(base)
+        return None if c == 1 else scale(integer_power(c, n), power(rest, n))
+    if isinstance(base, Elementwise) and base.op is POWER:
+        inner = numeric(base.args[1])
+        return power(base.args[0], inner * n) if isinstance(inner, int) else None
+    if isinstance(base, Product) and not base.sums:
+        return _power_of_product(base, n)
+    if isinstance(base, Structure) and n > 0:
+        return base
+    return None
+
+
+def _power_of_product(base: Product, n: int) -> Expr | None:
+    if n < 0 and any(isinstance(a, Structure) for a in base.args):
+        return None  # 0**n is not 0 then
+    if len(base.args) == 1 and base.labels[0] == base.out:
+        return None
+    factors = [(a if isinstance(a, Structure) else power(a, n), labels) for a, labels in base.factors()]
+    return product(factors, base.out, dict(zip(base.out, base.shape, strict=True)))
+
+
+def _pow_value(x: float, n: float) -> float:
+    if x == 0 and n < 0:
+        return float("inf")
+    if x < 0 and n != int(n):
+        return float("nan")
+    return x**n
+
+
+def _by_base(x: Expr, n: Expr, _y: Expr) -> Expr:
+    return n * power(x, n - 1)
+
+
+def _by_exponent(x: Expr, _n: Expr, y: Expr) -> Expr:
+    from ricci.functions.elementwise import equal, log, where  # the tables come after the core
+
+    return where(equal(x, 0), 0, y * log(x))
+
+
+POWER = Op("power", 2, _pow_value, (_by_base, _by_exponent), rewrite=_power_rule)
+HALF = Fraction(1, 2)
+
+
+def expand(e: Expr, shape: Shape) -> Expr:
+    """A scalar spread over ``shape``; anything else as it is."""
+    return broadcast(e, (), shape) if shape and not e.shape else e

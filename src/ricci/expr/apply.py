@@ -1,0 +1,80 @@
+"""The constructors of elementwise functions and of functions over axes.
+
+``elementwise(op, args)``: operands have one shape, or are scalars, which broadcast; one that is the same everywhere is
+stored as a scalar. ``function(op, args, params)``: each operand has the common leading axes, then the axes the
+function works on. Both keep the leading axes in natural order, and try the function's own local rule first.
+"""
+
+from __future__ import annotations
+
+from ricci.errors import ShapeError
+from ricci.expr import dims
+from ricci.expr.axes import as_scalar, broadcast, in_natural_order
+from ricci.expr.node import Elementwise, Expr, Function, Op, Shape, make
+from ricci.expr.scale import constant, numeric
+
+
+def elementwise(op: Op, *args: Expr) -> Expr:
+    """``op`` applied entry by entry."""
+    shape: Shape = ()
+    for e in args:
+        if e.shape:
+            shape = e.shape if not shape else _agree(op, shape, e.shape)
+    if shape:
+        args = tuple([as_scalar(e) for e in args])
+    result = _rewritten(op, args)
+    if result is None:
+        if op.symmetric:
+            args = tuple(sorted(args, key=lambda e: e.key))
+        inner = next((e.shape for e in args if e.shape), ())
+        result = in_natural_order(args, inner, lambda parts: _make(op, parts))
+    return broadcast(result, (), shape) if shape and not result.shape else result
+
+
+def _make(op: Op, args: tuple[Expr, ...]) -> Expr:
+    shape: Shape = ()
+    for e in args:
+        if e.shape:
+            shape = e.shape if not shape else _agree(op, shape, e.shape)
+    return make(Elementwise, args, shape, op)
+
+
+def _agree(op: Op, a: Shape, b: Shape) -> Shape:
+    if len(a) != len(b):
+        raise ShapeError(f"{op.name} takes operands of one order, or scalars; here they have orders {len(a)}, {len(b)}.")
+    return a if a is b else tuple([dims.same(x, y) for x, y in zip(a, b, strict=True)])
+
+
+def _rewritten(op: Op, args: tuple[Expr, ...]) -> Expr | None:
+    if op.points and len(args) == 1:
+        value = numeric(args[0])
+        if value is not None and value in op.points:
+            return constant(op.points[value])
+    return op.rewrite(*args) if op.rewrite is not None else None
+
+
+def function(op: Op, args: tuple[Expr, ...], params: tuple = ()) -> Expr:
+    """``op`` applied to the last axes of ``args``, in parallel over the leading ones."""
+    works_on = op.axes_of(params)
+    lead = len(args[0].shape) - works_on[0]
+    shape: Shape = args[0].shape[:lead]
+    for e, own in zip(args, works_on, strict=True):
+        if len(e.shape) != lead + own:
+            raise ShapeError(f"{op.name} works on {own} axes of an operand beside the {lead} common ones: {e.shape}.")
+        shape = tuple([dims.same(a, b) for a, b in zip(shape, e.shape[:lead], strict=True)])
+    if op.rewrite is not None:
+        rewritten = op.rewrite(*args, *params)
+        if rewritten is not None:
+            return rewritten
+    assert op.result is not None
+    own_shape = op.result([e.shape[lead:] for e in args], *params)
+
+    def build(parts: tuple[Expr, ...]) -> Expr:
+        inner = len(parts[0].shape) - works_on[0]
+        common = parts[0].shape[:inner]
+        for e in parts[1:]:
+            common = tuple([dims.same(a, b) for a, b in zip(common, e.shape[:inner], strict=True)])
+        return make(Function, parts, (*common, *own_shape), op, params)
+
+    return in_natural_order(args, shape, build, trailing=own_shape)
+

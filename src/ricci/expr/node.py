@@ -1,0 +1,294 @@
+"""The one type of the core, ``Expr``, and its seven kinds of node.
+
+An expression is immutable and interned: building the same node twice gives the same object, so ``==`` is identity and
+costs nothing. Interning is weak; an expression that nobody holds is freed. Axes are positional and carry sizes; there
+are no index names inside. Labels are integers local to a product.
+
+Every node also has a ``key``, a number computed from its structure alone. It orders operands, and it is the same in
+every process, which an address or a randomised hash is not.
+
+Nodes are made by the constructors of this package, which keep them canonical; ``make`` is for them alone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import Any, ClassVar
+from weakref import WeakValueDictionary
+
+from ricci.expr.dims import Size
+
+Shape = tuple[Size, ...]
+Labels = tuple[int, ...]
+
+_table: WeakValueDictionary[tuple, Expr] = WeakValueDictionary()
+_lock = threading.Lock()
+
+
+class Expr:
+    """A tensor expression: ``args`` are its operands, ``shape`` the sizes of its axes."""
+
+    __slots__ = ("__weakref__", "args", "key", "shape")
+    fields: ClassVar[tuple[str, ...]] = ()
+    args: tuple[Expr, ...]
+    shape: Shape
+    key: int
+
+    @property
+    def order(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def data(self) -> tuple:
+        """What makes this node differ from others of its kind with the same operands and shape."""
+        return tuple(getattr(self, name) for name in self.fields)
+
+    # The operators work entry by entry on operands of one shape, or scalars. There is no ``==``: it is identity.
+
+    def __add__(self, other: object) -> Expr:
+        return _algebra().plus(self, other)
+
+    def __radd__(self, other: object) -> Expr:
+        return _algebra().plus(other, self)
+
+    def __sub__(self, other: object) -> Expr:
+        return _algebra().plus(self, other, -1)
+
+    def __rsub__(self, other: object) -> Expr:
+        return _algebra().plus(other, self, -1)
+
+    def __mul__(self, other: object) -> Expr:
+        return _algebra().multiply(self, other)
+
+    def __rmul__(self, other: object) -> Expr:
+        return _algebra().multiply(other, self)
+
+    def __truediv__(self, other: object) -> Expr:
+        return _algebra().divide(self, other)
+
+    def __rtruediv__(self, other: object) -> Expr:
+        return _algebra().divide(other, self)
+
+    def __pow__(self, other: object) -> Expr:
+        return _algebra().power(self, other)
+
+    def __rpow__(self, other: object) -> Expr:
+        return _algebra().power(other, self)
+
+    def __neg__(self) -> Expr:
+        return _algebra().multiply(-1, self)
+
+    def __copy__(self) -> Expr:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Expr:
+        return self
+
+    def __reduce__(self):
+        return from_program, (to_program(self),)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.key:016x} of shape {self.shape}>"
+
+
+def _algebra():
+    from ricci.expr import algebra  # the constructors are built on the nodes, so they come after them
+
+    return algebra
+
+
+class Variable(Expr):
+    """An input, by name."""
+
+    __slots__ = ("name",)
+    fields = ("name",)
+    name: str
+
+
+class Constant(Expr):
+    """A number, a size, a named number (``pi``) or an array."""
+
+    __slots__ = ("value",)
+    fields = ("value",)
+    value: Any
+
+
+class Structure(Expr):
+    """A 0/1 tensor given by a relation between its indices; see ``structure.py``."""
+
+    __slots__ = ("relation",)
+    fields = ("relation",)
+    relation: tuple
+
+
+class Product(Expr):
+    """``out[…] = sum over the labels not in out of the product of args``; see ``product.py``.
+
+    A label of ``out`` that no operand carries broadcasts.
+    """
+
+    __slots__ = ("labels", "out")
+    fields = ("labels", "out")
+    labels: tuple[Labels, ...]
+    out: Labels
+
+    @property
+    def sums(self) -> bool:
+        """Whether any label is summed over."""
+        out = self.out
+        return any(label not in out for labels in self.labels for label in labels)
+
+    def factors(self) -> Iterator[tuple[Expr, Labels]]:
+        return zip(self.args, self.labels, strict=True)
+
+
+class Sum(Expr):
+    """``sum of coefs[t] * args[t]``; all terms have the shape of the sum."""
+
+    __slots__ = ("coefs",)
+    fields = ("coefs",)
+    coefs: tuple
+
+
+class Elementwise(Expr):
+    """``op`` applied entry by entry; operands have the shape of the result or are scalars."""
+
+    __slots__ = ("op",)
+    fields = ("op",)
+    op: Op
+
+
+class Function(Expr):
+    """``op`` applied to the last axes of its operands, and in parallel over the leading, common ones."""
+
+    __slots__ = ("op", "params")
+    fields = ("op", "params")
+    op: Op
+    params: tuple
+
+
+KINDS: dict[str, type[Expr]] = {
+    kind.__name__: kind for kind in (Variable, Constant, Structure, Product, Sum, Elementwise, Function)
+}
+
+
+def make(kind: type[Expr], args: tuple[Expr, ...], shape: Shape, *data: Any) -> Any:
+    """The interned node. Constructors call this with canonical parts."""
+    identity = (kind, args, shape, data)
+    found = _table.get(identity)
+    if found is not None:
+        return found
+    node = object.__new__(kind)
+    node.args, node.shape = args, shape
+    for name, value in zip(kind.fields, data, strict=True):
+        setattr(node, name, value)
+    text = f"{kind.__name__}{data}{shape}{[a.key for a in args]}"
+    node.key = int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
+    with _lock:
+        found = _table.get(identity)
+        if found is None:
+            _table[identity] = found = node
+    return found
+
+
+def live_nodes() -> int:
+    """How many nodes are alive in this process; for tests of memory."""
+    return len(_table)
+
+
+# Pickling goes through a flat program, one entry a node, so deep expressions do not recurse.
+
+
+def to_program(root: Expr) -> list[tuple]:
+    """The nodes of ``root``, operands first, as plain tuples that refer to one another by position."""
+    place: dict[Expr, int] = {}
+    program: list[tuple] = []
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        waiting = [a for a in node.args if a not in place] if node not in place else []
+        if waiting:
+            stack.extend(waiting)
+            continue
+        stack.pop()
+        if node not in place:
+            place[node] = len(program)
+            program.append((type(node).__name__, tuple(place[a] for a in node.args), node.shape, node.data))
+    return program
+
+
+def from_program(program: Sequence[tuple]) -> Expr:
+    nodes: list[Expr] = []
+    for kind, args, shape, data in program:
+        nodes.append(make(KINDS[kind], tuple(nodes[a] for a in args), shape, *data))
+    return nodes[-1]
+
+
+class Data:
+    """The payload of an array constant: compared and ordered by content, never by address."""
+
+    __slots__ = ("digest", "values")
+
+    def __init__(self, values: Any, digest: str):
+        self.values, self.digest = values, digest
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Data) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return f"array:{self.digest}"
+
+
+@dataclass(eq=False, frozen=True)
+class Op:
+    """A row of the tables of functions: all that ricci knows of one function.
+
+    ``value`` computes it on Python numbers (elementwise), or on nested lists of them (functions over axes): slow,
+    plain and independent of NumPy. ``partials`` has one entry for each operand: a function of the operands, the result
+    and the parameters that builds the local derivative; ``None`` where the derivative is zero almost everywhere; or a
+    text that says why there is none. Elementwise, the derivative has the shape of the result; over axes, it has the
+    common axes, then the result's own, then those of the operand.
+    """
+
+    name: str
+    arity: int
+    value: Callable[..., Any]
+    partials: tuple[Callable[..., Expr] | str | None, ...]
+    latex: str = ""
+    note: str = ""
+    symmetric: bool = False
+    rewrite: Callable[..., Expr | None] | None = None
+    points: dict = field(default_factory=dict)
+    # over axes only: how many axes of each operand it works on, and the shape of the result on them
+    works_on: tuple[int, ...] = ()
+    result: Callable[..., Shape] | None = None
+    columns: bool = False  # the last operand carries further axes, their number being the first parameter
+
+    def axes_of(self, params: tuple) -> tuple[int, ...]:
+        """How many axes of each operand the function works on."""
+        return (*self.works_on[:-1], self.works_on[-1] + params[0]) if self.columns else self.works_on
+
+    def __repr__(self) -> str:
+        return f"op:{self.name}"
+
+    def __reduce__(self):
+        return find_op, (self.name,)
+
+    def __post_init__(self):
+        if self.name in OPS:
+            raise ValueError(f"There are two functions named {self.name!r}.")
+        OPS[self.name] = self
+
+
+OPS: dict[str, Op] = {}
+
+
+def find_op(name: str) -> Op:
+    return OPS[name]

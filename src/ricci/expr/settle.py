@@ -1,0 +1,100 @@
+"""Sizes that must agree, and the form of an expression that does not depend on which of them was written down.
+
+Axes that meet in a product, a sum or a function have one size, so ``x.1`` and ``a.0`` in ``x[i,k] a[k,j]`` are two
+names of one number. :class:`SizeClasses` finds those classes; :func:`settled` rewrites an expression with one name for
+each: an axis of a variable that occurs in it, or else an axis of the result, or else what was there. Two expressions
+that differ only in how they name a size settle to the same object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ricci.expr import dims
+from ricci.expr.dims import Dim, Size
+from ricci.expr.node import Constant, Elementwise, Expr, Function, Product, Structure, Sum, Variable
+from ricci.expr.walk import rebuild, topological, transform
+
+
+class SizeClasses:
+    """Which symbolic sizes are the same within the given expressions."""
+
+    def __init__(self, *roots: Expr, linked: Iterable[tuple[Size, Size]] = ()):
+        self.parent: dict[Size, Size] = {}
+        for a, b in linked:
+            self.link(a, b)
+        for node in topological(*roots):
+            for a, b in _links(node):
+                if a is not b:
+                    self.link(a, b)
+
+    def find(self, size: Size) -> Size:
+        root = size
+        while root in self.parent:
+            root = self.parent[root]
+        while size is not root and size in self.parent:
+            self.parent[size], size = root, self.parent[size]
+        return root
+
+    def link(self, a: Size, b: Size) -> None:
+        a, b = self.find(a), self.find(b)
+        if a != b:
+            first, second = sorted((a, b), key=dims.rank)
+            self.parent[second] = first
+
+
+def _links(node: Expr) -> list[tuple[Size, Size]]:
+    """Pairs of sizes that this node makes equal."""
+    if isinstance(node, Product):
+        seen: dict[int, Size] = dict(zip(node.out, node.shape, strict=True))
+        axes = [(label, size) for a, labels in node.factors() for label, size in zip(labels, a.shape, strict=True)]
+        return [(seen.setdefault(label, size), size) for label, size in axes]
+    if isinstance(node, (Sum, Elementwise)):
+        return [pair for a in node.args if a.shape for pair in zip(node.shape, a.shape, strict=True)]
+    if isinstance(node, Function):
+        works_on = node.op.axes_of(node.params)
+        lead = len(node.args[0].shape) - works_on[0]
+        common = [pair for a in node.args for pair in zip(node.shape[:lead], a.shape[:lead], strict=True)]
+        square = node.args[0].shape[lead:]
+        if works_on[0] == 2 and node.op.name != "svdvals":
+            common.append((square[0], square[1]))
+            common += [(square[0], a.shape[lead]) for a in node.args[1:]]
+        return common
+    if isinstance(node, Structure) and node.args:
+        return list(zip(node.shape[:-1], node.args[0].shape, strict=True))
+    return []
+
+
+def settled(root: Expr) -> Expr:
+    """``root`` with one name for each class of sizes; see above. Variables keep their own."""
+    nodes = topological(root)
+    classes = SizeClasses(root)
+    name: dict[Size, Size] = {}
+    for node in sorted((n for n in nodes if isinstance(n, Variable)), key=lambda v: v.name):
+        for size in node.shape:
+            name.setdefault(classes.find(size), size)
+    for axis, size in enumerate(root.shape):
+        name.setdefault(classes.find(size), dims.index_size(f"@{axis}"))
+
+    def resize(size: Size) -> Size:
+        group = classes.find(size)
+        if isinstance(group, int) or group in name:
+            return group if isinstance(group, int) else name[group]
+        return dims.replaced(size, lambda atom: size if dims.symbol(*atom) is size else resize(dims.symbol(*atom)))
+
+    if not any(resize(size) != size for node in nodes for size in _own_sizes(node)):
+        return root
+    return transform(root, lambda node, args: node if isinstance(node, Variable) else rebuild(node, args, resize))
+
+
+def _own_sizes(node: Expr) -> tuple[Size, ...]:
+    """The sizes that a node holds itself, rather than taking them from its operands."""
+    if isinstance(node, Constant):
+        return (node.value,) if isinstance(node.value, Dim) else ()
+    if isinstance(node, Product):
+        carried = {label for labels in node.labels for label in labels}
+        return tuple([size for label, size in zip(node.out, node.shape, strict=True) if label not in carried])
+    if isinstance(node, Structure):
+        relation = node.relation
+        return (*node.shape, *relation[1], relation[2]) if relation[0] in ("==", ">=") else node.shape
+    return ()

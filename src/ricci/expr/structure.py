@@ -1,0 +1,131 @@
+"""Structures: 0/1 tensors given by a relation between their indices, never by data.
+
+A structure is 1 where its relation holds and 0 elsewhere:
+
+- ``("one",)`` always, ``("zero",)`` never;
+- ``("==", c, d)`` where ``c·index + d == 0``: the Kronecker delta (``i - j == 0``), a place (``j == 3``), a window
+  (``j == i + k``), a stride, a pad, the merging of axes (``c == a·B + b``);
+- ``(">=", c, d)`` where ``c·index + d >= 0``: triangles;
+- ``("at",)`` where the last index equals the integer tensor ``args[0]`` at the others: gather.
+
+Moving data is multiplying by a structure, so the product rule differentiates all of it. Coefficients and constants
+may be symbolic sizes. The form is canonical: axes that the relation does not mention are left to the product as
+broadcasts, the others are sorted, and an equation has one sign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ricci.errors import ShapeError
+from ricci.expr.dims import Dim, Size
+from ricci.expr.node import Constant, Expr, Shape, Structure, make
+
+ONE = ("one",)
+ZERO = ("zero",)
+DELTA = ("==", (-1, 1), 0)
+AT = ("at",)
+
+
+def one(shape: Shape) -> Expr:
+    """The one-tensor; of order 0 it is the number 1."""
+    return make(Structure, (), shape, ONE) if shape else make(Constant, (), (), 1)
+
+
+def zero(shape: Shape) -> Expr:
+    """The zero-tensor; of order 0 it is the number 0."""
+    return make(Structure, (), shape, ZERO) if shape else make(Constant, (), (), 0)
+
+
+def delta(size: Size) -> Expr:
+    """The Kronecker delta."""
+    return make(Structure, (), (size, size), DELTA) if size != 1 else one((1, 1))
+
+
+def is_one(e: Expr) -> bool:
+    return type(e) is Structure and e.relation == ONE or type(e) is Constant and type(e.value) is int and e.value == 1
+
+
+def is_zero(e: Expr) -> bool:
+    return type(e) is Structure and e.relation[0] == "zero" or type(e) is Constant and e.value == 0
+
+
+def is_delta(e: Expr) -> bool:
+    return type(e) is Structure and e.relation == DELTA and e.shape[0] == e.shape[1]
+
+
+def affine(relation: str, coefs: Sequence[Size], const: Size, shape: Shape) -> Expr:
+    """The structure that is 1 where ``coefs·index + const`` is zero (``"=="``) or not negative (``">="``)."""
+    from ricci.expr.product import product
+
+    axes = [a for a, c in enumerate(coefs) if c != 0 and shape[a] != 1]
+    if not axes:
+        truth = const == 0 if relation == "==" else not isinstance(const, int) or const >= 0
+        if isinstance(const, Dim):
+            raise ShapeError(f"Whether {const} {relation} 0 is not known before the sizes are.")
+        return one(shape) if truth else zero(shape)
+    if len(axes) == 1 and relation == "==" and _outside(coefs[axes[0]], const, shape[axes[0]]):
+        return zero(shape)
+    signs = (1, -1) if relation == "==" else (1,)
+    forms = [_sorted_form(axes, coefs, const, shape, sign) for sign in signs]
+    order, chosen, shift = min(forms, key=lambda form: repr(form[1:]))
+    core = make(Structure, (), tuple(shape[a] for a in order), (relation, chosen, shift))
+    return product([(core, tuple(order))], tuple(range(len(shape))), dict(enumerate(shape)))
+
+
+def _sorted_form(axes, coefs, const, shape, sign):
+    order = sorted(axes, key=lambda a: (repr(sign * coefs[a]), repr(shape[a]), a))
+    return order, tuple(sign * coefs[a] for a in order), sign * const
+
+
+def _outside(coef: Size, const: Size, size: Size) -> bool:
+    """Whether ``coef·i + const == 0`` surely has no solution among the indices of an axis."""
+    if isinstance(coef, int) and isinstance(const, int):
+        place, rest = divmod(-const, coef)
+        return rest != 0 or place < 0 or (isinstance(size, int) and place >= size)
+    return False
+
+
+def place(position: Size, size: Size) -> Expr:
+    """1 at ``position`` of one axis: ``x[0]`` is ``x[j] place(0)[j]``."""
+    return affine("==", (-1,), position, (size,))
+
+
+def window(coefs: Sequence[Size], const: Size, read: Size, shape: Shape) -> Expr:
+    """Axes ``(j, i, k, …)``, 1 where ``j == coefs·(i, k, …) + const``; ``read`` is the size of ``j``."""
+    return affine("==", (-1, *coefs), const, (read, *shape))
+
+
+def merge(shape: Shape) -> Expr:
+    """Axes ``(c, a, b, …)``, 1 where ``c`` is the row-major position of ``(a, b, …)``: a reshape, both ways."""
+    strides: list[Size] = [1]
+    for size in reversed(shape):
+        strides.append(strides[-1] * size)
+    *coefs, total = strides
+    return affine("==", (-1, *reversed(coefs)), 0, (total, *shape))
+
+
+def triangle(rows: Size, columns: Size, shift: Size = 0) -> Expr:
+    """Axes ``(i, j)``, 1 where ``j <= i + shift``: the lower triangle."""
+    return affine(">=", (1, -1), shift, (rows, columns))
+
+
+def one_hot(index: Expr, size: Size) -> Expr:
+    """Axes of ``index`` and one more, 1 where that equals ``index``: ``table[t[b], d] = one_hot(t)[b,v] table[v,d]``."""
+    from ricci.expr.axes import in_natural_order
+
+    def build(args: tuple[Expr, ...]) -> Expr:
+        return make(Structure, args, (*args[0].shape, size), AT)
+
+    return in_natural_order((index,), index.shape, build, trailing=(size,))
+
+
+def holds(relation: tuple, index: Sequence[int], gathered: int | None = None) -> bool:
+    """Whether an entry is 1; coefficients must be numbers here."""
+    kind = relation[0]
+    if kind in ("one", "zero"):
+        return kind == "one"
+    if kind == "at":
+        return index[-1] == gathered
+    total = sum(c * i for c, i in zip(relation[1], index, strict=True)) + relation[2]
+    return total == 0 if kind == "==" else total >= 0

@@ -1,0 +1,147 @@
+"""The sum constructor: terms with numeric coefficients, kept canonical.
+
+The local rules: nested sums flatten (up to a bound, so that long chains stay linear); zeros drop out; a number is a
+coefficient of the one-tensor; like terms merge; a factor common to all terms is taken out,
+``A[i,k] B[k,j] + A[i,k] C[k,j]`` is ``A[i,k] (B[k,j] + C[k,j])``, with one-tensors where orders differ; axes are in
+natural order; terms are sorted by their structural keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from ricci.errors import ShapeError
+from ricci.expr import dims
+from ricci.expr.axes import in_natural_order, natural
+from ricci.expr.node import Expr, Product, Shape, Structure, Sum, make
+from ricci.expr.numbers import Number, number
+from ricci.expr.product import product
+from ricci.expr.scale import numeric, scale
+from ricci.expr.structure import ONE, is_zero, one, zero
+
+FLATTEN_LIMIT = 32
+Factor = tuple[Expr, tuple[Hashable, ...]]
+
+
+def add(terms: Sequence[tuple[Number, Expr]]) -> Expr:
+    """The sum of ``coef * e``; all terms have the same axes, or none: a scalar broadcasts."""
+    shape = _common_shape(terms)
+    collected = _collect(terms, shape)
+    if not collected:
+        return zero(shape)
+    if len(collected) > 1:
+        common = _common_factor(list(collected))
+        if common is not None:
+            return _take_out(*common, collected, shape)
+    return _build(collected, shape)
+
+
+def _common_shape(terms: Sequence[tuple[Number, Expr]]) -> Shape:
+    shape: Shape = ()
+    for _, e in terms:
+        if e.shape and e.shape is not shape:
+            if shape and len(shape) != len(e.shape):
+                raise ShapeError(f"Tensors of orders {len(shape)} and {len(e.shape)} cannot be added.")
+            shape = tuple([dims.same(a, b) for a, b in zip(shape, e.shape, strict=True)]) if shape else e.shape
+    return shape
+
+
+def _collect(terms: Sequence[tuple[Number, Expr]], shape: Shape) -> dict[Expr, Number]:
+    """Terms and their coefficients: flattened, broadcast, like terms merged, zeros dropped."""
+    nested = sum(len(e.args) if type(e) is Sum else 1 for _, e in terms)
+    collected: dict[Expr, Number] = {}
+    for coef, e in terms:
+        if shape and not e.shape:
+            e = product([(e, ())], tuple(range(len(shape))), dict(enumerate(shape)))
+        value = numeric(e)
+        if value is not None:
+            parts = [(coef * value, one(()))]
+        elif isinstance(e, Sum) and (len(e.args) == 1 or nested <= max(FLATTEN_LIMIT, len(terms))):
+            parts = [(coef * c, a) for c, a in zip(e.coefs, e.args, strict=True)]
+        else:
+            parts = [(coef, e)]
+        for c, part in parts:
+            if isinstance(part, Structure) and part.relation == ONE:
+                part = one(shape)
+            if not is_zero(part):
+                collected[part] = collected.get(part, 0) + c
+    return {e: number(c) for e, c in collected.items() if c != 0}
+
+
+def _build(collected: dict[Expr, Number], shape: Shape) -> Expr:
+    if len(collected) == 1:
+        ((e, coef),) = collected.items()
+        return scale(coef, e)
+    terms = sorted(collected, key=lambda e: (_form(e), abs(float(collected[e])), natural(e) != tuple(range(len(shape))), e.key))
+    coefs = [collected[e] for e in terms]
+
+    def build(args: tuple[Expr, ...]) -> Expr:
+        pairs = sorted(zip(args, coefs, strict=True), key=lambda pair: pair[0].key)
+        common = _common_shape([(1, a) for a in args])
+        return make(Sum, tuple([a for a, _ in pairs]), common, tuple([c for _, c in pairs]))
+
+    return in_natural_order(tuple(terms), shape, build)
+
+
+def _form(e: Expr) -> tuple:
+    """Orders terms regardless of how their axes are arranged, as far as one look tells."""
+    return tuple([a.key for a in e.args]) if isinstance(e, Product) and not e.sums else (e.key,)
+
+
+# A factor common to all terms. Labels of a term are the positions of its axes, or a tuple for its summed ones.
+
+
+def _factors(e: Expr, opened: bool) -> list[Factor]:
+    """The factors of a term; with ``opened``, contractions are taken apart into their own."""
+    if isinstance(e, Structure) and e.relation == ONE:
+        return []
+    axes = tuple(range(len(e.shape)))
+    whole = list(e.factors()) if isinstance(e, Product) and not e.sums else [(e, axes)]
+    if not opened:
+        return whole
+    result: list[Factor] = []
+    for at, (a, labels) in enumerate(whole):
+        if isinstance(a, Product) and a.sums:
+            name = dict(zip(a.out, labels, strict=True))
+            result += [(b, tuple([name.get(x, (at, x)) for x in inner])) for b, inner in a.factors()]
+        else:
+            result.append((a, labels))
+    return result
+
+
+def _common_factor(terms: list[Expr]) -> tuple[Factor, bool] | None:
+    """The first factor of the first term that all others have too, in the same place; whole contractions first."""
+    for opened in (False, True):
+        candidates = _factors(terms[0], opened)
+        for e in terms[1:]:
+            if candidates:
+                own = {(a, _pattern(labels)) for a, labels in _factors(e, opened)}
+                candidates = [(a, labels) for a, labels in candidates if (a, _pattern(labels)) in own]
+        if candidates:
+            return min(candidates, key=lambda factor: (factor[0].key, _pattern(factor[1]))), opened
+        if not any(isinstance(a, Product) for a, _ in _factors(terms[0], False)):
+            return None
+    return None
+
+
+def _pattern(labels: tuple[Hashable, ...]) -> tuple[int, ...]:
+    """Axes by their positions, summed labels by where they occur first in the factor itself."""
+    return tuple([label if isinstance(label, int) else -1 - labels.index(label) for label in labels])
+
+
+def _take_out(factor: Factor, opened: bool, collected: dict[Expr, Number], shape: Shape) -> Expr:
+    """``factor`` times the sum of what is left of the terms."""
+    expr, labels = factor
+    rests = []
+    for e, coef in collected.items():
+        factors = _factors(e, opened)
+        found = next(f for f in factors if f[0] is expr and _pattern(f[1]) == _pattern(labels))
+        factors.remove(found)
+        rename = dict(zip(found[1], labels, strict=True))
+        own = [(a, tuple([rename.get(x, x if isinstance(x, int) else ("own", x)) for x in inner])) for a, inner in factors]
+        rests.append((coef, own))
+    used = {label for _, rest in rests for _, inner in rest for label in inner}
+    sizes: dict[Hashable, dims.Size] = {**dict(enumerate(shape)), **dict(zip(labels, expr.shape, strict=True))}
+    axes = [label for label in sizes if label in used]
+    inner = add([(coef, product(rest, axes, {a: sizes[a] for a in axes})) for coef, rest in rests])
+    return product([(expr, labels), (inner, axes if inner.shape else ())], range(len(shape)), dict(enumerate(shape)))

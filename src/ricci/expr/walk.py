@@ -1,0 +1,120 @@
+"""Walks over expressions, all of them iterative: order, inputs, users, substitution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from ricci.errors import ShapeError
+from ricci.expr import dims
+from ricci.expr.apply import elementwise, function
+from ricci.expr.dims import Atom, Dim, Size
+from ricci.expr.node import Constant, Elementwise, Expr, Function, Product, Structure, Sum, Variable, make
+from ricci.expr.product import product
+from ricci.expr.scale import constant
+from ricci.expr.structure import affine, one, one_hot, zero
+from ricci.expr.sums import add
+
+
+def topological(*roots: Expr) -> list[Expr]:
+    """Every node once, operands before their users, in an order that depends on the structure alone."""
+    seen: set[Expr] = set()
+    done: list[Expr] = []
+    stack: list[tuple[Expr, Iterator[Expr]]] = []
+    for root in roots:
+        if root in seen:
+            continue
+        seen.add(root)
+        stack.append((root, iter(root.args)))
+        while stack:
+            node, rest = stack[-1]
+            for child in rest:
+                if child not in seen:
+                    seen.add(child)
+                    stack.append((child, iter(child.args)))
+                    break
+            else:
+                done.append(node)
+                stack.pop()
+    return done
+
+
+def variables(*roots: Expr) -> list[Variable]:
+    """The inputs of an expression, sorted by name."""
+    found = [node for node in topological(*roots) if isinstance(node, Variable)]
+    return sorted(found, key=lambda v: (v.name, v.key))
+
+
+def users(*roots: Expr) -> dict[Expr, list[Expr]]:
+    """For every node the nodes that have it as an operand, each as often as it does."""
+    result: dict[Expr, list[Expr]] = {}
+    for node in topological(*roots):
+        result.setdefault(node, [])
+        for a in node.args:
+            result[a].append(node)
+    return result
+
+
+def rebuild(node: Expr, args: tuple[Expr, ...], resize: Callable[[Size], Size] = lambda size: size) -> Expr:
+    """``node`` with other operands, and its own sizes mapped by ``resize``, made canonical again."""
+    if isinstance(node, Product):
+        sizes = {label: resize(size) for label, size in zip(node.out, node.shape, strict=True)}
+        carried = {label for labels in node.labels for label in labels}
+        return product(list(zip(args, node.labels, strict=True)), node.out, _without(sizes, carried))
+    if isinstance(node, Sum):
+        return add(list(zip(node.coefs, args, strict=True)))
+    if isinstance(node, Elementwise):
+        return elementwise(node.op, *args)
+    if isinstance(node, Function):
+        return function(node.op, args, node.params)
+    shape = tuple([resize(size) for size in node.shape])
+    if isinstance(node, Structure):
+        return _restructure(node, args, shape, resize)
+    if isinstance(node, Constant):
+        return constant(resize(node.value)) if isinstance(node.value, Dim) else node
+    return make(Variable, (), shape, *node.data)
+
+
+def _without(sizes: dict[int, Size], carried: set[int]) -> dict[int, Size]:
+    return {label: size for label, size in sizes.items() if label not in carried}
+
+
+def _restructure(node: Structure, args: tuple[Expr, ...], shape: tuple[Size, ...], resize: Callable) -> Expr:
+    kind = node.relation[0]
+    if kind == "one":
+        return one(shape)
+    if kind == "zero":
+        return zero(shape)
+    if kind == "at":
+        return one_hot(args[0], shape[-1])
+    _, coefs, const = node.relation
+    return affine(kind, [resize(c) for c in coefs], resize(const), shape)
+
+
+def substitute(root: Expr, values: Mapping[Expr, Expr], sizes: Callable[[Atom], Size] | None = None) -> Expr:
+    """``root`` with nodes replaced. Nothing can be captured, since no names are inside.
+
+    The sizes of a replaced variable's axes become those of its value; ``sizes`` maps the other atoms.
+    """
+    known: dict[Atom, Size] = {}
+    for old, new in values.items():
+        if len(old.shape) != len(new.shape):
+            raise ShapeError(f"A tensor of order {len(old.shape)} cannot become one of order {len(new.shape)}.")
+        if isinstance(old, Variable):
+            known.update({(old.name, axis): size for axis, size in enumerate(new.shape)})
+
+    def atom(a: Atom) -> Size:
+        return known[a] if a in known else sizes(a) if sizes is not None else dims.symbol(*a)
+
+    def resize(size: Size) -> Size:
+        return dims.replaced(size, atom)
+
+    return transform(root, lambda node, args: values[node] if node in values else rebuild(node, args, resize))
+
+
+def transform(root: Expr, step: Callable[[Expr, tuple[Any, ...]], Any]) -> Any:
+    """``step(node, results of its operands)`` for every node, operands first; the result for ``root``."""
+    done: dict[Expr, Any] = {}
+    for node in topological(root):
+        done[node] = step(node, tuple([done[a] for a in node.args]))
+    return done[root]

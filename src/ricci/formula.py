@@ -1,0 +1,414 @@
+"""What users hold: a core expression with names for its axes, and perhaps a left side.
+
+The core is positional. A :class:`Formula` pairs a core expression with index names and with the context it came from,
+so that arithmetic aligns by name, results print in the user's words and a call can bind and check sizes. Two formulas
+are equal when their expressions are the same object, up to which of several equal sizes is named in them, and their
+index names are the same; the name on the left side does not matter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ricci.errors import AxisError, InputError, RuleError, ShapeError, nearest
+from ricci.expr import Dim, Expr, Size, add, constant, dims, index_size, product, variable, variables
+from ricci.expr.product import contract
+from ricci.expr.settle import settled
+from ricci.functions.table import FUNCTIONS
+from ricci.notation.context import EMPTY, Context, Facts, merged
+from ricci.notation.patterns import ELLIPSIS, parse_pattern
+from ricci.notation.resolve import resolve
+
+Operand = Any  # a Formula or a number
+
+
+class Formula:
+    """A tensor expression with named indices.
+
+    >>> y = parse("y[i,j] = x[i,k] a[k,j] + 1[i] b[j]")
+    >>> print(y)
+    y[i,j] = x[i,k] a[k,j] + 1[i] b[j]
+    >>> y.indices, y.shape, y.variables
+    (('i', 'j'), (i, j), ('x', 'a', 'b'))
+    """
+
+    __slots__ = ("__weakref__", "_settled", "context", "expr", "heights", "indices", "name", "statements")
+
+    def __init__(
+        self,
+        expr: Expr,
+        indices: Iterable[str] = (),
+        context: Context = EMPTY,
+        name: str | None = None,
+        heights: tuple[str, ...] = (),
+        statements: dict[str, Formula] | None = None,
+    ):
+        self.expr = expr
+        self.indices = tuple(indices)
+        self.context = context
+        self.name = name
+        self.heights = heights
+        self.statements = {} if statements is None else statements
+        self._settled: Expr | None = None
+
+    # What it is.
+
+    @property
+    def shape(self) -> tuple[Size, ...]:
+        """The sizes of the axes: numbers where known, and otherwise named by the index."""
+        return tuple([s if isinstance(s, int) else index_size(n) for n, s in zip(self.indices, self.expr.shape, strict=True)])
+
+    @property
+    def order(self) -> int:
+        """The number of axes."""
+        return len(self.indices)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of the inputs that the value depends on, in the order in which they were written."""
+        place = {name: position for position, name in enumerate(self.context.facts.inputs)}
+        return tuple(sorted({v.name for v in variables(self.expr)}, key=lambda name: (place.get(name, len(place)), name)))
+
+    @property
+    def settled(self) -> Expr:
+        if self._settled is None:
+            self._settled = settled(self.expr)
+        return self._settled
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Formula):
+            return NotImplemented
+        return self.indices == other.indices and (self.expr is other.expr or self.settled is other.settled)
+
+    def __hash__(self) -> int:
+        return hash((self.settled, self.indices))
+
+    def __bool__(self) -> bool:
+        raise InputError("A formula has no truth value before it is evaluated; call it, or use rc.where(…).")
+
+    def __iter__(self):
+        raise InputError("A formula is not a sequence; use index notation, or call it and iterate over the result.")
+
+    def __getitem__(self, name: str) -> Formula:
+        """Another statement of the program that this one comes from."""
+        if name not in self.statements:
+            known = ", ".join(self.statements) or "none"
+            raise AxisError(f"The program defines no {name!r}; it defines {known}. {nearest(name, self.statements)}".rstrip())
+        return self.statements[name]
+
+    # How it looks.
+
+    def __str__(self) -> str:
+        from ricci.show import to_text
+
+        return to_text(self.expr, self.indices, self.context.facts, self.name, self.heights)
+
+    def latex(self) -> str:
+        """The formula in LaTeX."""
+        from ricci.show import to_latex
+
+        return to_latex(self.expr, self.indices, self.context.facts, self.name, self.heights)
+
+    def __repr__(self) -> str:
+        return f"<ricci.Formula {self}>"
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+    # What it is worth.
+
+    def __call__(self, *, sizes: Mapping[str, int] | None = None, **inputs: Any) -> Any:
+        """The value for NumPy arrays (or numbers) as inputs; sizes are inferred from them and checked."""
+        from ricci.compile.evaluate import evaluate
+
+        named = dict(zip(self.indices, self.expr.shape, strict=True))
+        (result,) = evaluate([self.expr], named, self.context.facts, inputs, sizes or {})
+        return result
+
+    # Arithmetic, aligned by index name; missing indices broadcast.
+
+    def __add__(self, other: Operand) -> Formula:
+        return aligned(lambda a, b: a + b, self, other)
+
+    def __radd__(self, other: Operand) -> Formula:
+        return aligned(lambda a, b: a + b, other, self)
+
+    def __sub__(self, other: Operand) -> Formula:
+        return aligned(lambda a, b: a - b, self, other)
+
+    def __rsub__(self, other: Operand) -> Formula:
+        return aligned(lambda a, b: a - b, other, self)
+
+    def __mul__(self, other: Operand) -> Formula:
+        return multiplied(self, other)
+
+    def __rmul__(self, other: Operand) -> Formula:
+        return multiplied(other, self)
+
+    def __truediv__(self, other: Operand) -> Formula:
+        return multiplied(self, as_formula(other) ** -1)
+
+    def __rtruediv__(self, other: Operand) -> Formula:
+        return multiplied(other, self**-1)
+
+    def __pow__(self, other: Operand) -> Formula:
+        return aligned(lambda a, b: a**b, self, other)
+
+    def __rpow__(self, other: Operand) -> Formula:
+        return aligned(lambda a, b: a**b, other, self)
+
+    def __neg__(self) -> Formula:
+        return self._new(-self.expr)
+
+    def __pos__(self) -> Formula:
+        return self
+
+    def __abs__(self) -> Formula:
+        return apply("abs", self)
+
+    def __lt__(self, other: Operand) -> Formula:
+        return apply("less", self, other)
+
+    def __le__(self, other: Operand) -> Formula:
+        return apply("less_equal", self, other)
+
+    def __gt__(self, other: Operand) -> Formula:
+        return apply("less", other, self)
+
+    def __ge__(self, other: Operand) -> Formula:
+        return apply("less_equal", other, self)
+
+    def __matmul__(self, other: Formula) -> Formula:
+        """NumPy's matrix product for vectors and matrices, by position; the inner indices need not have one name."""
+        if not isinstance(other, Formula) or not (1 <= self.order <= 2 and 1 <= other.order <= 2):
+            raise RuleError("@ takes vectors and matrices; use rc.einsum for other orders.")
+        left, right = list(self.indices), list(other.indices)
+        inner = left.pop()
+        right.remove(other.indices[0])
+        clash = set(left) & set(right)
+        if clash:
+            raise RuleError(f"Both sides of @ have the index {clash.pop()!r}; rename one of them with .rename(…).")
+        labels = [inner if p == 0 else name for p, name in enumerate(other.indices)]
+        expr = contract([(self.expr, self.indices), (other.expr, labels)], (*left, *right))
+        return Formula(expr, (*left, *right), self.context.merged(other.context))
+
+    def _new(self, expr: Expr, indices: Iterable[str] | None = None) -> Formula:
+        return Formula(expr, self.indices if indices is None else indices, self.context)
+
+    # Over axes.
+
+    def axes(self, *names: str) -> tuple[int, ...]:
+        """The positions of the named axes, ``"i j"`` or ``"i", "j"``; all of them where none is named."""
+        words = [word for name in names for word in re.split(r"[\s,]+", name.strip()) if word]
+        for word in words:
+            if word not in self.indices:
+                listed = f"[{','.join(self.indices)}]" if self.indices else "none: it is a scalar"
+                raise AxisError(
+                    f"There is no axis {word!r}; the indices of this formula are {listed}. {nearest(word, self.indices)}".rstrip()
+                )
+        if len(set(words)) != len(words):
+            raise AxisError(f"An axis is named twice in {' '.join(words)!r}.")
+        return tuple([self.indices.index(word) for word in words]) if words else tuple(range(self.order))
+
+    def over(self, function: str, *axes: str) -> Formula:
+        """A function of the table over named axes: ``x.over("softmax", "k")``."""
+        row = FUNCTIONS[function]
+        places = self.axes(*axes)
+        if row.kind == "keep":
+            return self._new(row.build(self.expr, places))
+        kept = [name for position, name in enumerate(self.indices) if position not in places]
+        return self._new(row.build(self.expr, places), kept)
+
+    def sum(self, *axes: str) -> Formula:
+        """The sum over the named axes, or over all: ``u.sum("m")``."""
+        places = self.axes(*axes)
+        kept = [name for position, name in enumerate(self.indices) if position not in places]
+        return self._new(contract([(self.expr, self.indices)], kept), kept)
+
+    def transpose(self, *axes: str) -> Formula:
+        """The axes in the order named, or reversed."""
+        places = self.axes(*axes) if axes else tuple(reversed(range(self.order)))
+        if len(places) != self.order:
+            raise AxisError(f"transpose names all indices: {' '.join(self.indices)}.")
+        names = [self.indices[p] for p in places]
+        return self._new(product([(self.expr, self.indices)], names), names)
+
+    def rename(self, names: Mapping[str, str] | None = None, **more: str) -> Formula:
+        """The same tensor with other index names: ``y.rename(i="p")``."""
+        new = {**(names or {}), **more}
+        self.axes(*new)
+        result = [new.get(name, name) for name in self.indices]
+        for name in result:
+            if result.count(name) > 1:
+                raise RuleError(f"Renaming would give two free indices the name {name!r}; free indices are distinct.")
+        return Formula(self.expr, result, self.context, self.name, self.heights)
+
+    def named(self, name: str | None) -> Formula:
+        """The same tensor with another name on the left side."""
+        return Formula(self.expr, self.indices, self.context, name, self.heights)
+
+    # As an equation.
+
+    @property
+    def equation(self):
+        """This formula as an equation, to work with by the rules of index notation."""
+        from ricci.equations import Equation
+
+        left = self.name or "y"
+        shape = tuple([dims.axis_size(left, axis) for axis in range(self.order)])
+        facts = Facts(inputs={left: self.order}, groups=[(n, ((left, a),)) for a, n in enumerate(self.indices)])
+        return Equation(Formula(variable(left, shape), self.indices, Context(facts)), self)
+
+
+def _over(function: str) -> Callable[..., Formula]:
+    def method(self: Formula, *axes: str) -> Formula:
+        return self.over(function, *axes)
+
+    method.__name__ = function
+    method.__doc__ = f"{FUNCTIONS[function].help} Over the named axes, or all."
+    return method
+
+
+for _name in [name for name, row in FUNCTIONS.items() if row.kind in ("reduce", "keep") and name != "sum"]:
+    setattr(Formula, _name, _over(_name))
+
+
+def as_formula(value: Operand) -> Formula:
+    """A number as a formula; a formula as it is."""
+    if isinstance(value, Formula):
+        return value
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():
+        value = value.item()
+    if isinstance(value, (int, float)) or type(value).__name__ == "Fraction":
+        return Formula(constant(value))
+    what = type(value).__name__
+    raise InputError(f"A {what} cannot be part of a formula; make it an input with rc.variable(name, value).")
+
+
+def _check_sizes(parts: Iterable[Formula]) -> dict[str, Size]:
+    sizes: dict[str, Size] = {}
+    for part in parts:
+        for name, size in zip(part.indices, part.expr.shape, strict=True):
+            known = sizes.get(name, size)
+            if isinstance(known, int) and isinstance(size, int) and known != size:
+                raise ShapeError(f"Index {name!r} has size {known} in one operand and {size} in another.")
+            sizes[name] = dims.same(known, size)
+    return sizes
+
+
+def aligned(build: Callable[..., Expr], *operands: Operand) -> Formula:
+    """An elementwise function of operands aligned by index name."""
+    parts = [as_formula(operand) for operand in operands]
+    if all(part.indices == parts[0].indices or not part.indices for part in parts[1:]):
+        _check_sizes(parts)
+        return Formula(build(*[p.expr for p in parts]), _longest(parts), merged(p.context for p in parts))
+    sizes = _check_sizes(parts)
+    names = tuple(sizes)
+    exprs = [product([(p.expr, p.indices)], names, sizes) if p.indices else p.expr for p in parts]
+    return Formula(build(*exprs), names, merged(p.context for p in parts))
+
+
+def _longest(parts: list[Formula]) -> tuple[str, ...]:
+    return max((part.indices for part in parts), key=len)
+
+
+def multiplied(*operands: Operand) -> Formula:
+    """The product entry by entry, aligned by name; nothing is summed."""
+    parts = [as_formula(operand) for operand in operands]
+    sizes = _check_sizes(parts)
+    names = tuple(sizes)
+    expr = product([(p.expr, p.indices) for p in parts], names)
+    return Formula(expr, names, merged(p.context for p in parts))
+
+
+def apply(function: str, *operands: Operand) -> Formula:
+    """An elementwise function of the table."""
+    return aligned(FUNCTIONS[function].build, *operands)
+
+
+def parse(text: str, result: str | None = None, *, sizes: Mapping[str, int] | None = None) -> Formula:
+    """Read equations in index notation; the value is the last statement, or the one named by ``result``.
+
+    >>> m = parse("m[b] = 1/|h| 1[h] x[b,h]; v[b] = 1/|h| 1[h] (x[b,h] - 1[h] m[b])**2", result="m")
+    >>> print(m)
+    m[b] = 1/|h| 1[h] x[b,h]
+    """
+    if not isinstance(text, str):
+        raise InputError(f"rc.parse reads a text, not {type(text).__name__}.")
+    statements: dict[str, Formula] = {}
+    last = None
+    for part in resolve(text, sizes or {}):
+        last = Formula(part.value.expr, part.value.names, part.context, part.name, part.heights, statements)
+        if part.name is not None:
+            statements[part.name] = last
+    assert last is not None
+    return last if result is None else last[result]
+
+
+def variable_(name: str, value: Any = None) -> Formula:
+    """A variable, by name or with indices (``"X[m,n]"``), that may carry a value."""
+    formula = _declared(name, value)
+    return formula
+
+
+def _declared(text: str, value: Any) -> Formula:
+    match = re.fullmatch(r"\s*([^\W\d]\w*)\s*(?:\[([^\[\]]*)\])?\s*", text)
+    if match is None:
+        raise InputError(f"{text!r} does not name a variable; write a name, or a name with indices: 'X[m,n]'.")
+    name, inside = match.groups()
+    names = [word.strip() for word in inside.split(",")] if inside else []
+    if value is not None:
+        import numpy as np
+
+        shape: tuple[Size, ...] = np.shape(value)
+        names = names or list("ijklmnpqrstuvw"[: len(shape)])
+        if len(names) != len(shape):
+            raise ShapeError(f"{text!r} names {len(names)} axes and the value has {len(shape)}: its shape is {shape}.")
+    else:
+        shape = tuple([dims.axis_size(name, axis) for axis in range(len(names))])
+    if len(set(names)) != len(names) or not all(re.fullmatch(r"\w+'*", n) for n in names):
+        raise InputError(f"The indices in {text!r} must be different names.")
+    facts = Facts(inputs={name: len(names)}, groups=[(n, ((name, axis),)) for axis, n in enumerate(names)])
+    if value is not None:
+        facts.values[name] = value
+    return Formula(variable(name, shape), names, Context(facts), name=None)
+
+
+def tensors(text: str) -> tuple[Formula, ...]:
+    """Several variables at once: ``X, w = rc.tensors("X[m,n] w[n]")``."""
+    found = re.findall(r"[^\W\d]\w*\s*(?:\[[^\[\]]*\])?", text)
+    rest = re.sub(r"[^\W\d]\w*\s*(?:\[[^\[\]]*\])?", "", text).replace(",", "").strip()
+    if rest or not found:
+        raise InputError(f"rc.tensors reads names with indices, as in 'X[m,n] w[n]', not {text!r}.")
+    return tuple([_declared(part, None) for part in found])
+
+
+def einsum(*operands: Any) -> Formula:
+    """``rc.einsum("m n, n -> m", X, w)``: the pattern first or last.
+
+    >>> X, w = tensors("X[m,n] w[n]")
+    >>> print(einsum("m n, n -> m", X, w))
+    X[m,n] w[n]
+    """
+    patterns = [o for o in operands if isinstance(o, str)]
+    if len(patterns) != 1:
+        raise InputError('rc.einsum takes one pattern and its operands: rc.einsum("m n, n -> m", X, w).')
+    parts = [as_formula(o) for o in operands if not isinstance(o, str)]
+    pattern = parse_pattern(patterns[0], [part.order for part in parts])
+    sizes: dict[str, Size] = {}
+    own_names: dict[str, str] = {}
+    for part, names in zip(parts, pattern.operands, strict=True):
+        for name, own, size in zip(names, part.indices, part.expr.shape, strict=True):
+            known = sizes.get(name, size)
+            if isinstance(known, int) and isinstance(size, int) and known != size:
+                raise ShapeError(f"Index {name!r} of {patterns[0]!r} has size {known} in one operand and {size} in another.")
+            sizes[name] = dims.same(known, size)
+            own_names.setdefault(name, own)
+    expr = contract([(p.expr, names) for p, names in zip(parts, pattern.operands, strict=True)], pattern.out)
+    indices = [own_names[name] if name.startswith(ELLIPSIS) else name for name in pattern.out]
+    return Formula(expr, indices, merged(p.context for p in parts))
+
+
+__all__ = ["Dim", "Formula", "add", "aligned", "apply", "einsum", "parse", "tensors", "variable_"]

@@ -1,0 +1,5 @@
+"""The tables of functions: elementwise, over axes, of matrices. Each row holds all that ricci knows of one function."""
+
+from ricci.functions.table import FUNCTIONS, Surface
+
+__all__ = ["FUNCTIONS", "Surface"]

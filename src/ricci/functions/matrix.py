@@ -1,0 +1,361 @@
+r"""Functions of matrices, in parallel over the leading axes. Conventions of rows as in ``reductions.py``.
+
+With ``C = inv(A)``, the sum convention, and derivatives by ``A[p,q]``:
+
+    det:          det(A) C[q,p]
+    logdet:       C[q,p]                                   log |det A|
+    inv:          -C[i,p] C[q,j]
+    solve:        -C[j,p] x[q];  by b[i]: C[j,i]           A x = b
+    cholesky:     L[i,a] W[a,j] sym(K[a,p] K[j,q])         K = inv(L), W the lower triangle with halves on the diagonal
+    eigvalsh:     V[p,i] V[q,i]
+    eigh_vectors: V[a,i] F[i,j] sym(V[p,i] V[q,j])         F[i,j] = 1/(λ[j] - λ[i]) off the diagonal
+    svdvals:      U[p,i] V[q,i]                            from the eigenvectors (U, V)/√2 of [[0, A], [A', 0]]
+    expm:         expm([[A, E], [0, A]])[i, n+j]           E = 1 at (p,q), one such matrix for each (p,q)
+
+where ``sym`` is the mean over exchanging p and q: the Cholesky factor and the eigenvalues are those of the symmetric
+part. All of these are expressions in rows that have derivatives themselves, so they go on to any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from ricci.errors import AxisError, ShapeError
+from ricci.expr import HALF, Expr, Op, Shape, Size, affine, delta, function, product, triangle
+from ricci.expr.dims import same
+from ricci.functions import plain
+from ricci.functions.axes import batch, others, positions, transpose
+from ricci.functions.elementwise import equal, not_equal, where
+
+# Derivatives; b stands for the labels of the leading axes.
+
+
+def _inverse(a: Expr) -> Expr:
+    return function(INV, (a,))
+
+
+def _transposed_inverse(operands: tuple, y: Expr, params: tuple) -> Expr:
+    b = batch(operands[0], 2)
+    return product([(_inverse(operands[0]), (*b, "q", "p"))], (*b, "p", "q"))
+
+
+def _cofactors(operands: tuple, y: Expr, params: tuple) -> Expr:
+    b = batch(y, 0)
+    return product([(y, b), (_inverse(operands[0]), (*b, "q", "p"))], (*b, "p", "q"))
+
+
+def _inv_by(operands: tuple, y: Expr, params: tuple) -> Expr:
+    b = batch(y, 2)
+    return -product([(y, (*b, "i", "p")), (y, (*b, "q", "j"))], (*b, "i", "j", "p", "q"))
+
+
+def _columns(x: Expr, number: int) -> tuple[tuple, list]:
+    """Labels for the columns of a right side, and the deltas between them and those of its derivative."""
+    sizes = x.shape[x.order - number :]
+    deltas = [(delta(size), (("c", k), ("d", k))) for k, size in enumerate(sizes)]
+    return tuple([("c", k) for k in range(number)]), deltas
+
+
+def _solve_by_matrix(operands: tuple, y: Expr, params: tuple) -> Expr:
+    a, _ = operands
+    b = batch(a, 2)
+    c, _ = _columns(y, params[0])
+    return -product([(_inverse(a), (*b, "j", "p")), (y, (*b, "q", *c))], (*b, "j", *c, "p", "q"))
+
+
+def _solve_by_right_side(operands: tuple, y: Expr, params: tuple) -> Expr:
+    return _spread_over_columns(_inverse(operands[0]), y, params[0])
+
+
+def _spread_over_columns(inverse: Expr, y: Expr, number: int) -> Expr:
+    b = batch(inverse, 2)
+    c, deltas = _columns(y, number)
+    d = tuple([("d", k) for k in range(number)])
+    return product([(inverse, (*b, "j", "i")), *deltas], (*b, "j", *c, "i", *d))
+
+
+def _triangular_inverse(a: Expr, lower: bool, transpose: bool) -> Expr:
+    b, n = batch(a, 2), a.shape[-1]
+    eye = product([(delta(n), "ij")], (*b, "i", "j"), dict(zip(b, a.shape, strict=False)))
+    return function(TRIANGULAR_SOLVE, (a, eye), (1, lower, transpose))
+
+
+def _triangular_by_matrix(operands: tuple, y: Expr, params: tuple) -> Expr:
+    columns, lower, transpose = params
+    a, _ = operands
+    b, n = batch(a, 2), a.shape[-1]
+    c, _ = _columns(y, columns)
+    inverse = _triangular_inverse(a, lower, transpose)
+    row, column = ("q", "p") if transpose else ("p", "q")
+    mask = (triangle(n, n), "pq" if lower else "qp")
+    return -product([(inverse, (*b, "j", row)), (y, (*b, column, *c)), mask], (*b, "j", *c, "p", "q"))
+
+
+def _triangular_by_right_side(operands: tuple, y: Expr, params: tuple) -> Expr:
+    columns, lower, transpose = params
+    return _spread_over_columns(_triangular_inverse(operands[0], lower, transpose), y, columns)
+
+
+def _symmetric(factors: Sequence[tuple[Expr, Sequence[Hashable]]], out: tuple) -> Expr:
+    """The product, averaged over exchanging the labels p and q."""
+    swap = {"p": "q", "q": "p"}
+    swapped = [(e, [swap.get(label, label) for label in labels]) for e, labels in factors]
+    return HALF * (product(factors, out) + product(swapped, out))
+
+
+def _cholesky_by(operands: tuple, y: Expr, params: tuple) -> Expr:
+    b, n = batch(y, 2), y.shape[-1]
+    k = _triangular_inverse(y, True, False)
+    halved = triangle(n, n) - HALF * delta(n)
+    factors = [(y, (*b, "i", "a")), (halved, "aj"), (k, (*b, "a", "p")), (k, (*b, "j", "q"))]
+    return _symmetric(factors, (*b, "i", "j", "p", "q"))
+
+
+def _eigvalsh_by(operands: tuple, y: Expr, params: tuple) -> Expr:
+    b, v = batch(y, 1), function(EIGH_VECTORS, operands)
+    return product([(v, (*b, "p", "i")), (v, (*b, "q", "i"))], (*b, "i", "p", "q"))
+
+
+def _eigh_vectors_by(operands: tuple, y: Expr, params: tuple) -> Expr:
+    """Equal eigenvalues get the factor 0, which also does for the diagonal; no infinity arises anywhere."""
+    b, n = batch(y, 2), y.shape[-1]
+    values = function(EIGVALSH, operands)
+    gap = product([(values, (*b, "j"))], (*b, "i", "j"), {"i": n}) - product(
+        [(values, (*b, "i"))], (*b, "i", "j"), {"j": n}
+    )
+    f = not_equal(gap, 0) / where(equal(gap, 0), 1, gap)
+    factors = [(y, (*b, "a", "i")), (f, (*b, "i", "j")), (y, (*b, "p", "i")), (y, (*b, "q", "j"))]
+    return _symmetric(factors, (*b, "a", "j", "p", "q"))
+
+
+def _embedding(total: Size, size: Size, start: Size) -> Expr:
+    """Axes ``(r, p)``, 1 where ``r == p + start``: puts a block of ``size`` into ``total``."""
+    return affine("==", (1, -1), -1 * start, (total, size))
+
+
+def _svdvals_by(operands: tuple, y: Expr, params: tuple) -> Expr:
+    (a,) = operands
+    b, (m, n) = batch(a, 2), a.shape[-2:]
+    first, second = _embedding(m + n, m, 0), _embedding(m + n, n, m)
+    corner = product([(a, (*b, "p", "q")), (first, "rp"), (second, "cq")], (*b, "r", "c"))
+    v = function(EIGH_VECTORS, (corner + transpose(corner, (*b, len(b) + 1, len(b))),))
+    descending = affine("==", (1, 1), 1 - (m + n), (m + n, y.shape[-1]))
+    factors = [(v, (*b, "r", "t")), (first, "rp"), (v, (*b, "s", "t")), (second, "sq"), (descending, "ti")]
+    return 2 * product(factors, (*b, "i", "p", "q"))
+
+
+def _expm_by(operands: tuple, y: Expr, params: tuple) -> Expr:
+    (a,) = operands
+    b, n = batch(a, 2), a.shape[-1]
+    axes, sizes = (*b, "p", "q", "r", "c"), {**dict(zip(b, a.shape, strict=False)), "p": n, "q": n}
+    first, second = _embedding(2 * n, n, 0), _embedding(2 * n, n, n)
+    blocks = [product([(a, (*b, "i", "j")), (e, "ri"), (e, "cj")], axes, sizes) for e in (first, second)]
+    step = product([(first, "rp"), (second, "cq")], axes, sizes)
+    whole = function(EXPM, (blocks[0] + blocks[1] + step,))
+    return product([(whole, axes), (first, "ri"), (second, "cj")], (*b, "i", "j", "p", "q"))
+
+
+# The rows
+
+
+def _square(name: str, shape: Shape) -> Size:
+    rows, columns = shape
+    if isinstance(rows, int) and isinstance(columns, int) and rows != columns:
+        raise ShapeError(f"{name} is for square matrices; this one is {rows} by {columns}.")
+    return same(rows, columns)
+
+
+def _row(name: str, own: int, partial, latex: str, note: str = "") -> Op:
+    """A function of one square matrix whose result has ``own`` axes of the same size."""
+
+    def result(shapes: list[Shape]) -> Shape:
+        return (_square(name, shapes[0]),) * own
+
+    return Op(name, 1, getattr(plain, name), (partial,), latex=latex, note=note, works_on=(2,), result=result)
+
+
+def _solved(shapes: list[Shape], *params) -> Shape:
+    n = _square("solve", shapes[0])
+    return (same(n, shapes[1][0]), *shapes[1][1:])
+
+
+def _smaller(shapes: list[Shape]) -> Shape:
+    m, n = shapes[0]
+    if isinstance(m, int) and isinstance(n, int):
+        return (min(m, n),)
+    if m != n:
+        raise ShapeError(f"svdvals has as many values as the smaller of {m} and {n}; give these sizes beforehand.")
+    return (n,)
+
+
+DET = _row("det", 0, _cofactors, r"\det({0})", "The derivative is written with the inverse: not at singular matrices.")
+LOGDET = _row(
+    "logdet", 0, _transposed_inverse, r"\log\left|\det({0})\right|", "The logarithm of the size of the determinant."
+)
+SLOGDET_SIGN = _row("slogdet_sign", 0, None, r"\operatorname{{sign}}\det({0})")
+INV = _row("inv", 2, _inv_by, r"\left({0}\right)^{{-1}}")
+SOLVE = Op(
+    "solve",
+    2,
+    plain.solve,
+    (_solve_by_matrix, _solve_by_right_side),
+    latex=r"\left({0}\right)^{{-1}} {1}",
+    works_on=(2, 1),
+    result=_solved,
+    columns=True,
+)
+TRIANGULAR_SOLVE = Op(
+    "triangular_solve",
+    2,
+    plain.triangular_solve,
+    (_triangular_by_matrix, _triangular_by_right_side),
+    latex=r"\operatorname{{tri}}\left({0}\right)^{{-1}} {1}",
+    note="Parameters: further axes of the right side, whether the lower triangle is used, whether it is transposed.",
+    works_on=(2, 1),
+    result=_solved,
+    columns=True,
+)
+CHOLESKY = _row("cholesky", 2, _cholesky_by, r"\operatorname{{chol}}({0})", "Of the symmetric part; lower.")
+EIGVALSH = _row(
+    "eigvalsh", 1, _eigvalsh_by, r"\lambda({0})", "Of the symmetric part, ascending; the derivative for distinct ones."
+)
+EIGH_VECTORS = _row(
+    "eigh_vectors",
+    2,
+    _eigh_vectors_by,
+    r"\operatorname{{eigvec}}({0})",
+    "Of the symmetric part, in columns, their signs not fixed; the derivative for distinct eigenvalues.",
+)
+SVDVALS = Op(
+    "svdvals",
+    1,
+    plain.svdvals,
+    (_svdvals_by,),
+    latex=r"\sigma({0})",
+    note="Descending; the derivative for distinct values that are not zero.",
+    works_on=(2,),
+    result=_smaller,
+)
+EXPM = _row("expm", 2, _expm_by, r"\exp\left({0}\right)")
+
+
+# Builders; ``axes`` are the positions of row and column
+
+
+def _pair(name: str, x: Expr, axes: Sequence[int]) -> tuple[int, int]:
+    found = positions(x, axes)
+    if len(found) != 2:
+        raise AxisError(f"{name} works on two axes, row and column, not on {len(found)}.")
+    return found
+
+
+def _of_matrix(op: Op, x: Expr, axes: Sequence[int]) -> Expr:
+    """``op`` of the matrices along ``axes``. A resulting matrix keeps both axes in place, a vector that of the rows."""
+    row, column = _pair(op.name, x, axes)
+    rest = others(x, (row, column))
+    y = function(op, (transpose(x, (*rest, row, column)),))
+    own = (row, column)[: y.order - len(rest)]
+    return product([(y, (*rest, *own))], [axis for axis in range(x.order) if axis in (*rest, *own)])
+
+
+def det(x: Expr, axes: Sequence[int] = (-2, -1)) -> Expr:
+    return _of_matrix(DET, x, axes)
+
+
+def logdet(x: Expr, axes: Sequence[int] = (-2, -1)) -> Expr:
+    """The logarithm of the size of the determinant."""
+    return _of_matrix(LOGDET, x, axes)
+
+
+def slogdet_sign(x: Expr, axes: Sequence[int] = (-2, -1)) -> Expr:
+    return _of_matrix(SLOGDET_SIGN, x, axes)
+
+
+def inv(x: Expr, axes: Sequence[int] = (-2, -1)) -> Expr:
+    return _of_matrix(INV, x, axes)
+
+
+def cholesky(x: Expr, axes: Sequence[int] = (-2, -1)) -> Expr:
+    return _of_matrix(CHOLESKY, x, axes)
+
+
+def expm(x: Expr, axes: Sequence[int] = (-2, -1)) -> Expr:
+    return _of_matrix(EXPM, x, axes)
+
+
+def eigvalsh(x: Expr, axes: Sequence[int] = (-2, -1)) -> Expr:
+    return _of_matrix(EIGVALSH, x, axes)
+
+
+def eigh_vectors(x: Expr, axes: Sequence[int] = (-2, -1)) -> Expr:
+    return _of_matrix(EIGH_VECTORS, x, axes)
+
+
+def svdvals(x: Expr, axes: Sequence[int] = (-2, -1)) -> Expr:
+    return _of_matrix(SVDVALS, x, axes)
+
+
+def trace(x: Expr, axes: Sequence[int] = (-2, -1)) -> Expr:
+    row, column = _pair("trace", x, axes)
+    labels = [row if axis == column else axis for axis in range(x.order)]
+    return product([(x, labels)], others(x, (row, column)))
+
+
+def diag(x: Expr, axes: Sequence[int] | int = -1) -> Expr:
+    """Of two axes, the diagonal, in place of the row; of one, the diagonal matrix, its column right after its row."""
+    found = positions(x, axes)
+    if len(found) == 1:
+        (axis,) = found
+        labels = [*range(axis + 1), "column", *range(axis + 1, x.order)]
+        return product([(x, range(x.order)), (delta(x.shape[axis]), (axis, "column"))], labels)
+    row, column = _pair("diag", x, found)
+    labels = [row if axis == column else axis for axis in range(x.order)]
+    return product([(x, labels)], others(x, (column,)))
+
+
+def matrix_power(x: Expr, n: int, axes: Sequence[int] = (-2, -1)) -> Expr:
+    """The matrix times itself ``n`` times, by squaring; for negative ``n`` its inverse."""
+    row, column = _pair("matrix_power", x, axes)
+    size = _square("matrix_power", (x.shape[row], x.shape[column]))
+    labels = list(range(x.order))
+    if n == 0:
+        return product([(delta(size), (row, column))], labels, dict(enumerate(x.shape)))
+    base = result = x if n > 0 else inv(x, (row, column))
+    left = [axis if axis != column else "inner" for axis in labels]
+    right = [axis if axis != row else "inner" for axis in labels]
+    for bit in bin(abs(n))[3:]:
+        result = product([(result, left), (result, right)], labels)
+        if bit == "1":
+            result = product([(result, left), (base, right)], labels)
+    return result
+
+
+def solve(
+    a: Expr,
+    b: Expr,
+    a_labels: Sequence[Hashable] | None = None,
+    b_labels: Sequence[Hashable] | None = None,
+    row: Hashable = "row",
+    column: Hashable = "column",
+    out: Sequence[Hashable] | None = None,
+) -> Expr:
+    """``x`` with ``a[row,column] x[column] = b[row]``; axes are matched by the labels.
+
+    Further labels of ``a`` are batches, which ``b`` may share or lack; further labels of ``b`` are columns. The result
+    has the axes ``out``: batches, ``column``, columns, in this order unless given. Without labels, ``a`` ends with row
+    and column, and ``b`` begins with the batches of ``a`` and the row.
+    """
+    if a_labels is None:
+        a_labels = (*range(a.order - 2), row, column)
+    if b_labels is None:
+        b_labels = (*range(a.order - 2), row, *[("column", k) for k in range(b.order - a.order + 1)])
+    batches = tuple([label for label in a_labels if label not in (row, column)])
+    if row not in b_labels or column in b_labels:
+        raise AxisError("solve(A, b) wants the index of A's rows, and not that of its columns, in b.")
+    columns = tuple([label for label in b_labels if label not in (*batches, row)])
+    sizes = dict(zip(a_labels, a.shape, strict=True))
+    matrix = product([(a, a_labels)], (*batches, row, column))
+    right = product([(b, b_labels)], (*batches, row, *columns), {label: sizes[label] for label in batches})
+    x = function(SOLVE, (matrix, right), (len(columns),))
+    own = (*batches, column, *columns)
+    return product([(x, own)], own if out is None else out)

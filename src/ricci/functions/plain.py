@@ -1,0 +1,160 @@
+"""Linear algebra on nested lists: textbook methods, independent of NumPy, for small matrices, as a second opinion."""
+
+from __future__ import annotations
+
+import math
+
+Matrix = list[list[float]]
+
+
+def identity(n: int) -> Matrix:
+    return [[float(i == j) for j in range(n)] for i in range(n)]
+
+
+def transposed(a: Matrix) -> Matrix:
+    return [list(column) for column in zip(*a, strict=True)]
+
+
+def matmul(a: Matrix, b: Matrix) -> Matrix:
+    columns = transposed(b)
+    return [[math.fsum(x * y for x, y in zip(row, column, strict=True)) for column in columns] for row in a]
+
+
+def symmetric_part(a: Matrix) -> Matrix:
+    return [[(a[i][j] + a[j][i]) / 2 for j in range(len(a))] for i in range(len(a))]
+
+
+def eliminate(a: Matrix, b: Matrix) -> tuple[float, Matrix]:
+    """The determinant of ``a``, and the solution of ``a x = b`` where it is not zero: Gauss-Jordan with pivots."""
+    n, rows = len(a), [[*map(float, x), *map(float, y)] for x, y in zip(a, b, strict=True)]
+    det = 1.0
+    for k in range(n):
+        pivot = max(range(k, n), key=lambda r: abs(rows[r][k]))
+        if rows[pivot][k] == 0:
+            return 0.0, [[math.nan] * (len(row) - n) for row in rows]
+        if pivot != k:
+            rows[k], rows[pivot] = rows[pivot], rows[k]
+            det = -det
+        det *= rows[k][k]
+        rows[k] = [v / rows[k][k] for v in rows[k]]
+        for r in range(n):
+            if r != k and rows[r][k] != 0:
+                factor = rows[r][k]
+                rows[r] = [v - factor * w for v, w in zip(rows[r], rows[k], strict=True)]
+    return det, [row[n:] for row in rows]
+
+
+def det(a: Matrix) -> float:
+    return eliminate(a, [[] for _ in a])[0]
+
+
+def logdet(a: Matrix) -> float:
+    size = abs(det(a))
+    return math.log(size) if size else -math.inf
+
+
+def slogdet_sign(a: Matrix) -> float:
+    value = det(a)
+    return float((value > 0) - (value < 0))
+
+
+def inv(a: Matrix) -> Matrix:
+    return eliminate(a, identity(len(a)))[1]
+
+
+def solve(a: Matrix, b: list, columns: int) -> list:
+    """``x`` with ``a x = b``, for each of the places along the further axes of ``b``."""
+    rows = [_flat(entry, columns) for entry in b]
+    return [_unflat(iter(x), entry, columns) for x, entry in zip(eliminate(a, rows)[1], b, strict=True)]
+
+
+def _flat(entry: list | float, depth: int) -> list:
+    return [v for part in entry for v in _flat(part, depth - 1)] if depth else [entry]
+
+
+def _unflat(values, like, depth: int):
+    return [_unflat(values, part, depth - 1) for part in like] if depth else next(values)
+
+
+def triangular_solve(a: Matrix, b: list, columns: int, lower: bool, transpose: bool) -> list:
+    """As ``solve``, with one triangle of ``a``, or its transpose."""
+    n = len(a)
+    part = [[a[i][j] if (j <= i if lower else j >= i) else 0.0 for j in range(n)] for i in range(n)]
+    return solve(transposed(part) if transpose else part, b, columns)
+
+
+def cholesky(a: Matrix) -> Matrix:
+    """The lower ``L`` with ``L L' = a``, row by row; NaN where ``a`` is not positive definite."""
+    a, n = symmetric_part(a), len(a)
+    result = [[0.0] * n for _ in range(n)]
+    for i in range(n):
+        for j in range(i + 1):
+            rest = a[i][j] - math.fsum(result[i][k] * result[j][k] for k in range(j))
+            if i == j:
+                result[i][i] = math.sqrt(rest) if rest > 0 else math.nan
+            else:
+                result[i][j] = rest / result[j][j]
+    return result
+
+
+def eigh(a: Matrix) -> tuple[list[float], Matrix]:
+    """Eigenvalues, ascending, and eigenvectors, in columns, of the symmetric part: Jacobi's rotations."""
+    a, n = symmetric_part(a), len(a)
+    vectors = identity(n)
+    for _ in range(60):
+        off = math.fsum(a[i][j] ** 2 for i in range(n) for j in range(n) if i != j)
+        if off <= 1e-34 * math.fsum(a[i][i] ** 2 for i in range(n)):
+            break
+        for p in range(n):
+            for q in range(p + 1, n):
+                if a[p][q] != 0:
+                    _rotate(a, vectors, p, q)
+    order = sorted(range(n), key=lambda k: a[k][k])
+    return [a[k][k] for k in order], [[row[k] for k in order] for row in vectors]
+
+
+def _rotate(a: Matrix, vectors: Matrix, p: int, q: int) -> None:
+    """One rotation in the plane of ``p`` and ``q`` that makes ``a[p][q]`` zero."""
+    ratio = (a[q][q] - a[p][p]) / (2 * a[p][q])
+    tangent = math.copysign(1.0, ratio) / (abs(ratio) + math.hypot(ratio, 1.0))
+    cosine = 1 / math.hypot(tangent, 1.0)
+    sine = tangent * cosine
+    for rows in (a, vectors):
+        for row in rows:
+            row[p], row[q] = cosine * row[p] - sine * row[q], sine * row[p] + cosine * row[q]
+    a[p], a[q] = (
+        [cosine * x - sine * y for x, y in zip(a[p], a[q], strict=True)],
+        [sine * x + cosine * y for x, y in zip(a[p], a[q], strict=True)],
+    )
+
+
+def eigvalsh(a: Matrix) -> list[float]:
+    return eigh(a)[0]
+
+
+def eigh_vectors(a: Matrix) -> Matrix:
+    return eigh(a)[1]
+
+
+def svdvals(a: Matrix) -> list[float]:
+    """The singular values, descending: the largest eigenvalues of ``[[0, a], [a', 0]]``."""
+    if not a or not a[0]:
+        return []
+    m, n = len(a), len(a[0])
+    top = [[0.0] * m + list(row) for row in a]
+    low = [list(column) + [0.0] * n for column in zip(*a, strict=True)]
+    return [abs(value) for value in eigh(top + low)[0][::-1][: min(m, n)]]
+
+
+def expm(a: Matrix) -> Matrix:
+    """The Taylor series of ``a / 2**s``, squared ``s`` times."""
+    size = max((sum(map(abs, row)) for row in a), default=0.0)
+    squarings = max(0, math.ceil(math.log2(size)) + 3) if size > 0 and math.isfinite(size) else 0
+    small = [[v / 2.0**squarings for v in row] for row in a]
+    total = term = identity(len(a))
+    for k in range(1, 24):
+        term = [[v / k for v in row] for row in matmul(term, small)] if a else term
+        total = [[x + y for x, y in zip(r, s, strict=True)] for r, s in zip(total, term, strict=True)]
+    for _ in range(squarings):
+        total = matmul(total, total)
+    return total

@@ -1,0 +1,275 @@
+r"""Functions along one axis, and reductions over any number of them.
+
+A row works on the last axis of its operand, in parallel over the leading ones. Its partial is called as
+``partial(operands, y, params)``, with ``y`` the result, and builds the derivative: an expression with the common
+leading axes, then the result's own axis (if it has one), then the operand's. ``value`` works on plain lists. LaTeX
+templates have ``{0}`` for the operand and ``{axes}`` for the indices worked on.
+
+    prod:         dy/dx[k]    = prod[l](x[l] (1 - delta[k,l]) + delta[k,l])    the product of the others, zeros or not
+    cumprod:      dy[i]/dx[k] = (k <= i) prod of the others up to i
+    max, min:     dy/dx[k]    = (x[k] == y) / number of ties                    equal shares
+    logsumexp:    dy/dx[k]    = softmax(x)[k]
+    softmax:      dy[k]/dx[l] = y[k] (delta[k,l] - y[l])
+    log_softmax:  dy[k]/dx[l] = delta[k,l] - softmax(x)[l]
+    sort:         dy[k]/dx[l] = (l == argsort(x)[k])
+
+Sums, means, variances, norms and cumulative sums need no rows: they are products, powers and structures.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import reduce
+
+from ricci.errors import AxisError, ShapeError
+from ricci.expr import Expr, Op, Shape, broadcast, constant, delta, function, one_hot, product, triangle
+from ricci.functions import special
+from ricci.functions.axes import Axes, batch, count, kept, others, positions, reduced, transpose
+from ricci.functions.elementwise import abs_, equal, not_equal, sqrt
+
+# Derivatives
+
+
+def _prod_of_others(operands: tuple, y: Expr, params: tuple) -> Expr:
+    (x,) = operands
+    b, n = batch(x, 1), x.shape[-1]
+    axes = (*b, "k", "l")
+    same = product([(delta(n), "kl")], axes, dict(zip(b, x.shape, strict=False)))
+    entries = product([(x, (*b, "l"))], axes, {"k": n})
+    return function(PROD, (entries * (1 - same) + same,))
+
+
+def _cumprod_of_others(operands: tuple, y: Expr, params: tuple) -> Expr:
+    """Over ``j``, with ``i`` the place in the result and ``k`` the entry differentiated by."""
+    (x,) = operands
+    b, n = batch(x, 1), x.shape[-1]
+    axes = (*b, "i", "k", "j")
+    sizes = {**dict(zip(b, x.shape, strict=False)), "i": n, "k": n, "j": n}
+    lower = triangle(n, n)
+    used = product([(lower, "ij")], axes, sizes) - product([(lower, "ij"), (delta(n), "kj")], axes, sizes)
+    entries = product([(x, (*b, "j"))], axes, sizes) * used + (1 - used)
+    return product([(function(PROD, (entries,)), (*b, "i", "k")), (lower, "ik")], (*b, "i", "k"))
+
+
+def _shares(operands: tuple, y: Expr, params: tuple) -> Expr:
+    (x,) = operands
+    b = batch(x, 1)
+    hit = equal(x, broadcast(y, b, x.shape))
+    ties = product([(hit, (*b, "k"))], b)
+    return product([(hit, (*b, "k")), (ties**-1, b)], (*b, "k"))
+
+
+def _softmax_by(operands: tuple, y: Expr, params: tuple) -> Expr:
+    b, n = batch(y, 1), y.shape[-1]
+    axes = (*b, "k", "l")
+    same = product([(y, (*b, "k")), (delta(n), "kl")], axes)
+    return same - product([(y, (*b, "k")), (y, (*b, "l"))], axes)
+
+
+def _log_softmax_by(operands: tuple, y: Expr, params: tuple) -> Expr:
+    (x,) = operands
+    b, n = batch(x, 1), x.shape[-1]
+    axes, sizes = (*b, "k", "l"), {**dict(zip(b, x.shape, strict=False)), "k": n}
+    same = product([(delta(n), "kl")], axes, sizes)
+    return same - product([(function(SOFTMAX, (x,)), (*b, "l"))], axes, sizes)
+
+
+def _sort_by(operands: tuple, y: Expr, params: tuple) -> Expr:
+    return one_hot(function(ARGSORT, operands), y.shape[-1])
+
+
+# Values on lists
+
+
+def _extreme(name: str, f) -> object:
+    def value(x: list) -> float:
+        if not x:
+            raise ShapeError(f"{name} has no value over an axis of size 0.")
+        return reduce(f, x)
+
+    return value
+
+
+def _logsumexp(x: list) -> float:
+    top = max(x, default=-math.inf)
+    shift = top if math.isfinite(top) else 0.0
+    total = math.fsum(special.ieee(math.exp)(v - shift) for v in x)
+    return shift + math.log(total) if total else -math.inf
+
+
+def _softmax(x: list) -> list:
+    top = max(x, default=0.0)
+    shift = top if math.isfinite(top) else 0.0
+    weights = [special.ieee(math.exp)(v - shift) for v in x]
+    total = math.fsum(weights)
+    return [w / total if total else math.nan for w in weights]
+
+
+def _log_softmax(x: list) -> list:
+    total = _logsumexp(x)
+    return [v - total for v in x]
+
+
+def _cumprod(x: list) -> list:
+    return [math.prod(x[: k + 1]) for k in range(len(x))]
+
+
+def _argsort(x: list) -> list:
+    return sorted(range(len(x)), key=x.__getitem__)
+
+
+# The rows
+
+
+def _removes(shapes: list[Shape]) -> Shape:
+    return ()
+
+
+def _keeps(shapes: list[Shape]) -> Shape:
+    return shapes[0]
+
+
+def _row(name: str, value, partial, result, latex: str, note: str = "") -> Op:
+    return Op(name, 1, value, (partial,), latex=latex + "({0})", note=note, works_on=(1,), result=result)
+
+
+_NO_EMPTY = "Over an axis of size 0 there is none."
+_TIES = "Entries that tie share the derivative equally. " + _NO_EMPTY
+
+PROD = _row("prod", math.prod, _prod_of_others, _removes, r"\prod_{{{axes}}}")
+MAX = _row("max", _extreme("max", special.maximum), _shares, _removes, r"\max_{{{axes}}}", _TIES)
+MIN = _row("min", _extreme("min", special.minimum), _shares, _removes, r"\min_{{{axes}}}", _TIES)
+ARGMAX = _row(
+    "argmax",
+    lambda x: x.index(_extreme("argmax", max)(x)),
+    None,
+    _removes,
+    r"\operatorname{{argmax}}_{{{axes}}}",
+    _NO_EMPTY,
+)
+ARGMIN = _row(
+    "argmin",
+    lambda x: x.index(_extreme("argmin", min)(x)),
+    None,
+    _removes,
+    r"\operatorname{{argmin}}_{{{axes}}}",
+    _NO_EMPTY,
+)
+ANY = _row("any", lambda x: float(any(x)), None, _removes, r"\bigvee_{{{axes}}}")
+ALL = _row("all", lambda x: float(all(x)), None, _removes, r"\bigwedge_{{{axes}}}")
+LOGSUMEXP = _row(
+    "logsumexp",
+    _logsumexp,
+    lambda operands, y, params: function(SOFTMAX, operands),
+    _removes,
+    r"\operatorname{{logsumexp}}_{{{axes}}}",
+)
+SOFTMAX = _row("softmax", _softmax, _softmax_by, _keeps, r"\operatorname{{softmax}}_{{{axes}}}")
+LOG_SOFTMAX = _row("log_softmax", _log_softmax, _log_softmax_by, _keeps, r"\operatorname{{logsoftmax}}_{{{axes}}}")
+CUMPROD = _row("cumprod", _cumprod, _cumprod_of_others, _keeps, r"\operatorname{{cumprod}}_{{{axes}}}")
+SORT = _row(
+    "sort", sorted, _sort_by, _keeps, r"\operatorname{{sort}}_{{{axes}}}", "Ascending; equal entries keep order."
+)
+ARGSORT = _row(
+    "argsort", _argsort, None, _keeps, r"\operatorname{{argsort}}_{{{axes}}}", "Equal entries keep their order."
+)
+
+
+# Builders: over any axes, by position; ``None`` is all of them
+
+
+def sum_(x: Expr, axes: Axes = None) -> Expr:
+    return transpose(x, others(x, positions(x, axes)))
+
+
+def mean(x: Expr, axes: Axes = None) -> Expr:
+    return sum_(x, axes) / constant(count(x, positions(x, axes)))
+
+
+def var(x: Expr, axes: Axes = None) -> Expr:
+    """The mean squared distance from the mean; divided by the count."""
+    rest = others(x, positions(x, axes))
+    return mean((x - broadcast(mean(x, axes), rest, x.shape)) ** 2, axes)
+
+
+def std(x: Expr, axes: Axes = None) -> Expr:
+    return sqrt(var(x, axes))
+
+
+def norm(x: Expr, axes: Axes = None, p: float = 2) -> Expr:
+    """The p-norm of the entries along ``axes``; ``p`` may be infinite, and 0 counts those that are not zero."""
+    if p == math.inf:
+        return max_(abs_(x), axes)
+    if p == -math.inf:
+        return min_(abs_(x), axes)
+    if p == 0:
+        return sum_(not_equal(x, 0), axes)
+    size = x if p % 2 == 0 else abs_(x)
+    return sum_(size**p, axes) ** (1 / Fraction(p))
+
+
+def prod(x: Expr, axes: Axes = None) -> Expr:
+    return reduced(PROD, x, axes)
+
+
+def max_(x: Expr, axes: Axes = None) -> Expr:
+    return reduced(MAX, x, axes)
+
+
+def min_(x: Expr, axes: Axes = None) -> Expr:
+    return reduced(MIN, x, axes)
+
+
+def any_(x: Expr, axes: Axes = None) -> Expr:
+    return reduced(ANY, x, axes)
+
+
+def all_(x: Expr, axes: Axes = None) -> Expr:
+    return reduced(ALL, x, axes)
+
+
+def logsumexp(x: Expr, axes: Axes = None) -> Expr:
+    return reduced(LOGSUMEXP, x, axes)
+
+
+def argmax(x: Expr, axes: Axes = None) -> Expr:
+    return reduced(ARGMAX, x, _one_axis("argmax", x, axes))
+
+
+def argmin(x: Expr, axes: Axes = None) -> Expr:
+    return reduced(ARGMIN, x, _one_axis("argmin", x, axes))
+
+
+def softmax(x: Expr, axes: Axes = None) -> Expr:
+    return kept(SOFTMAX, x, axes)
+
+
+def log_softmax(x: Expr, axes: Axes = None) -> Expr:
+    return kept(LOG_SOFTMAX, x, axes)
+
+
+def cumsum(x: Expr, axes: Axes = None) -> Expr:
+    (along,) = _one_axis("cumsum", x, axes)
+    read = ["read" if axis == along else axis for axis in range(x.order)]
+    n = x.shape[along]
+    return product([(x, read), (triangle(n, n), (along, "read"))], range(x.order))
+
+
+def cumprod(x: Expr, axes: Axes = None) -> Expr:
+    return kept(CUMPROD, x, _one_axis("cumprod", x, axes))
+
+
+def sort(x: Expr, axes: Axes = None) -> Expr:
+    return kept(SORT, x, _one_axis("sort", x, axes))
+
+
+def argsort(x: Expr, axes: Axes = None) -> Expr:
+    return kept(ARGSORT, x, _one_axis("argsort", x, axes))
+
+
+def _one_axis(name: str, x: Expr, axes: Axes) -> tuple[int]:
+    chosen = positions(x, axes)
+    if len(chosen) != 1:
+        raise AxisError(f"{name} works along one axis, not {len(chosen)}; name one of the {x.order} axes.")
+    return chosen

@@ -1,0 +1,112 @@
+"""What a text says beside its expression: which index ranges over which axes, the inputs, the sizes given.
+
+The core has no names. A :class:`Context` keeps them for the surface: to bind and check sizes at a call, to print with
+the user's own index names and in the user's order, and to carry values. Contexts are immutable, and merging two of
+them is lazy, so that building long expressions one operation at a time stays linear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ricci.errors import InputError
+from ricci.expr import Expr, Size
+
+Axis = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A condition on sizes, ``size >= 0``, and what to say where it does not hold."""
+
+    size: Size
+    message: str
+    text: str
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Facts:
+    """A context written out. Dictionaries and lists are in the order of first use in the text."""
+
+    inputs: dict[str, int] = field(default_factory=dict)  # name → order
+    groups: list[tuple[str, tuple[Axis, ...]]] = field(default_factory=list)  # an index and the axes it ranges over
+    sizes: dict[str, int] = field(default_factory=dict)  # index → size, where given
+    ranges: dict[str, Size] = field(default_factory=dict)  # index → size, where it follows from reads like x[i+1]
+    integers: set[str] = field(default_factory=set)  # inputs that are used as indices
+    values: dict[str, Any] = field(default_factory=dict)  # input → the value it carries
+    checks: list[Check] = field(default_factory=list)
+    definitions: dict[str, Expr] = field(default_factory=dict)  # the names that statements define
+
+
+class Context:
+    """The facts of one text, or of several merged."""
+
+    __slots__ = ("_facts", "parents")
+
+    def __init__(self, facts: Facts | None = None, parents: tuple[Context, ...] = ()):
+        self._facts = facts
+        self.parents = parents
+
+    def __reduce__(self):
+        return Context, (self.facts,)
+
+    def merged(self, other: Context) -> Context:
+        """Both; itself where the other adds nothing that can be seen at once."""
+        if other is self or other in self.parents:
+            return self
+        if self in other.parents:
+            return other
+        return Context(None, (self, other))
+
+    @property
+    def facts(self) -> Facts:
+        if self._facts is None:
+            self._facts = _written_out(self)
+            self.parents = ()
+        return self._facts
+
+
+EMPTY = Context(Facts())
+
+
+def merged(contexts: Iterable[Context]) -> Context:
+    result = EMPTY
+    for context in contexts:
+        result = context if result is EMPTY else result.merged(context)
+    return result
+
+
+def _written_out(root: Context) -> Facts:
+    result = Facts()
+    seen: set[int] = set()
+    stack = [root]
+    while stack:
+        context = stack.pop()
+        if id(context) in seen:
+            continue
+        seen.add(id(context))
+        if context._facts is None:
+            stack.extend(reversed(context.parents))
+        else:
+            _join(result, context._facts)
+    return result
+
+
+def _join(into: Facts, facts: Facts) -> None:
+    """Names of indices are local to a text, so only inputs and their values can be at odds."""
+    for name, order in facts.inputs.items():
+        if into.inputs.setdefault(name, order) != order:
+            raise InputError(f"{name!r} has {into.inputs[name]} indices in one expression and {order} in another.")
+    for name, value in facts.values.items():
+        if into.values.setdefault(name, value) is not value:
+            raise InputError(f"Two variables are named {name!r} and carry different values; rename one of them.")
+    into.groups += [group for group in facts.groups if group not in into.groups]
+    into.checks += [check for check in facts.checks if check not in into.checks]
+    into.integers |= facts.integers
+    for ours, theirs in ((into.sizes, facts.sizes), (into.ranges, facts.ranges), (into.definitions, facts.definitions)):
+        for name, value in theirs.items():
+            ours.setdefault(name, value)

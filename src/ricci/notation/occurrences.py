@@ -1,0 +1,95 @@
+"""Which indices stand open in a piece of text, and how often: the counts that the rules of index notation speak of.
+
+Factors of a product add up. Additive terms, the arguments of a function, a base and its exponent, and the two sides of
+a comparison are aligned by name, so the largest count stands for all. An axis that a function uses up
+(``sum[k](…)``) is not open outside its brackets, and ``|k|`` is no occurrence.
+"""
+
+from __future__ import annotations
+
+from ricci.functions.table import FUNCTIONS
+from ricci.notation import syntax
+
+Heights = list[str]
+Open = dict[str, Heights]  # index → the heights of its occurrences, "" where it is not written with one
+LEAVES = (syntax.Tensor, syntax.Ones, syntax.Zeros, syntax.Delta)
+
+
+class Occurrences:
+    """Counts open indices; remembers what it has counted."""
+
+    def __init__(self):
+        self._known: dict[int, Open] = {}
+
+    def of(self, node: syntax.Node) -> Open:
+        known = self._known.get(id(node))
+        if known is None:
+            known = self._known[id(node)] = self._count(node)
+        return known
+
+    def _count(self, node: syntax.Node) -> Open:
+        if isinstance(node, LEAVES):
+            return in_indices(node.indices or ())
+        if isinstance(node, syntax.Product):
+            return added([self.of(factor) for _, factor in node.factors])
+        if isinstance(node, syntax.Sum):
+            return aligned([self.of(term) for _, term in node.terms])
+        if isinstance(node, syntax.Neg):
+            return self.of(node.body)
+        if isinstance(node, syntax.Power):
+            return aligned([self.of(node.base), self.of(node.exponent)])
+        if isinstance(node, syntax.Compare):
+            return aligned([self.of(node.left), self.of(node.right)])
+        if isinstance(node, syntax.Call):
+            return self._call(node)
+        if isinstance(node, syntax.Derivative):
+            return added([self.of(node.body), in_indices(node.variable.indices or ())])
+        return {}
+
+    def _call(self, node: syntax.Call) -> Open:
+        if node.result is not None:
+            return in_indices(node.result)
+        inside = aligned([self.of(a) for a in node.args])
+        used = used_up(node)
+        return {name: heights for name, heights in inside.items() if name not in used}
+
+
+def used_up(node: syntax.Call) -> set[str]:
+    """The axes in a call's brackets that are not axes of its result."""
+    if node.axes is None:
+        return set()
+    names = [name for index in node.axes for _, name in index.terms]
+    function = FUNCTIONS[node.name]
+    if function.kind == "reduce" or function.result == "scalar":
+        return set(names)
+    if function.result == "vector":
+        return set(names[1:])
+    return set(names[:1]) if function.result == "solve" else set()
+
+
+def in_indices(indices: syntax.Indices) -> Open:
+    found: Open = {}
+    for index in indices:
+        if index.tensor is not None:
+            for name, heights in in_indices(index.tensor.indices or ()).items():
+                found.setdefault(name, []).extend(heights)
+        for _, name in index.terms:
+            found.setdefault(name, []).append(index.height)
+    return found
+
+
+def added(parts: list[Open]) -> Open:
+    total: Open = {}
+    for part in parts:
+        for name, heights in part.items():
+            total[name] = total.get(name, []) + heights
+    return total
+
+
+def aligned(parts: list[Open]) -> Open:
+    widest: Open = {}
+    for part in parts:
+        for name, heights in part.items():
+            if len(heights) > len(widest.get(name, ())):
+                widest[name] = heights
+    return widest

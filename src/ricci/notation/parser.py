@@ -1,0 +1,403 @@
+"""Tokens to a tree: an operator-precedence parser with a stack of its own.
+
+It goes back and forth between two places: where an operand is due (``operand``) and where an operator may follow
+(``attach``). What is open at either is kept in frames, one for the statement and one for each round bracket: the
+terms of its sum, the factors of its product, and the minus signs and bases of powers that wait for their operand.
+So a bracket costs a frame on a list and not five calls on Python's stack, and no text, however deep, ends in a
+RecursionError; and long sums and products stay flat lists, read in linear time.
+
+    sum of products       frame.terms, frame.factors      left to right
+    -x, x ** y            frame.pending                   from the right, so -x**2 is -(x**2)
+    x < y                 frame.left, frame.op            at most one in a frame
+"""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from ricci.errors import NotationError, nearest
+from ricci.notation import syntax
+from ricci.notation.syntax import Frame, Indices, Node, Program, Statement, Tensor
+from ricci.notation.tokens import (
+    BINARY,
+    COMPARISONS,
+    CONTINUES,
+    DIGITS,
+    NESTING_LIMIT,
+    OPENERS,
+    RESERVED,
+    IndexReader,
+    too_deep,
+)
+
+BEFORE_OPERAND = CONTINUES | OPENERS
+
+
+def parse_program(text: str, functions: frozenset[str]) -> Program:
+    """The tree of a program; ``functions`` are the names that may stand directly before a bracket.
+
+    >>> parse_program("y = 2 x", frozenset()).statements[0].name
+    'y'
+    """
+    return Parser(text, functions).program()
+
+
+class Parser(IndexReader):
+    """One text being parsed."""
+
+    __slots__ = ("begin", "depth", "done", "first", "frame", "named")
+
+    # Statements
+
+    def program(self) -> Program:
+        tokens = self.tokens
+        statements = []
+        while True:
+            while tokens[self.at] == ";":
+                self.at += 1
+            if not tokens[self.at]:
+                break
+            statements.append(self.statement())
+        if not statements:
+            raise NotationError("The text has no statement.", self.text, 0, 1, "Write one, such as y[i] = x[i,j] w[j].")
+        return Program(self.text, tuple(statements))
+
+    def statement(self) -> Statement:
+        self.first = self.at
+        self.begin = start = self.starts[self.at]  # begin: where the last operand starts, with its brackets
+        self.frame = Frame(None, "", None, start, start)
+        self.depth = 0
+        self.done = self.named = False
+        name = indices = None
+        node = self.operand()
+        if node is not None and self.tokens[self.at] == "=":
+            name, indices = self.left_side(node)
+            self.named = True
+            self.at += 1
+            self.frame.start = self.frame.sum_start = self.frame.term_start = self.starts[self.at]
+            node = None
+        body = self.expression(node)
+        return Statement(start, self.ends[self.at - 1], name, indices, body)
+
+    def left_side(self, node: Node) -> tuple[str, Indices | None]:
+        word = node.name if isinstance(node, Tensor) else self.tokens[self.first].rstrip("_")
+        if word in RESERVED or word in self.functions:
+            hint = f"Choose another name, such as {word}_1."
+            self.fail(f"The name {word!r} is reserved.", self.first, self.first, hint)
+        if not isinstance(node, Tensor):
+            self.bad_left_side()
+        seen = set()
+        for index in node.indices or ():
+            label = index.terms[0][1] if index.plain else ""
+            if not label:
+                message = "The indices on the left side are plain names."
+                hint = "Give each axis a name here, and select or shift on the right side."
+                raise NotationError(message, self.text, index.start, index.end, hint)
+            if label in seen:
+                message = f"The index {label!r} stands twice on the left side."
+                hint = f"Write {label},{label}' there, and multiply the right side by delta[{label},{label}']."
+                raise NotationError(message, self.text, index.start, index.end, hint)
+            seen.add(label)
+        return node.name, node.indices
+
+    # The two places
+
+    def expression(self, node: Node | None) -> Node:
+        """The expression up to the end of the statement; ``node`` is its first operand where that is read already."""
+        while node is None or not self.done:
+            node = self.operand() if node is None else self.attach(node)
+        return node
+
+    def operand(self) -> Node | None:
+        """Reads an operand; None where it only begins, with a minus or a bracket."""
+        at = self.at
+        token = self.tokens[at]
+        self.begin = self.starts[at]
+        if token.isidentifier():
+            return self.name()
+        if token == "(":
+            return self.open("", None, at)
+        if token == "-":
+            return self.wait(None)
+        first = token[:1]
+        if first in DIGITS or first == ".":
+            return self.number()
+        if first == "|":
+            self.at = at + 1
+            return syntax.Size(self.begin, self.ends[at], token[1:-1].strip())
+        self.no_operand(token)
+
+    def attach(self, node: Node) -> Node | None:
+        """Puts an operand in its place and reads the operator after it; returns what a closing bracket completes."""
+        frame = self.frame
+        token = self.tokens[self.at]
+        if token == "**":
+            return self.wait(node)
+        if token == "^":
+            return self.caret(node)
+        if frame.pending:
+            node = self.fold(frame, node)
+        frame.factors.append((frame.exponent, node))
+        frame.exponent = 1
+        follow = OPERATORS.get(token)
+        return follow(self, frame, token) if follow else None  # without an operator it is a product
+
+    def wait(self, base: Node | None) -> None:
+        """Notes a minus, or the base of a power, until the operand after it is known."""
+        self.deepen()
+        self.frame.pending.append((self.begin, base))
+        self.at += 1
+
+    def deepen(self) -> None:
+        self.depth += 1
+        if self.depth > NESTING_LIMIT:
+            too_deep(self.text, self.starts[self.at])
+
+    def caret(self, base: Node) -> None:
+        """The power of ``x^2`` and ``x^(…)``."""
+        follow = self.tokens[self.at + 1]
+        if follow != "(" and follow[0] not in DIGITS and follow[0] != ".":
+            message = "The sign '^' makes a power only before a number or '('."
+            self.fail(message, self.at, self.at, "Write ** and the exponent, or put the exponent in brackets, x^(…).")
+        self.wait(base)
+
+    def fold(self, frame: Frame, node: Node) -> Node:
+        """The operand ``node`` with the powers and minus signs that waited for it."""
+        end = self.ends[self.at - 1]
+        for start, base in reversed(frame.pending):
+            node = syntax.Neg(start, end, node) if base is None else syntax.Power(start, end, base, node)
+        self.depth -= len(frame.pending)
+        frame.pending.clear()
+        return node
+
+    # Operators
+
+    def times(self, frame: Frame, token: str) -> None:
+        frame.exponent = 1 if token == "*" else -1
+        self.at += 1
+
+    def plus(self, frame: Frame, token: str) -> None:
+        frame.add(self.ends[self.at - 1])
+        self.at += 1
+        frame.sign = 1 if token == "+" else -1
+        frame.term_start = self.starts[self.at]
+
+    def compare(self, frame: Frame, token: str) -> None:
+        if frame.left is not None:
+            hint = "Put one of the comparisons in brackets."
+            self.fail("Two comparisons in a row have no meaning.", self.at, self.at, hint)
+        left = frame.finish(self.ends[self.at - 1])
+        self.at += 1
+        frame.renew(self.starts[self.at], left, token)
+
+    def comma(self, frame: Frame, token: str) -> None:
+        if not frame.head:
+            hint = "Separate statements by ';', and write a product without a sign or with '*'."
+            self.fail("A comma stands only between indices and between arguments.", self.at, self.at, hint)
+        frame.args.append(frame.finish(self.ends[self.at - 1]))
+        self.at += 1
+        frame.renew(self.starts[self.at], None, "")
+
+    def close(self, frame: Frame, token: str) -> Node:
+        body = frame.finish(self.ends[self.at - 1])
+        assert frame.outer is not None  # the tokens are balanced
+        self.frame = frame.outer
+        self.at += 1
+        self.depth -= 1
+        self.begin = frame.begin
+        if not frame.head:
+            return body
+        frame.args.append(body)
+        return self.derivative(frame) if frame.head == "D" else self.call(frame)
+
+    def end(self, frame: Frame, token: str) -> Node:
+        self.done = True
+        return frame.finish(self.ends[self.at - 1])
+
+    # Operands
+
+    def name(self) -> Node | None:
+        """A tensor, pi, a delta, or None where the name opens the bracket of a function."""
+        at = self.at
+        word, follow = self.tokens[at], self.tokens[at + 1]
+        indices = None
+        if self.starts[at + 1] != self.ends[at]:
+            self.at = at + 1
+        elif follow == "[":
+            self.at = at + 1
+            indices = self.indices()
+        elif follow == "(":
+            return self.function(word, None, at)
+        elif follow[0] == "^" or follow == "{":
+            word, indices = self.heights()
+        else:
+            self.at = at + 1
+        end = self.ends[self.at - 1]
+        if indices is not None and self.starts[self.at] == end:
+            follow = self.tokens[self.at]
+            if follow == "(":
+                return self.function(word, indices, at)
+            if follow[0] in "[{^_":
+                self.after_indices(at)
+        if word in RESERVED:
+            return self.reserved(word, indices, at)
+        return Tensor(self.begin, end, word, indices)
+
+    def reserved(self, word: str, indices: Indices | None, at: int) -> Node:
+        end = self.ends[self.at - 1]
+        if word == "pi":
+            if indices is not None:
+                self.fail("The number pi has no indices.", at, self.at - 1, "Write pi 1[i], or choose another name.")
+            return syntax.Pi(self.begin, end)
+        if indices is None or len(indices) != 2:
+            count = len(indices or ())
+            hint = "Write delta[i,j] or delta^i_j; for three, delta[i,j] delta[j,k]."
+            self.fail(f"The delta has two indices, and here it has {count}.", at, self.at - 1, hint)
+        return syntax.Delta(self.begin, end, indices)
+
+    def number(self) -> Node:
+        at = self.at
+        token, follow = self.tokens[at], self.tokens[at + 1]
+        self.at = at + 1
+        if token[0] == "." and at > self.first and self.touches(at) and self.tokens[at - 1] not in BEFORE_OPERAND:
+            self.fail("A number that begins with a dot stands apart.", at - 1, at, f"Write * 0{token} for a product.")
+        if self.touches(at + 1):
+            if follow[0] in DIGITS or follow[0] in "._":
+                self.fail(
+                    f"{self.source(at, at + 1)!r} is not a number.", at, at + 1, "Write a number as 12, 1.5 or 1.5e-3."
+                )
+            if follow == "[" and token in ("0", "1"):
+                make = syntax.Ones if token == "1" else syntax.Zeros
+                indices = self.indices()
+                return make(self.begin, self.ends[self.at - 1], indices)
+        return syntax.Number(self.begin, self.ends[at], self.value(token, at))
+
+    def open(self, head: str, axes: Indices | None, begin: int) -> None:
+        """Opens the frame of the bracket at this token; with its function, it began at the token ``begin``."""
+        self.deepen()
+        self.at += 1
+        self.frame = Frame(self.frame, head, axes, self.starts[begin], self.starts[self.at])
+
+    def function(self, word: str, axes: Indices | None, at: int) -> None:
+        """Opens the bracket of the function whose name is the token ``at``."""
+        if axes if word == "D" else word not in self.functions:
+            self.no_function(word, axes, at)
+        for axis in axes or ():
+            if not axis.plain or axis.height:
+                hint = f"Write {word}[k](…), with the name of the index that it works on."
+                raise NotationError(f"The axes of {word} are plain names.", self.text, axis.start, axis.end, hint)
+        self.at = self.at if axes else at + 1
+        self.open(word, axes, at)
+
+    def call(self, frame: Frame) -> Node:
+        result = None
+        if self.tokens[self.at] == "[" and self.touches(self.at) and frame.axes is None:
+            result = self.indices()
+        return syntax.Call(frame.begin, self.ends[self.at - 1], frame.head, tuple(frame.args), frame.axes, result)
+
+    def derivative(self, frame: Frame) -> Node:
+        end = self.ends[self.at - 1]
+        hint = "Write D(f, x[i,j]): an expression, and the tensor with new indices for its axes."
+        if len(frame.args) != 2:
+            message = f"A derivative has two arguments, and here it has {len(frame.args)}."
+            raise NotationError(message, self.text, frame.begin, end, hint)
+        body, variable = frame.args
+        if not isinstance(variable, Tensor):
+            message = "The second argument of a derivative is not a tensor."
+            raise NotationError(message, self.text, variable.start, variable.end, hint)
+        return syntax.Derivative(frame.begin, end, body, variable)
+
+    # What can be wrong with an expression
+
+    def bad_left_side(self) -> NoReturn:
+        hint = "Write a name with its indices before '=': y[i] = …"
+        self.fail("The left side of '=' is not a name.", self.first, self.at - 1, hint)
+
+    def equals(self, frame: Frame, token: str) -> NoReturn:
+        if frame.outer is None and not self.named:
+            self.bad_left_side()
+        message = "The sign '=' stands only after a left side." if frame.outer else "A statement has only one '='."
+        self.fail(message, self.at, self.at, "Write == to compare, and ';' between statements.")
+
+    def no_function(self, word: str, axes: Indices | None, at: int) -> NoReturn:
+        bracket = self.at if axes else at + 1
+        written = self.source(at, bracket - 1)
+        hint = f"Write {written} * (…) for a product."
+        close = nearest(word, sorted(self.functions))
+        if at == self.first and self.tokens[self.partner(bracket) + 1] == "=":
+            hint = f"A statement defines a tensor, by its name and indices: {written} = …"
+        elif close:
+            hint = f"{close} {hint}"
+        self.fail(f"There is no function {word!r}.", at, at, hint)
+
+    def after_indices(self, at: int) -> None:
+        """The error for more indices after those of the name at the token ``at``, unless they are a power."""
+        follow = self.tokens[self.at]
+        if follow == "^" and self.tokens[self.at + 1] != "{":
+            return
+        if follow == "{":
+            self.odd_operand(follow)
+        name = self.tokens[at]
+        if follow == "[" and self.tokens[at + 1] == "[":
+            written = self.source(at, self.at - 2) + "," + self.source(self.at + 1, self.partner(self.at))
+            self.fail(f"The tensor {name!r} has two pairs of brackets.", self.at, self.at, f"Write {written}.")
+        hint = "Use one of x[i,j] and x^i_j; a power of x[i] is x[i]**n."
+        self.fail("Indices in brackets do not mix with upper and lower ones.", at, self.at, hint)
+
+    def stray_bracket(self, frame: Frame, token: str) -> NoReturn:
+        last = self.partner(self.at)
+        before, bracket = self.tokens[self.at - 1], self.source(self.at, last)
+        if before in ("0", "1") or before.isidentifier():
+            hint = f"Write {before}{bracket}, without a blank."
+        elif before[:1] in DIGITS:
+            hint = f"Write {before} 1{bracket} for a tensor that is {before} everywhere."
+        else:
+            hint = "Give it a name, in a statement of its own, and write the indices after the name."
+        self.fail("Indices stand directly after the name of a tensor, 1 or 0.", self.at, last, hint)
+
+    def no_operand(self, token: str) -> NoReturn:
+        """The error for a token that stands where an operand is due."""
+        at, before = self.at, self.tokens[self.at - 1]
+        if token == "=" and at == self.first:
+            self.fail("The left side of '=' is missing.", at, at, "Write a name with its indices before '=': y[i] = …")
+        if token in BINARY and at == self.first:
+            if at and self.text[self.starts[at - 1]] == "\n":
+                hint = f"To continue the line above, put {token!r} at its end."
+                self.fail(f"A line cannot begin with {token!r}.", at, at, hint)
+            self.fail(f"There is nothing before {token!r}.", at, at, "Write what it applies to, or leave it out.")
+        if token == "=":
+            self.equals(self.frame, token)
+        if token == ")" and before == "(":
+            head = self.frame.head
+            message = f"The function {head!r} has no argument." if head else "The bracket is empty."
+            self.fail(message, at - 1, at, "Write an expression between '(' and ')'.")
+        if token in (";", ")", ",") or token in BINARY:
+            hint = "Write what should follow, or leave it out."
+            self.fail(f"There is nothing after {before!r}.", at - 1, at - 1, hint)
+        self.odd_operand(token)
+
+    def odd_operand(self, token: str) -> NoReturn:
+        """The error for a token that can begin nothing: a primed name, a loose bracket or index."""
+        if token[-1] == "'":
+            bare = token.strip("^'")
+            hint = f"Primes are for indices, as in x[i']; call the tensor {bare}_1."
+            self.fail("A tensor has no prime.", self.at, self.at, hint)
+        if token == "[":
+            self.fail("Indices stand directly after a name.", self.at, self.at, "Write x[i], or use round brackets.")
+        if token == "{":
+            self.fail("Braces stand only after '^' and '_'.", self.at, self.at, "Write x^{i j}, or use round brackets.")
+        hint = f"Write {token} directly after a name, or **{token[1:]} for a power."
+        self.fail("An upper index stands directly after a name.", self.at, self.at, hint)
+
+
+OPERATORS = {
+    "*": Parser.times,
+    "/": Parser.times,
+    "+": Parser.plus,
+    "-": Parser.plus,
+    ",": Parser.comma,
+    ")": Parser.close,
+    ";": Parser.end,
+    "=": Parser.equals,
+    "[": Parser.stray_bracket,
+} | {comparison: Parser.compare for comparison in COMPARISONS}

@@ -1,0 +1,275 @@
+"""What the names of a program are: inputs and their orders, definitions, and the size of every index.
+
+An index has one size in a program. It comes, in this order, from what the user gives, from the axes of inputs on
+which the index stands plainly, from the reads ``x[2*i+k]`` that it takes part in (then it ranges over all places where
+every such read is inside its tensor, starting at the first one), or else it is free, and must be given at the call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ricci.errors import NotationError
+from ricci.expr import Expr, Size, axis_size, dims, index_size, variable
+from ricci.functions.table import FUNCTIONS
+from ricci.notation import syntax
+from ricci.notation.context import Check, Facts
+
+
+@dataclass(slots=True)
+class Definition:
+    """A statement's left side and what it stands for."""
+
+    names: tuple[str, ...]
+    heights: tuple[str, ...]
+    expr: Expr | None = None
+
+
+@dataclass(slots=True)
+class Read:
+    """One use of an affine index: axis ``axis`` of ``name`` is read at ``index``."""
+
+    name: str
+    axis: int
+    index: syntax.Index
+
+
+@dataclass(slots=True)
+class Scope:
+    """The names of one program."""
+
+    text: str
+    given: Mapping[str, int]
+    definitions: dict[str, Definition] = field(default_factory=dict)
+    facts: Facts = field(default_factory=Facts)
+    index_axes: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
+    reads: dict[str, list[Read]] = field(default_factory=dict)
+    starts: dict[str, Size] = field(default_factory=dict)
+    _class: dict[str, str] = field(default_factory=dict)
+    _size: dict[str, Size] = field(default_factory=dict)
+    _pending: set[str] = field(default_factory=set)
+
+    def fail(self, message: str, node: syntax.Node | syntax.Index | syntax.Statement, hint: str = "") -> NotationError:
+        return NotationError(message, self.text, node.start, node.end, hint)
+
+    # First pass: who is there.
+
+    def collect(self, statement: syntax.Statement) -> None:
+        """Take in the names of a statement."""
+        stack: list[syntax.Node] = [statement.body]
+        tensors: list[tuple[syntax.Tensor, int | None]] = []
+        while stack:
+            node = stack.pop()
+            if isinstance(node, syntax.Tensor):
+                tensors.append((node, None))
+            elif isinstance(node, syntax.Call) and node.axes is None and self._takes_tensors(node):
+                tensors += [(a, self._default_order(node, a, k)) for k, a in enumerate(node.args)]
+                self._link_result(node)
+            elif isinstance(node, syntax.Derivative):
+                tensors.append((node.variable, None))
+                stack.append(node.body)
+            else:
+                stack.extend(children(node))
+        for tensor, order in reversed(tensors):
+            if isinstance(tensor, syntax.Tensor):
+                self._tensor(tensor, order)
+
+    @staticmethod
+    def _takes_tensors(node: syntax.Call) -> bool:
+        """Whether a call without axes takes whole tensors: ``det(A)``, ``sum(x)``."""
+        function = FUNCTIONS.get(node.name)
+        return function is not None and function.kind != "elementwise" and all(
+            isinstance(a, syntax.Tensor) and a.indices is None for a in node.args
+        )
+
+    def _default_order(self, node: syntax.Call, arg: syntax.Node, position: int) -> int | None:
+        name = arg.name if isinstance(arg, syntax.Tensor) else ""
+        if name in self.facts.inputs or name in self.definitions or FUNCTIONS[node.name].kind != "matrix":
+            return -1
+        return 1 if position == 1 else 2
+
+    def _link_result(self, node: syntax.Call) -> None:
+        """``inv(A)[i,j]`` says that i and j range over the axes of A."""
+        first = node.args[0]
+        if node.result is None or not isinstance(first, syntax.Tensor) or len(node.result) > 2:
+            return
+        axes = (1,) if FUNCTIONS[node.name].result == "solve" else range(len(node.result))
+        for axis, index in zip(axes, node.result, strict=False):
+            if index.plain:
+                self._link(first.name, axis, index.terms[0][1])
+
+    def _tensor(self, node: syntax.Tensor, order: int | None) -> None:
+        indices = node.indices or ()
+        definition = self.definitions.get(node.name)
+        count = len(definition.names) if definition else self.facts.inputs.get(node.name)
+        expected = len(indices) if order is None else order
+        if expected >= 0:
+            if count is not None and count != expected:
+                raise self._wrong_order(node, count, expected)
+            if count is None:
+                self.facts.inputs[node.name] = expected
+        elif count is None:
+            raise self.fail(f"The order of {node.name!r} is not known here.", node, f"Write its indices: {node.name}[i].")
+        for axis, index in enumerate(indices):
+            if index.plain:
+                self._link(node.name, axis, index.terms[0][1])
+            elif index.tensor is not None:
+                self.facts.integers.add(index.tensor.name)
+                self._tensor(index.tensor, None)
+            else:
+                for _, name in index.terms:
+                    self.reads.setdefault(name, []).append(Read(node.name, axis, index))
+
+    def _wrong_order(self, node: syntax.Tensor, count: int, found: int) -> NotationError:
+        s = "index" if count == 1 else "indices"
+        hint = "A tensor keeps its number of indices in a program."
+        return self.fail(f"{node.name!r} has {count} {s} elsewhere and {found} here.", node, hint)
+
+    def _link(self, tensor: str, axis: int, index: str) -> None:
+        if tensor in self.definitions:
+            other = self.definitions[tensor].names[axis]
+            a, b = self.class_of(index), self.class_of(other)
+            if a != b:
+                self._class[a] = b
+                known = self.index_axes.setdefault(b, [])
+                known += [x for x in self.index_axes.pop(a, []) if x not in known]
+                self.reads[b] = self.reads.get(b, []) + self.reads.pop(a, [])
+        else:
+            known = self.index_axes.setdefault(self.class_of(index), [])
+            if (tensor, axis) not in known:
+                known.append((tensor, axis))
+
+    def class_of(self, index: str) -> str:
+        """One name for all indices that must have the same size."""
+        while index in self._class:
+            index = self._class[index]
+        return index
+
+    def finish(self) -> Facts:
+        """The facts of the program, index names written out."""
+        names = dict.fromkeys([*self.index_axes, *self._class, *self.facts.ranges])
+        for name in names:
+            group = self.class_of(name)
+            if group in self.index_axes:
+                self.facts.groups.append((name, tuple(self.index_axes[group])))
+            if group in self.facts.ranges:
+                self.facts.ranges[name] = self.facts.ranges[group]
+        self.facts.sizes = dict(self.given)
+        return self.facts
+
+    # Sizes.
+
+    def input(self, name: str) -> Expr:
+        order = self.facts.inputs[name]
+        return variable(name, tuple([self._axis_size(name, axis) for axis in range(order)]))
+
+    def _axis_size(self, name: str, axis: int) -> Size:
+        for index, size in self.given.items():
+            if (name, axis) in self.index_axes.get(self.class_of(index), ()):
+                return size
+        return axis_size(name, axis)
+
+    def size(self, index: str, node: syntax.Node | syntax.Index) -> Size:
+        """The size of an index."""
+        index = self.class_of(index)
+        if index not in self._size:
+            if index in self._pending:
+                raise self.fail(
+                    f"The size of index {index!r} depends on itself.", node, f'Give it: sizes={{"{index}": …}}.'
+                )
+            self._pending.add(index)
+            self._size[index] = self._determine(index, node)
+            self._pending.discard(index)
+        return self._size[index]
+
+    def _determine(self, index: str, node: syntax.Node | syntax.Index) -> Size:
+        for name, size in self.given.items():
+            if self.class_of(name) == index:
+                return size
+        axes = self.index_axes.get(index)
+        if axes:
+            return min((axis_size(*axis) for axis in axes), key=dims.rank)
+        if self.reads.get(index):
+            return self._range(index, node)
+        return index_size(index)
+
+    def _range(self, index: str, node: syntax.Node | syntax.Index) -> Size:
+        """All places where every read is inside its tensor."""
+        lows, highs = [], []
+        for read in self.reads[index]:
+            coef = sum(c for c, name in read.index.terms if self.class_of(name) == index)
+            least, most = self._span(read.index, index)
+            last = self.read_size(read, node) - 1
+            if coef > 0:
+                lows.append(-1 * dims.quotient(least, coef))
+                highs.append(dims.quotient(last - most, coef))
+            else:
+                lows.append(-1 * dims.quotient(last - most, -coef))
+                highs.append(dims.quotient(least, -coef))
+        low, high = lows[0], highs[0]
+        for other in lows[1:]:
+            low = dims.maximum(low, other)
+        for other in highs[1:]:
+            high = dims.minimum(high, other)
+        self.starts[index] = low
+        size = high - low + 1
+        self.facts.ranges[index] = size
+        if isinstance(size, int) and size < 0:
+            raise self.fail(f"There is no place for index {index!r} where every read is inside its tensor.", node)
+        return size
+
+    def read_size(self, read: Read, node: syntax.Node | syntax.Index) -> Size:
+        definition = self.definitions.get(read.name)
+        return self._axis_size(read.name, read.axis) if definition is None else self.size(definition.names[read.axis], node)
+
+    def _span(self, index: syntax.Index, but: str) -> tuple[Size, Size]:
+        """The least and the greatest value of an affine index, one of its names left out."""
+        least: Size = index.const
+        for c, name in index.sizes:
+            least = least + c * self.size(name, index)
+        most = least
+        for c, name in index.terms:
+            if self.class_of(name) == but:
+                continue
+            length = self.size(name, index)
+            first = c * self.start(name)
+            last = first + c * (length - 1)
+            least, most = (least + first, most + last) if c > 0 else (least + last, most + first)
+        return least, most
+
+    def start(self, index: str) -> Size:
+        """The first place of an index: not 0 only where its range follows from reads."""
+        return self.starts.get(self.class_of(index), 0)
+
+    def check_read(self, read: Read) -> None:
+        """A read must be inside its tensor; where sizes are not known yet, the call will check."""
+        least, most = self._span(read.index, "")
+        size = self.read_size(read, read.index)
+        index = self.text[read.index.start : read.index.end]
+        for room, side in ((least, "before the first"), (size - 1 - most, "after the last")):
+            message = f"{read.name}[…{index}…] reads {side} entry of axis {read.axis} of {read.name!r}."
+            if isinstance(room, int):
+                if room < 0:
+                    names = ", ".join(repr(name) for _, name in read.index.terms)
+                    hint = f"Write every read with an offset ({names}+0) to let the range follow from them." if names else ""
+                    raise self.fail(message, read.index, hint)
+            elif room is not least or least != 0:
+                self.facts.checks.append(Check(room, message, self.text, read.index.start, read.index.end))
+
+
+def children(node: syntax.Node) -> list[syntax.Node]:
+    """The nodes directly below, in order."""
+    if isinstance(node, syntax.Sum):
+        return [term for _, term in node.terms]
+    if isinstance(node, syntax.Product):
+        return [factor for _, factor in node.factors]
+    if isinstance(node, syntax.Call):
+        return list(node.args)
+    if isinstance(node, syntax.Neg):
+        return [node.body]
+    if isinstance(node, syntax.Power):
+        return [node.base, node.exponent]
+    if isinstance(node, syntax.Compare):
+        return [node.left, node.right]
+    return [node.body] if isinstance(node, syntax.Derivative) else []

@@ -1,0 +1,229 @@
+"""The tree of a text: what is written, before anything is known about what it means.
+
+The parser makes these nodes and the next stage turns them into expressions, so they say nothing of sizes, of sums
+over repeated indices or of which functions exist. Every node has the place in the whole text where it starts and
+ends, for the caret of an error found later. Nodes are values: nobody assigns to their fields. They are not frozen
+only because a frozen dataclass takes twice as long to make, and making them is a third of the time of parsing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Index:
+    """An index: the affine form ``sum(c * name) + sum(c * |name|) + const``, or a gather by a ``tensor``.
+
+    ``plain`` says that it was written as a bare name: ``i+0`` is not plain. ``height`` is "up", "down" or "".
+    """
+
+    start: int
+    end: int
+    terms: tuple[tuple[int, str], ...]
+    const: int = 0
+    sizes: tuple[tuple[int, str], ...] = ()
+    plain: bool = False
+    tensor: Tensor | None = None
+    height: str = ""
+
+
+Indices = tuple[Index, ...]
+
+
+@dataclass(slots=True)
+class Number:
+    """``2``, an int, or ``2.0`` and ``2e0``, floats."""
+
+    start: int
+    end: int
+    value: int | float
+
+
+@dataclass(slots=True)
+class Pi:
+    """``pi``."""
+
+    start: int
+    end: int
+
+
+@dataclass(slots=True)
+class Tensor:
+    """``x[i,j]``, ``x^i_j``, or a bare ``x``, whose ``indices`` are None."""
+
+    start: int
+    end: int
+    name: str
+    indices: Indices | None
+
+
+@dataclass(slots=True)
+class Ones:
+    """``1[i,j]``."""
+
+    start: int
+    end: int
+    indices: Indices
+
+
+@dataclass(slots=True)
+class Zeros:
+    """``0[i,j]``."""
+
+    start: int
+    end: int
+    indices: Indices
+
+
+@dataclass(slots=True)
+class Delta:
+    """``delta[i,j]`` or ``delta^i_j``: always two indices."""
+
+    start: int
+    end: int
+    indices: Indices
+
+
+@dataclass(slots=True)
+class Size:
+    """``|i|``, the size of an index."""
+
+    start: int
+    end: int
+    name: str
+
+
+@dataclass(slots=True)
+class Call:
+    """``exp(a)``; with ``axes``, ``sum[k](a)``; with indices of the ``result``, ``inv(A)[i,j]``."""
+
+    start: int
+    end: int
+    name: str
+    args: tuple[Node, ...]
+    axes: Indices | None
+    result: Indices | None
+
+
+@dataclass(slots=True)
+class Neg:
+    """``-body``, where no term stands before the minus."""
+
+    start: int
+    end: int
+    body: Node
+
+
+@dataclass(slots=True)
+class Sum:
+    """``a + b - c``: two or more pairs of a sign, +1 or -1, and a term."""
+
+    start: int
+    end: int
+    terms: tuple[tuple[int, Node], ...]
+
+
+@dataclass(slots=True)
+class Product:
+    """``a/b c``: two or more pairs of an exponent, +1 or -1, and a factor; a bracketed product stays a factor."""
+
+    start: int
+    end: int
+    factors: tuple[tuple[int, Node], ...]
+
+
+@dataclass(slots=True)
+class Power:
+    """``base ** exponent``, also written ``base^2`` and ``base^(exponent)``."""
+
+    start: int
+    end: int
+    base: Node
+    exponent: Node
+
+
+@dataclass(slots=True)
+class Compare:
+    """``left op right`` with one of ``< <= > >= == !=``."""
+
+    start: int
+    end: int
+    op: str
+    left: Node
+    right: Node
+
+
+@dataclass(slots=True)
+class Derivative:
+    """``D(body, variable)``."""
+
+    start: int
+    end: int
+    body: Node
+    variable: Tensor
+
+
+Node = (
+    Number | Pi | Tensor | Ones | Zeros | Delta | Size | Call | Neg | Sum | Product | Power | Compare | Derivative
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Statement:
+    """``name[indices] = body``; ``name = body`` has no indices (None), a statement without left side no name either."""
+
+    start: int
+    end: int
+    name: str | None
+    indices: Indices | None
+    body: Node
+
+
+@dataclass(slots=True)
+class Program:
+    """The statements of a text, in order, and the text."""
+
+    text: str
+    statements: tuple[Statement, ...]
+
+
+class Frame:
+    """A bracket, or a statement, while it is being read: the pieces of its Compare, Sum and Product so far."""
+
+    __slots__ = ("args", "axes", "begin", "exponent", "factors", "head", "left", "op", "outer", "pending", "sign",
+                 "start", "sum_start", "term_start", "terms")  # fmt: skip
+
+    def __init__(self, outer: Frame | None, head: str, axes: Indices | None, begin: int, start: int):
+        self.outer = outer
+        self.head = head  # the function, or "" for a bracket
+        self.axes = axes
+        self.begin = begin  # where the bracket starts, with its function
+        self.args: list[Node] = []
+        self.pending: list[tuple[int, Node | None]] = []  # where it starts; the base of a power, None for a minus
+        self.renew(start, None, "")
+
+    def renew(self, start: int, left: Node | None, op: str) -> None:
+        """Begins a sum: that of the bracket, of its next argument, or the one to compare ``left`` with."""
+        if left is None:
+            self.start = start
+        self.left = left
+        self.op = op
+        self.sum_start = self.term_start = start
+        self.terms: list[tuple[int, Node]] = []
+        self.factors: list[tuple[int, Node]] = []
+        self.sign = self.exponent = 1
+
+    def add(self, end: int) -> None:
+        """Ends a term: the product of the factors since the last sign."""
+        factors = self.factors
+        term = factors[0][1] if len(factors) == 1 else Product(self.term_start, end, tuple(factors))
+        self.terms.append((self.sign, term))
+        self.factors = []
+
+    def finish(self, end: int) -> Node:
+        """Ends the expression; a single term is itself, and not a sum."""
+        terms = self.terms
+        self.add(end)
+        right = terms[0][1] if len(terms) == 1 else Sum(self.sum_start, end, tuple(terms))
+        return right if self.left is None else Compare(self.start, end, self.op, self.left, right)

@@ -1,0 +1,398 @@
+"""Text to tokens, by one regular expression in one pass; and tokens to indices.
+
+A token is its own text, and its place is kept in two lists beside it; ``re.findall`` gives the pieces at the speed of
+C, which is most of why parsing is fast. Everything that depends on the order of lines and brackets is settled here,
+so that the parser never meets it: blanks and comments vanish, a line break that ends a statement becomes ";", every
+bracket has its partner. The list always ends with ";" and "", so the parser may look one token ahead anywhere.
+
+Indices are read here too, since their forms are flat (``2*i+k``, ``t[b]``, ``^{i j}_k``) and need no precedence. The
+gathers ``x[t[u[i]]]`` do nest, and are kept on a list rather than on Python's stack.
+"""
+
+from __future__ import annotations
+
+import re
+from math import inf
+from typing import NoReturn
+from unicodedata import decomposition, normalize
+
+from ricci.errors import NotationError
+from ricci.notation.syntax import Index, Indices, Tensor
+
+LENGTH_LIMIT = 1_000_000
+NESTING_LIMIT = 200
+
+PIECES = re.compile(
+    r"""[^\W\d][\w\u0300-\u036f]*'*                                 # a name; a prime, where it is an index
+      | [\[\](),;\n]
+      | [^\S\n]+
+      | (?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?            # a number
+      | \*\* | [<>=!]=
+      | \^[^\W\d_][^\W_]*'*                                         # an upper index: it stops at the "_" of a lower one
+      | \|\s*[^\W\d][\w\u0300-\u036f]*'*\s*\|                       # the size of an index
+      | \#[^\n]*
+      | [\s\S]                                                      # any other character, on its own
+    """,
+    re.VERBOSE,
+).findall
+
+OPENERS, CLOSERS = frozenset("([{"), frozenset(")]}")
+PARTNERS = {"(": ")", "[": "]", "{": "}", ")": "(", "]": "[", "}": "{"}
+COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
+BINARY = COMPARISONS | frozenset(("+", "-", "*", "/", "**", "^"))
+CONTINUES = BINARY | frozenset((",", "=", ";"))
+
+RESERVED = frozenset(("delta", "pi"))
+DIGITS = frozenset("0123456789")
+LETTERS = re.compile(r"[^\W\d_][\d\u0300-\u036f]*'*")  # the indices of a run such as ij'k1
+BETWEEN = re.compile(r"(?<=[\w'|])\s+(?=[\w|])")  # a blank where a comma should be
+
+AFFINE = "An index is a sum of names times integers, as in x[2*i+k-1]."
+GATHER = "Compute it in a statement of its own, j[b] = …, and write x[j[b]]."
+BRACES = "Write x^i_j or x^{i j}_{k}; an index that is more than a name goes in brackets, x[i+1]."
+
+# What the pass does with a piece; names, numbers, sizes and upper indices have no entry.
+KEEP, SKIP, OPEN, CLOSE, BREAK = range(5)
+ROLES = {piece: KEEP for piece in BINARY | {",", "="}}
+ROLES |= {" ": SKIP, "(": OPEN, "[": OPEN, "{": OPEN, ")": CLOSE, "]": CLOSE, "}": CLOSE, ";": BREAK, "\n": BREAK}
+
+INSTEAD = {
+    "|": "Bars enclose one index and give its size: |i|; an absolute value is abs(…).",
+    "'": "Primes are for indices: x[i'].",
+    "@": "Name the indices of a matrix product: x[i,k] a[k,j].",
+    ":": "Name the axis instead of slicing: x[i,j].",
+    "&": "Multiply conditions: (a > 0) * (b > 0).",
+    ".": "A number has a digit beside its dot: 0.5.",
+}
+INSTEAD |= {"∑": "Write sum[k](…).", "√": "Write sqrt(…).", "∂": "Write D(f, x[i])."}
+INSTEAD |= {sign: f"Write {plain} instead." for sign, plain in zip("−–×·⋅÷′’`", "--***/" + "'" * 3)}
+INSTEAD |= {"≤": "Write <= instead.", "≥": "Write >= instead.", "≠": "Write != instead.", "!": "Write != instead."}
+INSTEAD |= {sign: f"Write **{power} for a power." for power, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
+INSTEAD |= {sign: f"Write _{digit} in a name: x_{digit}." for digit, sign in enumerate("₀₁₂₃₄₅₆₇₈₉")}
+
+
+def tokenise(text: str) -> tuple[list[str], list[int], list[int]]:
+    """The tokens of ``text``, where they start and where they end."""
+    tokens, starts, ends = [], [], []
+    opened = []  # the tokens that are brackets not closed yet
+    role_of = ROLES.get
+    end = 0
+    for piece in PIECES(text):
+        start = end
+        end += len(piece)
+        role = role_of(piece)
+        if role is None:
+            if not piece.isidentifier() and skipped(text, piece, start):
+                continue
+        elif role:
+            if role == SKIP:
+                continue
+            if role == OPEN:
+                opened.append(len(tokens))
+                if len(opened) > NESTING_LIMIT:
+                    too_deep(text, start)
+            elif role == CLOSE:
+                if not opened or tokens[opened.pop()] != PARTNERS[piece]:
+                    unbalanced(text, tokens, starts, start)
+            elif not ends_statement(text, piece, start, tokens, starts, opened):
+                continue
+            else:
+                piece = ";"
+        tokens.append(piece)
+        starts.append(start)
+        ends.append(end)
+    if opened:
+        unbalanced(text, tokens, starts, end)
+    if not text.isascii():
+        tokens = [normalised(text, token, start) for token, start in zip(tokens, starts)]
+    tokens += (";", "")
+    starts += (end, end)
+    ends += (end, end)
+    return tokens, starts, ends
+
+
+def ends_statement(text: str, piece: str, start: int, tokens: list[str], starts: list[int], opened: list[int]) -> bool:
+    """Whether a ";" or a line break ends a statement here."""
+    if opened and piece == ";":
+        unbalanced(text, tokens, starts, start)
+    return bool(tokens) and not opened and (piece == ";" or tokens[-1] not in CONTINUES)
+
+
+def skipped(text: str, piece: str, start: int) -> bool:
+    """Whether a piece that is neither punctuation nor a name is a blank or a comment; an error if it is not a token."""
+    first = piece[0]
+    if first.isspace() or first == "#":
+        return True
+    if first in "0123456789^" or len(piece) > 1 and (first in "|." or piece.rstrip("'").isidentifier()):
+        return False
+    wrong = next((k for k, character in enumerate(piece) if not ("x" + character).isidentifier()), 0)
+    hint = INSTEAD.get(piece[wrong], "Names are letters, digits and underscores; a comment begins with '#'.")
+    raise NotationError(f"The character {piece[wrong]!r} has no meaning here.", text, start + wrong, None, hint)
+
+
+def normalised(text: str, token: str, start: int) -> str:
+    """A token as Python would spell it as a name, so that a keyword argument finds its variable."""
+    for k, character in enumerate(token):
+        if decomposition(character).startswith(("<super>", "<sub>")):  # Python takes the raised i of xⁱ for xi
+            message = f"The notation has no raised or lowered character such as {character!r}."
+            raise NotationError(message, text, start + k, None, "Write indices as x[i,j] or x^i_{j}.")
+    return normalize("NFKC", token)
+
+
+def unbalanced(text: str, tokens: list[str], starts: list[int], end: int) -> NoReturn:
+    """The error for brackets that do not match, where the fault shows at the character ``end`` of the text."""
+    opened: list[int] = []
+    for at, token in enumerate(tokens):
+        if token in OPENERS:
+            opened.append(at)
+        elif token in CLOSERS:
+            opened.pop()
+    closer = text[end] if end < len(text) else ""
+    if not opened:
+        hint = f"Add {PARTNERS[closer]!r} before it, or leave it out."
+        raise NotationError(f"The bracket {closer!r} was never opened.", text, end, None, hint)
+    opener = tokens[opened[-1]]
+    fault = {"": "is never closed", ";": "is not closed before ';'"}.get(closer, f"is closed by {closer!r}")
+    hint = f"Close it with {PARTNERS[opener]!r}."
+    raise NotationError(f"The bracket {opener!r} {fault}.", text, starts[opened[-1]], None, hint)
+
+
+def too_deep(text: str, start: int) -> NoReturn:
+    """The error for nesting beyond the limit."""
+    message = f"The expression is nested more than {NESTING_LIMIT} deep."
+    raise NotationError(message, text, start, None, "Give its inner parts names, in statements of their own.")
+
+
+def is_label(token: str) -> bool:
+    """Whether a token can name an index."""
+    return token.rstrip("'").isidentifier()
+
+
+class IndexReader:
+    """A place in the tokens of a text; reads indices there, in brackets or above and below."""
+
+    __slots__ = ("at", "ends", "functions", "starts", "text", "tokens")
+
+    def __init__(self, text: str, functions: frozenset[str]):
+        if len(text) > LENGTH_LIMIT:
+            message = f"The text has {len(text):,} characters; the notation takes at most {LENGTH_LIMIT:,}."
+            raise NotationError(message, text, 0, 1, "Split it into several programs.")
+        self.text, self.functions = text, functions
+        self.tokens, self.starts, self.ends = tokenise(text)
+        self.at = 0
+
+    def fail(self, message: str, first: int, last: int, hint: str) -> NoReturn:
+        """An error with the caret under the tokens ``first`` to ``last``."""
+        raise NotationError(message, self.text, self.starts[first], self.ends[last], hint)
+
+    def touches(self, at: int) -> bool:
+        """Whether the token ``at`` follows the one before it without a blank."""
+        return self.starts[at] == self.ends[at - 1]
+
+    def partner(self, at: int) -> int:
+        """The token that closes the bracket opened by the token ``at``."""
+        depth = 0
+        while True:
+            depth += (self.tokens[at] in OPENERS) - (self.tokens[at] in CLOSERS)
+            if not depth:
+                return at
+            at += 1
+
+    def source(self, first: int, last: int) -> str:
+        """The text from token ``first`` to token ``last``, for use in a hint, and therefore not at any length."""
+        text = self.text[self.starts[first] : self.ends[last]]
+        return text if len(text) <= 60 else text[:60] + "…"
+
+    def indices(self) -> Indices:
+        """The indices in the square brackets that open at this token."""
+        tokens, starts, ends = self.tokens, self.starts, self.ends
+        found: list[Index] = []
+        gathers: list[tuple[int, list[Index]]] = []  # those being read: where the name is, the indices before it
+        at = self.at + 1
+        while True:
+            token, follow = tokens[at], tokens[at + 1]
+            if (follow == "," or follow == "]") and token.isidentifier():
+                found.append(Index(starts[at], ends[at], ((1, token),), 0, (), True, None, ""))
+                at += 1
+            elif follow == "[" and token.isidentifier():
+                gathers.append((at, found))
+                found = []
+                at += 2
+                continue
+            else:
+                self.at = at
+                found.append(self.affine())
+                at = self.at
+            while gathers and tokens[at] == "]":
+                name, before = gathers.pop()
+                before.append(self.gather(name, at, tuple(found)))
+                found = before
+                at += 1
+            if tokens[at] == "]":
+                self.at = at + 1
+                return tuple(found)
+            if tokens[at] != ",":
+                self.no_comma(at)
+            at += 1
+
+    def gather(self, name: int, last: int, indices: Indices) -> Index:
+        """The index ``t[…]`` whose name is at the token ``name`` and whose brackets end at the token ``last``."""
+        start, end, word = self.starts[name], self.ends[last], self.tokens[name]
+        if word in RESERVED:
+            self.fail(f"An index cannot be gathered by {word!r}.", name, last, GATHER)
+        return Index(start, end, (), 0, (), False, Tensor(start, end, word, indices), "")
+
+    def affine(self) -> Index:
+        """An index such as ``i'``, ``3``, ``2*i+k`` or ``|n|-1-i``."""
+        first = self.at
+        names: dict[str, int] = {}
+        sizes: dict[str, int] = {}
+        const = 0
+        sign = 1
+        if self.tokens[first] == "-":
+            sign = -1
+            self.at += 1
+        while True:
+            factor, label = self.affine_term(sign)
+            if not label:
+                const += factor
+            elif label[0] == "|":
+                size = label[1:-1].strip()
+                sizes[size] = sizes.get(size, 0) + factor
+            else:
+                names[label] = names.get(label, 0) + factor
+            token = self.tokens[self.at]
+            if token != "+" and token != "-":
+                break
+            sign = 1 if token == "+" else -1
+            self.at += 1
+        terms, size_terms = (tuple((c, name) for name, c in part.items() if c) for part in (names, sizes))
+        plain = self.at == first + 1 and bool(names)
+        return Index(self.starts[first], self.ends[self.at - 1], terms, const, size_terms, plain, None, "")
+
+    def affine_term(self, factor: int) -> tuple[int, str]:
+        """``factor`` times a term such as ``3``, ``i``, ``2*i`` or ``2|n|``: its coefficient and its label."""
+        label = ""
+        while True:
+            token = self.tokens[self.at]
+            if token.isdigit():
+                factor *= int(self.value(token, self.at))
+            elif not is_label(token) and token[:1] != "|":
+                self.no_index(self.at)
+            elif label:
+                self.fail("The product of two indices is not an index.", self.at, self.at, AFFINE)
+            else:
+                label = token
+            self.at += 1
+            follow = self.tokens[self.at]
+            if follow == "*":
+                self.at += 1
+            elif label or not (is_label(follow) or follow[:1] == "|"):
+                return factor, label
+
+    def value(self, token: str, at: int) -> int | float:
+        """The value of a number, which is the token ``at`` or a part of it."""
+        try:
+            value = int(token) if token.isdigit() else float(token)
+        except ValueError:  # Python limits the digits of an integer
+            value = inf
+        if value == inf:
+            self.fail("The number is too large.", at, at, "Scale the quantities, or give it as an input.")
+        return value
+
+    def heights(self) -> tuple[str, Indices | None]:
+        """The name at this token and its upper and lower indices: None of them where its "^" makes a power."""
+        tokens = self.tokens
+        word = tokens[self.at]
+        found: list[Index] = []
+        self.at += 1
+        if tokens[self.at] == "{":
+            if not word[:-1] or word[-1] != "_":
+                self.fail("Braces stand only after '^' and '_'.", self.at, self.at, BRACES)
+            word = word[:-1]
+            self.braces("down", found)
+        while self.touches(self.at):
+            token = tokens[self.at]
+            if token[0] == "^" and len(token) > 1:
+                found.append(self.height(token[1:], self.starts[self.at] + 1, "up"))
+                self.at += 1
+            elif token == "^" and tokens[self.at + 1] == "{" and self.touches(self.at + 1):
+                self.at += 1
+                self.braces("up", found)
+            elif token[0] == "_":
+                self.lower(token, found)
+            else:
+                break
+        return word, tuple(found) or None
+
+    def height(self, label: str, start: int, height: str) -> Index:
+        """One upper or lower index: a name or an integer."""
+        if label.isdigit():
+            return Index(start, start + len(label), (), int(self.value(label, self.at)), (), False, None, height)
+        if not is_label(label) or "_" in label:
+            message = "An upper or lower index is a name without underscores, or an integer."
+            raise NotationError(message, self.text, start, start + len(label), BRACES)
+        return Index(start, start + len(label), ((1, label),), 0, (), True, None, height)
+
+    def lower(self, token: str, found: list[Index]) -> None:
+        """The lower indices of a token such as ``_j`` or ``_j_k``, also with braces after the last ``_``."""
+        place = self.starts[self.at]
+        *labels, last = token.split("_")[1:]
+        for label in [*labels, last] if last else labels:
+            found.append(self.height(label, place + 1, "down"))
+            place += 1 + len(label)
+        self.at += 1
+        if not last:
+            if self.tokens[self.at] != "{" or not self.touches(self.at):
+                self.fail("An index is missing after '_'.", self.at - 1, self.at - 1, BRACES)
+            self.braces("down", found)
+
+    def braces(self, height: str, found: list[Index]) -> None:
+        """The indices in braces: words with blanks or commas between them are names, a single run is letters."""
+        first, last = self.at, self.partner(self.at)
+        inside = range(first + 1, last)
+        apart = any(self.tokens[at] == "," or not self.touches(at) for at in inside[1:])
+        due = True
+        for self.at in inside:
+            token, start = self.tokens[self.at], self.starts[self.at]
+            if token == ",":
+                if due:
+                    break
+                due = True
+                continue
+            due = False
+            if apart or not is_label(token) or "_" in token:
+                found.append(self.height(token, start, height))
+            else:
+                found += [self.height(run[0], start + run.start(), height) for run in LETTERS.finditer(token)]
+        if due:
+            self.fail("An index is missing in the braces.", first, last, BRACES)
+        if height == "up" and len(inside) == 1 and not found[-1].terms:
+            hint = f"Write **{found[-1].const} for a power, and brackets, x[{found[-1].const}], for a component."
+            self.fail("A number alone in upper braces could be a power or an index.", first, last, hint)
+        self.at = last + 1
+
+    def no_index(self, at: int) -> NoReturn:
+        """The error for a token that stands where an index, or a part of one, should begin."""
+        token, before = self.tokens[at], self.tokens[at - 1]
+        if token == "]" and before == "[":
+            self.fail("The brackets are empty.", at - 1, at, "Name an index, or write a scalar without brackets.")
+        if token in ("]", ",") or token in BINARY:
+            self.fail(f"An index is missing after {before!r}.", at - 1, at - 1, "Write a name or an integer.")
+        if token[:1] in DIGITS or token[:1] == ".":
+            self.fail("A number in an index is an integer.", at, at, AFFINE)
+        self.fail(f"An index cannot begin with {token!r}.", at, at, AFFINE)
+
+    def no_comma(self, at: int) -> NoReturn:
+        """The error for a token after an index that is neither a comma nor the end of the brackets."""
+        token, before = self.tokens[at], self.tokens[at - 1]
+        if token == "(":
+            self.fail("An index cannot hold a function.", at - 1, at, GATHER)
+        if before == "]" or token == "[":
+            self.fail("An index that is gathered stands alone.", at, at, GATHER)
+        if is_label(token) or token[:1] in DIGITS or token[:1] == "|":
+            opening = next(k for k in range(at, -1, -1) if self.tokens[k] == "[" and self.partner(k) >= at)
+            written = self.source(max(opening - 1, 0), self.partner(opening))
+            hint = f"Write {re.sub(BETWEEN, ',', written)}."
+            self.fail(f"A comma is missing between {before!r} and {token!r}.", at - 1, at, hint)
+        self.fail(f"An index cannot hold {token!r}.", at, at, AFFINE)

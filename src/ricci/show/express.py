@@ -1,0 +1,446 @@
+"""From a core expression back to the tree of a text, with index names chosen and everything in a pleasant order.
+
+Factors follow the order in which the user first wrote their variables, and within that the chain of shared indices, so
+that ``x[i] A[i,j] x[j]`` comes out as it went in. Numbers come first, then sizes, ones and deltas. Negative powers
+become denominators, a structure that reads an axis becomes an index expression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from ricci.expr import (
+    HALF,
+    POWER,
+    Constant,
+    Dim,
+    Elementwise,
+    Expr,
+    Function,
+    Number,
+    Product,
+    Size,
+    Structure,
+    Sum,
+    Variable,
+    numeric,
+)
+from ricci.expr.axes import natural, restrict
+from ricci.expr.structure import is_delta
+from ricci.functions.table import FUNCTIONS
+from ricci.notation import syntax
+from ricci.notation.context import Facts
+from ricci.show.lines import parts_with_lines
+from ricci.show.naming import Namer
+
+Names = tuple[str, ...]
+Factor = tuple[Expr, tuple]
+_COMPARISONS = {"less": ("<", ">"), "less_equal": ("<=", ">="), "equal": ("==", "=="), "not_equal": ("!=", "!=")}
+
+
+def program(root: Expr, names: Names, facts: Facts, name: str | None, heights: Names = ()) -> syntax.Program:
+    """The statements that define ``root``, the last one being itself."""
+    return _Writer(root, names, facts).program(name, heights)
+
+
+class _Writer:
+    def __init__(self, root: Expr, names: Names, facts: Facts):
+        self.root, self.names, self.facts = root, names, facts
+        self.namer = Namer(facts, [root])
+        for index, size in zip(names, root.shape, strict=True):
+            self.namer.claim(index, size)
+        self.place = {name: position for position, name in enumerate(facts.inputs)}
+        self.line: dict[Expr, str] = {}
+        self.first: dict[Expr, tuple] = {}
+
+    def program(self, name: str | None, heights: Names) -> syntax.Program:
+        statements = []
+        own = {e: given for given, e in self.facts.definitions.items()}
+        used = set(self.facts.inputs) | {name}
+        for part in parts_with_lines(self.root, set(own)):
+            label = own.get(part)
+            if label is None or label in used:
+                label = next(t for t in (f"t{n}" for n in range(1, 10**9)) if t not in used)
+            used.add(label)
+            taken: set[str] = set()
+            indices = tuple([self.fresh(part, axis, taken) for axis in range(len(part.shape))])
+            body = self.node(part, indices, set(indices))
+            statements.append(_statement(label, indices, body))
+            self.line[part] = label
+        body = self.node(self.root, self.names, set(self.names))
+        statements.append(_statement(name, self.names, body, heights))
+        return syntax.Program("", tuple(statements))
+
+    def fresh(self, e: Expr, axis: int, taken: set[str]) -> str:
+        name = self.namer.fresh(e.shape[axis], self.namer.hints_of(e, axis), taken)
+        taken.add(name)
+        return name
+
+    # ``names`` are those of the axes of ``e``; ``taken`` grows by the dummies that are used.
+
+    def node(self, e: Expr, names: Names, taken: set[str]) -> syntax.Node:
+        if e in self.line:
+            return _tensor(self.line[e], names)
+        if isinstance(e, Variable):
+            return _tensor(e.name, names)
+        if isinstance(e, Constant):
+            return self.constant(e, names, taken)
+        if isinstance(e, Structure):
+            return self.structure(e, names, taken)
+        if isinstance(e, Product):
+            return self.product(1, e, names, taken)
+        if isinstance(e, Sum):
+            return self.sum(e, names, taken)
+        if isinstance(e, Elementwise):
+            return self.elementwise(e, names, taken)
+        assert isinstance(e, Function)
+        return self.function(e, names, taken)
+
+    def constant(self, e: Constant, names: Names, taken: set[str]) -> syntax.Node:
+        if isinstance(e.value, Dim):
+            return self.size(e.value, taken)
+        if e.value == "pi":
+            return syntax.Pi(0, 0)
+        value = numeric(e)
+        return _number(value) if value is not None else _tensor(f"array_{e.value.digest[:6]}", names)
+
+    def size(self, size: Size, taken: set[str]) -> syntax.Node:
+        """A size as an expression in ``|i|``."""
+        if isinstance(size, int):
+            return _number(size)
+        terms = []
+        for monomial, coef in size.terms:
+            factors = [self.atom(atom, taken) for atom in monomial]
+            if abs(coef) != 1 or not factors:
+                factors.insert(0, _number(abs(coef)))
+            terms.append((1 if coef > 0 else -1, _product([(1, f) for f in factors])))
+        return _sum(terms)
+
+    def atom(self, atom: tuple, taken: set[str]) -> syntax.Node:
+        if len(atom) == 3:
+            a, b = self.size(atom[1], taken), self.size(atom[2], taken)
+            if atom[0] == "min":
+                return syntax.Call(0, 0, "minimum", (a, b), None, None)
+            return syntax.Call(0, 0, "floor", (_product([(1, a), (-1, b)]),), None, None)
+        return syntax.Size(0, 0, self.size_name(atom, taken))
+
+    def size_name(self, atom: tuple, taken: set[str]) -> str:
+        """The index whose size an atom is: one that is in use, or a new one."""
+        from ricci.expr.dims import symbol
+
+        size = symbol(*atom)
+        held = self.namer.classes.find(size)
+        for name, other in self.namer.claims.items():
+            if other == held:
+                return name
+        return self.namer.fresh(size, (), set())
+
+    def structure(self, e: Structure, names: Names, taken: set[str]) -> syntax.Node:
+        kind = e.relation[0]
+        if kind in ("one", "zero"):
+            return (syntax.Ones if kind == "one" else syntax.Zeros)(0, 0, _indices(names))
+        if kind == "at":
+            index = syntax.Index(0, 0, (), tensor=self.gathered(e.args[0], names[:-1]))
+            return syntax.Delta(0, 0, (index, *_indices(names[-1:])))
+        _, coefs, const = e.relation
+        if kind == ">=":
+            if sorted(coefs, key=repr) == [-1, 1] and const == 0 and e.shape[0] == e.shape[1]:
+                row, column = (names[0], names[1]) if coefs[0] == 1 else (names[1], names[0])
+                return syntax.Call(0, 0, "cumsum", (_delta(row, column),), _indices((row,)), None)
+            return syntax.Call(0, 0, "triangle", tuple(_tensor(n, ()) for n in names), None, None)
+        left = [(c, n) for c, n in zip(coefs, names, strict=True) if isinstance(c, int) and c > 0]
+        right = [(-1 * c, n) for c, n in zip(coefs, names, strict=True) if not (isinstance(c, int) and c > 0)]
+        return syntax.Delta(0, 0, (self.affine(left, 0, taken), self.affine(right, -1 * const, taken)))
+
+    def gathered(self, e: Expr, names: Names) -> syntax.Tensor:
+        node = _tensor(self.line[e], names) if e in self.line else self.node(e, names, set())
+        assert isinstance(node, syntax.Tensor)
+        return node
+
+    def affine(self, terms: list[tuple[Size, str]], const: Size, taken: set[str]) -> syntax.Index:
+        """An index expression; symbolic strides are named as sizes."""
+        sizes: list[tuple[int, str]] = []
+        number = const
+        if isinstance(const, Dim):
+            number = 0
+            for monomial, coef in const.terms:
+                if not monomial:
+                    number = coef
+                else:
+                    sizes.append((coef, "|·|".join(self.size_name(atom, taken) for atom in monomial)))
+        whole = tuple([(c, n) if isinstance(c, int) else (1, f"{c}*{n}") for c, n in terms])
+        assert isinstance(number, int)
+        plain = len(whole) == 1 and whole[0][0] == 1 and number == 0 and not sizes
+        return syntax.Index(0, 0, whole, number, tuple(sizes), plain)
+
+    def sum(self, e: Sum, names: Names, taken: set[str]) -> syntax.Node:
+        after: set[str] = set()
+        terms = []
+        for coef, arg in sorted(zip(e.coefs, e.args, strict=True), key=lambda term: self.term_order(*term)):
+            inside = set(taken)
+            spread = arg.shape and not natural(arg) and len(e.args) > 1
+            inner, own = (restrict(arg, ()), ()) if spread else (arg, names)
+            terms.append(self.term(coef, inner, own, inside))
+            after |= inside
+        taken |= after
+        if len(terms) == 1:
+            sign, node = terms[0]
+            return node if sign > 0 else syntax.Neg(0, 0, node)
+        return _sum(terms)
+
+    def term(self, coef: Number, e: Expr, names: Names, taken: set[str]) -> tuple[int, syntax.Node]:
+        """A sign and the rest of ``coef * e``."""
+        sign, size = (-1, -coef) if coef < 0 else (1, coef)
+        if isinstance(e, Product) and e not in self.line:
+            return sign, self.product(size, e, names, taken)
+        value = numeric(e)
+        if value is not None:
+            return sign, _number(size * value)
+        return sign, _product([*_coefficient(size), (1, self.node(e, names, taken))])
+
+    def term_order(self, coef: Number, e: Expr) -> tuple:
+        if numeric(e) is not None or not natural(e) and not self.first_use(e):
+            return (0 if coef == 1 else 2,)
+        return (1, self.first_use(e), coef < 0, e.key)
+
+    def first_use(self, e: Expr) -> tuple:
+        """The places, in the user's text, of the first few variables below ``e``."""
+        stack = [] if e in self.first else [e]
+        while stack:
+            node = stack[-1]
+            waiting = [a for a in node.args if a not in self.first]
+            if waiting:
+                stack += waiting
+                continue
+            stack.pop()
+            if isinstance(node, Variable):
+                self.first[node] = ((self.place.get(node.name, len(self.place)), node.name),)
+            else:
+                self.first[node] = tuple(sorted({place for a in node.args for place in self.first[a]})[:4])
+        return self.first[e]
+
+    # Products.
+
+    def product(self, coef: Number, e: Product, names: Names, taken: set[str]) -> syntax.Node:
+        label: dict[object, str] = dict(zip(e.out, names, strict=True))
+        factors = self.opened(e, label, taken)
+        factors, indices = self.reads(factors, label, names, taken)
+        written: list[tuple[int, syntax.Node]] = _coefficient(coef)
+        carried = {x for _, labels in factors for x in labels} | {n for i in indices.values() for n in _open(i)}
+        ones = [name for x, name in label.items() if x in e.out and x not in carried and name not in carried]
+        body = []
+        for a, labels in self.chained(factors):
+            own = tuple([indices.get((a, labels, axis)) or _index(label[x]) for axis, x in enumerate(labels)])
+            body.append(self.factor(a, own, taken))
+        ones += self.lonely([label[x] for x in label if x not in e.out], body)
+        written += [f for f in body if isinstance(f[1], syntax.Size)]
+        if ones:
+            written.append((1, syntax.Ones(0, 0, _indices(tuple(ones)))))
+        written += [f for f in body if isinstance(f[1], syntax.Delta)]
+        others = [f for f in body if not isinstance(f[1], (syntax.Size, syntax.Delta))]
+        return _product(written + [f for f in others if f[0] > 0] + [f for f in others if f[0] < 0])
+
+    def opened(self, e: Product, label: dict[object, str], taken: set[str]) -> list[tuple[Expr, tuple]]:
+        """The factors, contractions among them taken apart, with a name for every summed label."""
+        factors: list[tuple[Expr, tuple]] = []
+        for at, (a, labels) in enumerate(e.factors()):
+            if isinstance(a, Product) and a not in self.line:
+                name: dict[int, object] = dict(zip(a.out, labels, strict=True))
+                factors += [(b, tuple([name.get(x, (at, x)) for x in inner])) for b, inner in a.factors()]
+            else:
+                factors.append((a, labels))
+        for a, labels in factors:
+            for axis, x in enumerate(labels):
+                if x not in label:
+                    hints = [h for b, ls in factors for p, y in enumerate(ls) if y == x for h in self.namer.hints_of(b, p)]
+                    label[x] = self.namer.fresh(a.shape[axis], hints, taken)
+                    taken.add(label[x])
+        return factors
+
+    def reads(self, factors: list[Factor], label: dict[object, str], names: Names, taken: set[str]):
+        """Structures that read an axis of a tensor by name become an index expression of that tensor."""
+        indices: dict[tuple[Expr, tuple, int], syntax.Index] = {}
+        kept = list(factors)
+        for structure, labels in factors:
+            if not isinstance(structure, Structure) or is_delta(structure):
+                continue
+            found = [(axis, x) for axis, x in enumerate(labels) if label[x] not in names and self.is_unit(structure, axis)]
+            for axis, x in sorted(found, key=lambda place: self.backward(structure, place[0])):
+                users = [(a, ls) for a, ls in kept if x in ls and (a, ls) != (structure, labels)]
+                if len(users) == 1 and self.by_name(users[0][0]) and users[0][1].count(x) == 1:
+                    a, ls = users[0]
+                    indices[a, ls, ls.index(x)] = self.read_index(structure, labels, axis, label, taken)
+                    kept.remove((structure, labels))
+                    label[x] = ""
+                    break
+        return kept, indices
+
+    def by_name(self, e: Expr) -> bool:
+        return isinstance(e, Variable) or e in self.line
+
+    @staticmethod
+    def backward(e: Structure, axis: int) -> int:
+        """How many indices would count backwards if ``axis`` were the one that is read."""
+        return 0 if e.relation[0] == "at" else sum(c * e.relation[1][axis] > 0 for c in e.relation[1]) - 1
+
+    @staticmethod
+    def is_unit(e: Structure, axis: int) -> bool:
+        kind = e.relation[0]
+        if kind == "at":
+            return axis == len(e.shape) - 1
+        return kind == "==" and e.relation[1][axis] in (1, -1) and all(isinstance(c, int) for c in e.relation[1])
+
+    def read_index(self, e: Structure, labels: tuple, axis: int, label: dict[object, str], taken: set[str]) -> syntax.Index:
+        if e.relation[0] == "at":
+            return syntax.Index(0, 0, (), tensor=self.gathered(e.args[0], tuple([label[x] for x in labels[:-1]])))
+        _, coefs, const = e.relation
+        sign = -1 * coefs[axis]
+        terms = [(sign * c, label[x]) for p, (c, x) in enumerate(zip(coefs, labels, strict=True)) if p != axis]
+        index = self.affine(sorted(terms, key=lambda t: -t[0]), sign * const, taken)
+        return syntax.Index(0, 0, index.terms, index.const, index.sizes, False)
+
+    def lonely(self, summed: Iterable[str], body: list[tuple[int, syntax.Node]]) -> list[str]:
+        """Summed indices that the notation would not see as summed: in one factor only, which is not a tensor twice."""
+        from ricci.notation.occurrences import LEAVES, Occurrences
+
+        count = Occurrences()
+        result = []
+        for name in summed:
+            places = [f for _, f in body if name in count.of(f)]
+            twice = len(places) == 1 and isinstance(places[0], LEAVES) and len(count.of(places[0])[name]) > 1
+            if name and len(places) < 2 and not twice:
+                result.append(name)
+        return result
+
+    def factor(self, a: Expr, indices: syntax.Indices, taken: set[str]) -> tuple[int, syntax.Node]:
+        if a in self.line or isinstance(a, Variable):
+            name = self.line[a] if a in self.line else a.name  # type: ignore[attr-defined]
+            return 1, syntax.Tensor(0, 0, name, indices or None)
+        names = tuple([index.terms[0][1] for index in indices])
+        exponent = numeric(a.args[1]) if isinstance(a, Elementwise) and a.op is POWER else None
+        if exponent is not None and exponent < 0:
+            inverse = a.args[0] if exponent == -1 else a.args[0] ** -exponent
+            return -1, self.node(inverse, names, taken)
+        return 1, self.node(a, names, taken)
+
+    def chained(self, factors: list[tuple[Expr, tuple]]) -> list[tuple[Expr, tuple]]:
+        """In the order of first use, and after each factor the next one that shares an index with it."""
+        waiting = sorted(factors, key=lambda f: (self.first_use(f[0]), f[0].key, [str(x) for x in f[1]]))
+        result: list[tuple[Expr, tuple]] = []
+        while waiting:
+            near = [f for f in waiting if result and set(f[1]) & set(result[-1][1])]
+            chosen = near[0] if near else waiting[0]
+            waiting.remove(chosen)
+            result.append(chosen)
+        return result
+
+    # Functions.
+
+    def elementwise(self, e: Elementwise, names: Names, taken: set[str]) -> syntax.Node:
+        if e.op is POWER:
+            return self.power(e, names, taken)
+        args = [self.node(a, names if a.shape else (), taken) for a in e.args]
+        if e.op.name in _COMPARISONS:
+            straight, flipped = _COMPARISONS[e.op.name]
+            if isinstance(e.args[0], Constant) and not isinstance(e.args[1], Constant):
+                return syntax.Compare(0, 0, flipped, args[1], args[0])
+            return syntax.Compare(0, 0, straight, args[0], args[1])
+        return syntax.Call(0, 0, e.op.name, tuple(args), None, None)
+
+    def power(self, e: Elementwise, names: Names, taken: set[str]) -> syntax.Node:
+        base, exponent = e.args
+        value = numeric(exponent)
+        if value is not None and value < 0:
+            below = base if value == -1 else base**-value
+            return _product([(1, _number(1)), (-1, self.node(below, names, taken))])
+        inner = self.node(base, names if base.shape else (), taken)
+        if value == HALF:
+            return syntax.Call(0, 0, "sqrt", (inner,), None, None)
+        return syntax.Power(0, 0, inner, self.node(exponent, names if exponent.shape else (), taken))
+
+    def function(self, e: Function, names: Names, taken: set[str]) -> syntax.Node:
+        works_on = e.op.axes_of(e.params)
+        lead = len(e.args[0].shape) - works_on[0]
+        surface = FUNCTIONS.get(e.op.name)
+        result = surface.result if surface is not None and surface.kind == "matrix" else ""
+        first, rest = e.args[0], names[lead:]
+        kind = surface.kind if surface is not None else ("keep" if len(rest) == works_on[0] else "reduce")
+        if kind == "matrix" and not lead and all(isinstance(a, Variable) or a in self.line for a in e.args):
+            args = tuple([self.node(a, (), taken) for a in e.args])
+            short = len(first.shape) == 2 and not (e.op.columns and e.params[0])
+            if short:
+                return syntax.Call(0, 0, e.op.name, args, None, _indices(rest) if rest else None)
+        if kind == "keep" or result == "matrix":
+            axes = rest
+        elif result == "solve":
+            axes = (self.fresh(first, lead, taken), rest[0])
+        else:
+            head = rest[:1] if result == "vector" else ()
+            axes = (*head, *[self.fresh(first, a, taken) for a in range(lead + len(head), len(first.shape))])
+        args = [self.node(first, (*names[:lead], *axes), taken)]
+        if result == "solve":
+            args.append(self.node(e.args[1], (*names[:lead], axes[0], *rest[1:]), taken))
+        return syntax.Call(0, 0, e.op.name, tuple(args), _indices(axes), None)
+
+
+def _statement(name: str | None, names: Names, body: syntax.Node, heights: Names = ()) -> syntax.Statement:
+    indices = _indices(names)
+    for index, height in zip(indices, heights, strict=False):
+        index.height = height
+    return syntax.Statement(0, 0, name, indices or None, body)
+
+
+def _index(name: str) -> syntax.Index:
+    return syntax.Index(0, 0, ((1, name),), plain=True)
+
+
+def _indices(names: Names) -> syntax.Indices:
+    return tuple([_index(name) for name in names])
+
+
+def _tensor(name: str, names: Names) -> syntax.Tensor:
+    return syntax.Tensor(0, 0, name, _indices(names) or None)
+
+
+def _delta(a: str, b: str) -> syntax.Delta:
+    return syntax.Delta(0, 0, _indices((a, b)))
+
+
+def _open(index: syntax.Index) -> list[str]:
+    names = [name for _, name in index.terms]
+    return names + [n for i in (index.tensor.indices or ()) for n in _open(i)] if index.tensor is not None else names
+
+
+def _number(value: Number) -> syntax.Node:
+    if value < 0:
+        return syntax.Neg(0, 0, _number(-value))
+    if isinstance(value, Fraction):
+        return _product([(1, _number(value.numerator)), (-1, _number(value.denominator))])
+    return syntax.Number(0, 0, value)
+
+
+def _coefficient(value: Number) -> list[tuple[int, syntax.Node]]:
+    if value == 1:
+        return []
+    if isinstance(value, Fraction):
+        return [(1, syntax.Number(0, 0, value.numerator)), (-1, syntax.Number(0, 0, value.denominator))]
+    return [(1, syntax.Number(0, 0, value))]
+
+
+def _product(factors: list[tuple[int, syntax.Node]]) -> syntax.Node:
+    if not factors:
+        return syntax.Number(0, 0, 1)
+    if factors[0][0] < 0:
+        factors = [(1, syntax.Number(0, 0, 1)), *factors]
+    return factors[0][1] if len(factors) == 1 else syntax.Product(0, 0, tuple(factors))
+
+
+def _sum(terms: list[tuple[int, syntax.Node]]) -> syntax.Node:
+    if len(terms) == 1:
+        return terms[0][1] if terms[0][0] > 0 else syntax.Neg(0, 0, terms[0][1])
+    positive = next((t for t in terms if t[0] > 0), None)
+    if terms[0][0] < 0 and positive is not None:
+        terms = [positive, *[t for t in terms if t is not positive]]
+    return syntax.Sum(0, 0, tuple(terms))
+

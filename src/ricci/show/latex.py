@@ -1,0 +1,169 @@
+r"""Trees to LaTeX as people write it: ``x_{ik} a_{kj}``, ``\delta_{ij}``, ``\mathbf{1}_{i}``, ``\frac{a}{b}``."""
+
+from __future__ import annotations
+
+from ricci.expr import OPS
+from ricci.notation import syntax
+
+SUM, TERM, ATOM = 0, 1, 2
+_GREEK = frozenset(
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega "
+    "Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega".split()
+)
+_COMPARE = {"<": "<", "<=": r"\le", ">": ">", ">=": r"\ge", "==": "=", "!=": r"\ne"}
+_ACCENTS = {"dot": r"\dot", "bar": r"\bar", "hat": r"\hat", "tilde": r"\tilde"}
+_OPERATORS = frozenset("exp log sin cos tan sinh cosh tanh max min det".split())
+
+
+def program(tree: syntax.Program) -> str:
+    lines = [statement(s) for s in tree.statements]
+    if len(lines) == 1:
+        return lines[0]
+    aligned = " \\\\\n".join(line.replace(" = ", " &= ", 1) for line in lines)
+    return "\\begin{aligned}\n" + aligned + "\n\\end{aligned}"
+
+
+def statement(node: syntax.Statement) -> str:
+    body = render(node.body, SUM)
+    return body if node.name is None else f"{symbol(node.name)}{indices(node.indices)} = {body}"
+
+
+def symbol(name: str) -> str:
+    """A name in mathematics: Greek letters, subscripts (``w_1``), accents (``x_dot``), words upright."""
+    head, _, tail = name.partition("_")
+    if tail in _ACCENTS and head:
+        return f"{_ACCENTS[tail]}{{{symbol(head)}}}"
+    if tail and head:
+        return f"{symbol(head)}_{{\\mathrm{{{_escape(tail)}}}}}"
+    letters = name.rstrip("0123456789")
+    digits = name[len(letters) :]
+    if letters in _GREEK:
+        shown = "\\" + letters
+    else:
+        shown = letters if len(letters) == 1 else f"\\mathrm{{{_escape(letters)}}}"
+    return f"{shown}_{{{digits}}}" if digits and letters else shown
+
+
+def _escape(text: str) -> str:
+    return text.replace("_", r"\_")
+
+
+def label(name: str) -> str:
+    letters = name.rstrip("'")
+    primes = name[len(letters) :]
+    return (symbol(letters) if len(letters) > 1 else letters) + primes
+
+
+def indices(these: syntax.Indices | None) -> str:
+    if not these:
+        return ""
+    if these[0].height:
+        return "".join(("{}^" if i.height == "up" else "{}_") + "{" + index(i) + "}" for i in these)
+    shown = [index(i) for i in these]
+    together = all(len(text.rstrip("'")) == 1 for text in shown)
+    return "_{" + ("" if together else ",").join(shown) + "}"
+
+
+def index(i: syntax.Index) -> str:
+    if i.tensor is not None:
+        return symbol(i.tensor.name) + indices(i.tensor.indices)
+    parts = [(c, label(name)) for c, name in i.terms] + [(c, f"|{label(name)}|") for c, name in i.sizes]
+    text = ""
+    for c, name in parts:
+        text += ("-" if c < 0 else "+" if text else "") + (name if abs(c) == 1 else f"{abs(c)}{name}")
+    if i.const or not parts:
+        text += f"{i.const:+d}" if text else str(i.const)
+    return text
+
+
+def render(node: syntax.Node, place: int) -> str:
+    return _RENDER[type(node)](node, place)
+
+
+def _brackets(text: str, needed: bool) -> str:
+    return rf"\left({text}\right)" if needed else text
+
+
+def _number(node: syntax.Number, place: int) -> str:
+    text = repr(node.value)
+    mantissa, _, exponent = text.partition("e")
+    return f"{mantissa} \\cdot 10^{{{int(exponent)}}}" if exponent else text
+
+
+def _call(node: syntax.Call, place: int) -> str:
+    args = [render(a, SUM) for a in node.args]
+    if node.name == "sqrt":
+        return rf"\sqrt{{{args[0]}}}"
+    if node.name == "sum" and node.axes is not None:
+        return _brackets(rf"\sum{indices(node.axes)} {render(node.args[0], TERM)}", place > TERM)
+    if node.name == "inv" and node.axes is None and node.result is not None:
+        return rf"\left({args[0]}^{{-1}}\right){indices(node.result)}"
+    op = OPS.get(node.name)
+    if op is not None and op.latex and node.axes is None and node.result is None:
+        return op.latex.format(*args)
+    name = f"\\{node.name}" if node.name in _OPERATORS else rf"\operatorname{{{_escape(node.name)}}}"
+    return rf"{name}{indices(node.axes)}\left({', '.join(args)}\right){indices(node.result)}"
+
+
+def _neg(node: syntax.Neg, place: int) -> str:
+    return _brackets("-" + render(node.body, TERM), place > SUM)
+
+
+def _sum(node: syntax.Sum, place: int) -> str:
+    text = ""
+    for position, (sign, term) in enumerate(node.terms):
+        shown = render(term, TERM)
+        if position:
+            text += (" + " if sign > 0 else " - ") + shown
+        else:
+            text = ("" if sign > 0 else "-") + shown
+    return _brackets(text, place > SUM)
+
+
+def _product(node: syntax.Product, place: int) -> str:
+    """Denominators are collected under one bar; the factors after it stay beside it."""
+    below = [factor for exponent, factor in node.factors if exponent < 0]
+    above = [factor for exponent, factor in node.factors if exponent > 0]
+    if not below:
+        return _brackets(_beside(above), place > TERM)
+    numbers = [f for f in above if isinstance(f, syntax.Number)]
+    if all(isinstance(f, (syntax.Number, syntax.Size)) for f in below):
+        rest = [f for f in above if f not in numbers]
+        bar = rf"\frac{{{_beside(numbers) or '1'}}}{{{_beside(below)}}}"
+        return _brackets(f"{bar} {_beside(rest)}".strip(), place > TERM and bool(rest))
+    return rf"\frac{{{_beside(above) or '1'}}}{{{_beside(below)}}}"
+
+
+def _beside(factors: list[syntax.Node]) -> str:
+    if len(factors) == 1:
+        return render(factors[0], SUM)
+    return " ".join(render(f, ATOM) for f in factors)
+
+
+def _power(node: syntax.Power, place: int) -> str:
+    base = render(node.base, ATOM)
+    bare = isinstance(node.base, (syntax.Number, syntax.Pi)) or isinstance(node.base, syntax.Tensor) and not node.base.indices
+    wrapped = base.startswith(r"\left(") and isinstance(node.base, (syntax.Sum, syntax.Product, syntax.Neg))
+    inner = base if bare or wrapped or isinstance(node.base, syntax.Tensor) else rf"\left({base}\right)"
+    return f"{inner}^{{{render(node.exponent, SUM)}}}"
+
+
+def _compare(node: syntax.Compare, place: int) -> str:
+    return rf"\left[{render(node.left, TERM)} {_COMPARE[node.op]} {render(node.right, TERM)}\right]"
+
+
+_RENDER = {
+    syntax.Number: _number,
+    syntax.Pi: lambda node, place: r"\pi",
+    syntax.Tensor: lambda node, place: symbol(node.name) + indices(node.indices),
+    syntax.Ones: lambda node, place: r"\mathbf{1}" + indices(node.indices),
+    syntax.Zeros: lambda node, place: r"\mathbf{0}" + indices(node.indices),
+    syntax.Delta: lambda node, place: r"\delta" + indices(node.indices),
+    syntax.Size: lambda node, place: f"|{label(node.name)}|",
+    syntax.Call: _call,
+    syntax.Neg: _neg,
+    syntax.Sum: _sum,
+    syntax.Product: _product,
+    syntax.Power: _power,
+    syntax.Compare: _compare,
+}

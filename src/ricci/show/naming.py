@@ -1,0 +1,85 @@
+"""Index names for printing: the user's where they fit, fresh ones where they would clash.
+
+The core has no names, so each label gets one when it is printed. The candidates are the names under which the user
+wrote the axes that the label runs over. A name is taken if it stands open in the same term already, or if it stands
+for an index of another size elsewhere in the same text, since an index has one size in a program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import count
+
+from ricci.expr import Dim, Expr, Product, Size, Variable
+from ricci.expr.dims import axis_size, index_size
+from ricci.expr.settle import SizeClasses
+from ricci.notation.context import Facts
+
+_LETTERS = "ijklmnpqrstuvwabcdefgh"
+
+
+class Namer:
+    """Hands out index names for one text."""
+
+    def __init__(self, facts: Facts, roots: Iterable[Expr]):
+        self.hints: dict[tuple[str, int], list[str]] = {}
+        linked: list[tuple[Size, Size]] = []
+        self.claims: dict[str, Size] = {}
+        for name, axes in facts.groups:
+            for axis in axes:
+                self.hints.setdefault(axis, []).append(name)
+                linked.append((axis_size(*axes[0]), axis_size(*axis)))
+        self.given: dict[str, Size] = {**facts.ranges, **facts.sizes}
+        self.classes = SizeClasses(*roots, linked=linked)
+
+    def claim(self, name: str, size: Size) -> None:
+        """``name`` stands for an index of ``size`` in this text."""
+        self.claims.setdefault(name, self.classes.find(size))
+
+    def fits(self, name: str, size: Size) -> bool:
+        held = self.claims.get(name)
+        return held is None or held == self.classes.find(size)
+
+    def fresh(self, size: Size, hints: Iterable[str], taken: set[str]) -> str:
+        """A name for an index of ``size`` that is neither taken nor claimed for another size."""
+        for name in self._candidates(size, hints):
+            if name not in taken and self.fits(name, size):
+                self.claim(name, size)
+                return name
+        raise AssertionError("there are always more names")
+
+    def _candidates(self, size: Size, hints: Iterable[str]):
+        hints = list(dict.fromkeys(hints))
+        yield from hints
+        for name, given in self.given.items():
+            if given == size:
+                yield name
+        if isinstance(size, Dim) and len(size.atoms) == 1:
+            (atom,) = size.atoms
+            if size is (axis_size(*atom) if len(atom) == 2 else index_size(*atom)):
+                yield from self.hints.get(atom, ()) if len(atom) == 2 else (() if atom[0][0] == "@" else atom)
+        for name in hints[:1]:
+            yield name + "'"
+            yield name + "''"
+        yield from _LETTERS
+        for number in count(1):
+            yield from (f"{letter}{number}" for letter in "ijk")
+
+    def hints_of(self, e: Expr, axis: int) -> list[str]:
+        """What the user called this axis: looked up at the variables, through a few nodes."""
+        for _ in range(8):
+            if isinstance(e, Variable):
+                return self.hints.get((e.name, axis), [])
+            if not e.args:
+                return []
+            if isinstance(e, Product):
+                found = next(((a, labels) for a, labels in e.factors() if e.out[axis] in labels), None)
+                if found is None:
+                    return []
+                e, axis = found[0], found[1].index(e.out[axis])
+            else:
+                inner = next((a for a in e.args if axis < len(a.shape)), None)
+                if inner is None:
+                    return []
+                e = inner
+        return []

@@ -1,0 +1,147 @@
+"""Trees to text, in the notation that the parser reads, with no bracket that is not needed."""
+
+from __future__ import annotations
+
+from ricci.notation import syntax
+from ricci.notation.occurrences import Occurrences
+
+SUM, TERM, ATOM = 0, 1, 2  # what may stand in a place without brackets
+
+
+def program(tree: syntax.Program) -> str:
+    return "\n".join(statement(s) for s in tree.statements)
+
+
+def statement(node: syntax.Statement) -> str:
+    body = render(node.body, SUM)
+    names = tuple([index.terms[0][1] for index in node.indices or ()])
+    if node.name is None and free_indices(node.body) == names:
+        return body
+    return f"{node.name or unused_name(node.body)}{indices(node.indices)} = {body}"
+
+
+def free_indices(body: syntax.Node) -> tuple[str, ...] | None:
+    """The free indices that a reader infers where there is no left side; None if terms disagree."""
+    count = Occurrences()
+    terms = [t for _, t in body.terms] if isinstance(body, syntax.Sum) else [body]
+    found = [tuple([name for name, heights in count.of(t).items() if len(heights) == 1]) for t in terms]
+    names = next((names for names in found if names), ())
+    return names if all(not other or set(other) == set(names) for other in found) else None
+
+
+def unused_name(body: syntax.Node) -> str:
+    from ricci.notation.scope import children
+
+    used: set[str] = set()
+    stack = [body]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, syntax.Tensor):
+            used.add(node.name)
+        stack += children(node)
+    return next(name for name in ("y", "z", "u", *(f"y{n}" for n in range(1, 10**6))) if name not in used)
+
+
+def indices(these: syntax.Indices | None) -> str:
+    if not these:
+        return ""
+    if these[0].height:
+        return "".join(("^" if i.height == "up" else "_") + "{" + i.terms[0][1] + "}" for i in these)
+    return "[" + ",".join(map(index, these)) + "]"
+
+
+def index(i: syntax.Index) -> str:
+    if i.tensor is not None:
+        return i.tensor.name + indices(i.tensor.indices)
+    parts = [(c, name) for c, name in i.terms] + [(c, f"|{name}|") for c, name in i.sizes]
+    text = ""
+    for c, name in parts:
+        size = name if abs(c) == 1 else f"{abs(c)}*{name}"
+        text += ("-" if c < 0 else "+" if text else "") + size
+    if i.const or not parts or not i.plain and len(parts) == 1 and parts[0][0] == 1:
+        text += f"{i.const:+d}" if text else str(i.const)
+    return text
+
+
+def render(node: syntax.Node, place: int) -> str:
+    return _RENDER[type(node)](node, place)
+
+
+def _brackets(text: str, needed: bool) -> str:
+    return f"({text})" if needed else text
+
+
+def _number(node: syntax.Number, place: int) -> str:
+    return repr(node.value)
+
+
+def _tensor(node: syntax.Tensor, place: int) -> str:
+    return node.name + indices(node.indices)
+
+
+def _call(node: syntax.Call, place: int) -> str:
+    args = ", ".join(render(a, SUM) for a in node.args)
+    return f"{node.name}{indices(node.axes)}({args}){indices(node.result)}"
+
+
+def _neg(node: syntax.Neg, place: int) -> str:
+    return _brackets("-" + render(node.body, TERM), place > SUM)
+
+
+def _sum(node: syntax.Sum, place: int) -> str:
+    text = ""
+    for position, (sign, term) in enumerate(node.terms):
+        shown = render(term, TERM)
+        if position:
+            text += (" + " if sign > 0 else " - ") + shown
+        else:
+            text = ("" if sign > 0 else "-") + shown
+    return _brackets(text, place > SUM)
+
+
+def _product(node: syntax.Product, place: int) -> str:
+    text = ""
+    for position, (exponent, factor) in enumerate(node.factors):
+        shown = render(factor, ATOM)
+        if not position:
+            text = shown
+        elif exponent > 0:
+            text += " " + shown
+        else:
+            tight = isinstance(factor, (syntax.Number, syntax.Size)) or _short(node.factors[position - 1][1])
+            text += ("/" if tight else " / ") + shown
+    return _brackets(text, place > TERM)
+
+
+def _short(node: syntax.Node) -> bool:
+    return isinstance(node, syntax.Number)
+
+
+def _power(node: syntax.Power, place: int) -> str:
+    base = render(node.base, ATOM)
+    if isinstance(node.base, syntax.Power):
+        base = f"({base})"
+    simple = isinstance(node.exponent, (syntax.Number, syntax.Tensor))
+    exponent = render(node.exponent, ATOM) if simple else f"({render(node.exponent, SUM)})"
+    return f"{base}**{exponent}"
+
+
+def _compare(node: syntax.Compare, place: int) -> str:
+    return _brackets(f"{render(node.left, TERM)} {node.op} {render(node.right, TERM)}", place > SUM)
+
+
+_RENDER = {
+    syntax.Number: _number,
+    syntax.Pi: lambda node, place: "pi",
+    syntax.Tensor: _tensor,
+    syntax.Ones: lambda node, place: "1" + indices(node.indices),
+    syntax.Zeros: lambda node, place: "0" + indices(node.indices),
+    syntax.Delta: lambda node, place: "delta" + indices(node.indices),
+    syntax.Size: lambda node, place: f"|{node.name}|",
+    syntax.Call: _call,
+    syntax.Neg: _neg,
+    syntax.Sum: _sum,
+    syntax.Product: _product,
+    syntax.Power: _power,
+    syntax.Compare: _compare,
+}
