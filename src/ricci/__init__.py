@@ -1,2 +1,65 @@
-"""ricci: tensor calculus as it is written on paper."""
-from ricci.formula import Formula, parse, tensors, einsum, variable_ as variable
+"""ricci: tensor calculus as it is written on paper.
+
+>>> import ricci as rc
+>>> y = rc.parse("y[i,j] = x[i,k] a[k,j] + 1[i] b[j]")
+>>> print(y)
+y[i,j] = x[i,k] a[k,j] + 1[i] b[j]
+>>> y(x=[[1.0, 2.0]], a=[[3.0], [4.0]], b=[0.5])
+array([[11.5]])
+
+Every function of the notation is also a function here: ``rc.exp(z)``, ``rc.softmax(s, "k")``, ``rc.det(A)``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ricci.equations import Equation
+from ricci.errors import (
+    AxisError,
+    DTypeError,
+    InputError,
+    InvariantError,
+    MissingPackageError,
+    NotationError,
+    RicciError,
+    RuleError,
+    ShapeError,
+)
+from ricci.formula import Formula, einsum, parse, tensors, variable
+from ricci.functions.table import FUNCTIONS
+
+__version__ = "0.1.0"
+__all__ = [
+    "AxisError",
+    "DTypeError",
+    "Equation",
+    "Formula",
+    "InputError",
+    "InvariantError",
+    "MissingPackageError",
+    "NotationError",
+    "RicciError",
+    "RuleError",
+    "ShapeError",
+    "einsum",
+    "parse",
+    "tensors",
+    "variable",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """The functions of the table, made when first asked for."""
+    if name in FUNCTIONS:
+        from ricci.surface import function
+
+        made = globals()[name] = function(name)
+        return made
+    from ricci.errors import nearest
+
+    raise AttributeError(f"ricci has no {name!r}. {nearest(name, [*FUNCTIONS, *__all__])}".rstrip())
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *FUNCTIONS, "__version__"})

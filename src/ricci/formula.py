@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ricci.errors import AxisError, InputError, RuleError, ShapeError, nearest
-from ricci.expr import Dim, Expr, Size, add, constant, dims, index_size, product, variable, variables
+from ricci.expr import Expr, Size, constant, dims, index_size, product, variables
+from ricci.expr import variable as input_node
 from ricci.expr.product import contract
 from ricci.expr.settle import settled
 from ricci.functions.table import FUNCTIONS
@@ -58,7 +59,9 @@ class Formula:
     @property
     def shape(self) -> tuple[Size, ...]:
         """The sizes of the axes: numbers where known, and otherwise named by the index."""
-        return tuple([s if isinstance(s, int) else index_size(n) for n, s in zip(self.indices, self.expr.shape, strict=True)])
+        return tuple(
+            [s if isinstance(s, int) else index_size(n) for n, s in zip(self.indices, self.expr.shape, strict=True)]
+        )
 
     @property
     def order(self) -> int:
@@ -69,7 +72,9 @@ class Formula:
     def variables(self) -> tuple[str, ...]:
         """The names of the inputs that the value depends on, in the order in which they were written."""
         place = {name: position for position, name in enumerate(self.context.facts.inputs)}
-        return tuple(sorted({v.name for v in variables(self.expr)}, key=lambda name: (place.get(name, len(place)), name)))
+        return tuple(
+            sorted({v.name for v in variables(self.expr)}, key=lambda name: (place.get(name, len(place)), name))
+        )
 
     @property
     def settled(self) -> Expr:
@@ -95,7 +100,9 @@ class Formula:
         """Another statement of the program that this one comes from."""
         if name not in self.statements:
             known = ", ".join(self.statements) or "none"
-            raise AxisError(f"The program defines no {name!r}; it defines {known}. {nearest(name, self.statements)}".rstrip())
+            raise AxisError(
+                f"The program defines no {name!r}; it defines {known}. {nearest(name, self.statements)}".rstrip()
+            )
         return self.statements[name]
 
     # How it looks.
@@ -259,7 +266,7 @@ class Formula:
         left = self.name or "y"
         shape = tuple([dims.axis_size(left, axis) for axis in range(self.order)])
         facts = Facts(inputs={left: self.order}, groups=[(n, ((left, a),)) for a, n in enumerate(self.indices)])
-        return Equation(Formula(variable(left, shape), self.indices, Context(facts)), self)
+        return Equation(Formula(input_node(left, shape), self.indices, Context(facts)), self)
 
 
 def _over(function: str) -> Callable[..., Formula]:
@@ -267,7 +274,7 @@ def _over(function: str) -> Callable[..., Formula]:
         return self.over(function, *axes)
 
     method.__name__ = function
-    method.__doc__ = f"{FUNCTIONS[function].help} Over the named axes, or all."
+    method.__doc__ = f"{FUNCTIONS[function].help}; over the named axes, or all."
     return method
 
 
@@ -347,13 +354,13 @@ def parse(text: str, result: str | None = None, *, sizes: Mapping[str, int] | No
     return last if result is None else last[result]
 
 
-def variable_(name: str, value: Any = None) -> Formula:
-    """A variable, by name or with indices (``"X[m,n]"``), that may carry a value."""
-    formula = _declared(name, value)
-    return formula
+def variable(text: str, value: Any = None) -> Formula:
+    """A variable, by name or with indices (``"X[m,n]"``), that may carry a value.
 
-
-def _declared(text: str, value: Any) -> Formula:
+    >>> x = variable("x", 3.0)
+    >>> float(((x + 2) * x)())
+    15.0
+    """
     match = re.fullmatch(r"\s*([^\W\d]\w*)\s*(?:\[([^\[\]]*)\])?\s*", text)
     if match is None:
         raise InputError(f"{text!r} does not name a variable; write a name, or a name with indices: 'X[m,n]'.")
@@ -373,7 +380,7 @@ def _declared(text: str, value: Any) -> Formula:
     facts = Facts(inputs={name: len(names)}, groups=[(n, ((name, axis),)) for axis, n in enumerate(names)])
     if value is not None:
         facts.values[name] = value
-    return Formula(variable(name, shape), names, Context(facts), name=None)
+    return Formula(input_node(name, shape), names, Context(facts))
 
 
 def tensors(text: str) -> tuple[Formula, ...]:
@@ -382,7 +389,7 @@ def tensors(text: str) -> tuple[Formula, ...]:
     rest = re.sub(r"[^\W\d]\w*\s*(?:\[[^\[\]]*\])?", "", text).replace(",", "").strip()
     if rest or not found:
         raise InputError(f"rc.tensors reads names with indices, as in 'X[m,n] w[n]', not {text!r}.")
-    return tuple([_declared(part, None) for part in found])
+    return tuple([variable(part) for part in found])
 
 
 def einsum(*operands: Any) -> Formula:
@@ -403,12 +410,11 @@ def einsum(*operands: Any) -> Formula:
         for name, own, size in zip(names, part.indices, part.expr.shape, strict=True):
             known = sizes.get(name, size)
             if isinstance(known, int) and isinstance(size, int) and known != size:
-                raise ShapeError(f"Index {name!r} of {patterns[0]!r} has size {known} in one operand and {size} in another.")
+                raise ShapeError(
+                    f"Index {name!r} of {patterns[0]!r} has size {known} in one operand and {size} in another."
+                )
             sizes[name] = dims.same(known, size)
             own_names.setdefault(name, own)
     expr = contract([(p.expr, names) for p, names in zip(parts, pattern.operands, strict=True)], pattern.out)
     indices = [own_names[name] if name.startswith(ELLIPSIS) else name for name in pattern.out]
     return Formula(expr, indices, merged(p.context for p in parts))
-
-
-__all__ = ["Dim", "Formula", "add", "aligned", "apply", "einsum", "parse", "tensors", "variable_"]

@@ -7,6 +7,7 @@ local rules hold for all real numbers: ``x**0 = 1``, ``x**1 = x``; for whole exp
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 from ricci.expr.apply import elementwise
@@ -80,11 +81,12 @@ def _power_of_product(base: Product, n: int) -> Expr | None:
 
 
 def _pow_value(x: float, n: float) -> float:
-    if x == 0 and n < 0:
-        return float("inf")
-    if x < 0 and n != int(n):
-        return float("nan")
-    return x**n
+    try:
+        return math.pow(x, n)
+    except (ValueError, OverflowError):
+        if x < 0 and n % 1:
+            return math.nan
+        return math.copysign(math.inf, x) if n % 2 == 1 else math.inf
 
 
 def _by_base(x: Expr, n: Expr, _y: Expr) -> Expr:

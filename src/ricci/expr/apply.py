@@ -41,7 +41,9 @@ def _make(op: Op, args: tuple[Expr, ...]) -> Expr:
 
 def _agree(op: Op, a: Shape, b: Shape) -> Shape:
     if len(a) != len(b):
-        raise ShapeError(f"{op.name} takes operands of one order, or scalars; here they have orders {len(a)}, {len(b)}.")
+        raise ShapeError(
+            f"{op.name} takes operands of one order, or scalars; here they have orders {len(a)}, {len(b)}."
+        )
     return a if a is b else tuple([dims.same(x, y) for x, y in zip(a, b, strict=True)])
 
 
@@ -77,4 +79,3 @@ def function(op: Op, args: tuple[Expr, ...], params: tuple = ()) -> Expr:
         return make(Function, parts, (*common, *own_shape), op, params)
 
     return in_natural_order(args, shape, build, trailing=own_shape)
-

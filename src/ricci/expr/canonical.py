@@ -1,6 +1,6 @@
 """The canonical order of the operands of a contraction.
 
-Operands are sorted by their structural keys. Equal operands (``A[i,j] A[j,k] A[k,i]``) are told apart by how they are
+Operands are sorted by their structural keys, symmetric matrices last, since their labels may be swapped. Equal operands (``A[i,j] A[j,k] A[k,i]``) are told apart by how they are
 linked: colours of labels and operands are refined in turn until nothing changes. What is still tied then is almost
 always tied by a symmetry, where any choice gives the same node; to be safe a bounded search tries a few. Missing the
 best choice costs sharing, never correctness.
@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 
 from ricci.expr.node import Expr
+from ricci.expr.structure import symmetric
 
 Label = Hashable
 Factor = tuple[Expr, tuple[Label, ...]]
@@ -23,7 +24,7 @@ _LEAVES = 12
 
 def canonical_order(factors: Sequence[Factor], rank: dict[Label, int]) -> list[Factor]:
     """``factors`` in canonical order; ``rank`` holds the labels of the output and their places there."""
-    ordered = sorted(factors, key=lambda factor: factor[0].key)
+    ordered = sorted(factors, key=lambda factor: (symmetric(factor[0]), factor[0].key))
     keys = [e.key for e, _ in ordered]
     if all(a != b for a, b in zip(keys, keys[1:], strict=False)):
         return ordered
@@ -34,14 +35,15 @@ class _Search:
     def __init__(self, factors: list[Factor], rank: dict[Label, int]):
         # Ties are tried in the order of the outer labels, so that the first leaf is the wanted one.
         last = len(rank)
-        self.factors = sorted(factors, key=lambda f: (f[0].key, [rank.get(label, last) for label in f[1]]))
+        order = {e: place for place, (e, _) in enumerate(factors)}
+        self.factors = sorted(factors, key=lambda f: (order[f[0]], [rank.get(label, last) for label in f[1]]))
         self.rank = rank
         self.leaves = 0
         self.found: tuple | None = None
         self.order: list[Factor] = []
 
     def best(self) -> list[Factor]:
-        operands = _ranked([e.key for e, _ in self.factors])
+        operands = _ranked([(symmetric(e), e.key) for e, _ in self.factors])
         labels = {label: int(label in self.rank) for _, labels in self.factors for label in labels}
         stack = [self._refine(operands, labels)]
         while stack and self.leaves < _LEAVES:

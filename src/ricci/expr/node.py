@@ -131,16 +131,11 @@ class Product(Expr):
     A label of ``out`` that no operand carries broadcasts.
     """
 
-    __slots__ = ("labels", "out")
+    __slots__ = ("labels", "out", "sums")
     fields = ("labels", "out")
     labels: tuple[Labels, ...]
     out: Labels
-
-    @property
-    def sums(self) -> bool:
-        """Whether any label is summed over."""
-        out = self.out
-        return any(label not in out for labels in self.labels for label in labels)
+    sums: bool  # whether any label is summed over
 
     def factors(self) -> Iterator[tuple[Expr, Labels]]:
         return zip(self.args, self.labels, strict=True)
@@ -186,6 +181,8 @@ def make(kind: type[Expr], args: tuple[Expr, ...], shape: Shape, *data: Any) -> 
     node.args, node.shape = args, shape
     for name, value in zip(kind.fields, data, strict=True):
         setattr(node, name, value)
+    if kind is Product:
+        node.sums = any([label not in data[1] for labels in data[0] for label in labels])
     text = f"{kind.__name__}{data}{shape}{[a.key for a in args]}"
     node.key = int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
     with _lock:

@@ -25,7 +25,7 @@ from ricci.expr.canonical import canonical_order
 from ricci.expr.dims import Size
 from ricci.expr.node import Constant, Elementwise, Expr, Function, Product, Structure, Sum, Variable, make
 from ricci.expr.numbers import Number
-from ricci.expr.structure import DELTA, ONE, delta, one, zero
+from ricci.expr.structure import DELTA, ONE, delta, one, symmetric, zero
 from ricci.expr.scale import constant, primitive, scale
 
 Label = Hashable
@@ -63,25 +63,27 @@ def product(
     return scale(coef, _without_sums(factors, out, size))
 
 
-def contract(operands: Sequence[tuple[Expr, Sequence[Label]]], out: Sequence[Label]) -> Expr:
+def contract(
+    operands: Sequence[tuple[Expr, Sequence[Label]]], out: Sequence[Label], sizes: Mapping[Label, Size] | None = None
+) -> Expr:
     """``product`` with contractions among the operands opened, so that ``(A B) C`` and ``A (B C)`` are one object.
 
     For what users write. Derivatives use ``product``, where a contraction stays one step that others can share.
     """
     waiting: list[Factor] = [(e, tuple(labels)) for e, labels in reversed(operands)]
     closed: list[Factor] = []
-    sizes: dict[Label, Size] = {}
+    known: dict[Label, Size] = dict(sizes) if sizes else {}
     opened = 0
     while waiting:
         e, labels = waiting.pop()
         if isinstance(e, Product) and len(closed) + len(waiting) + len(e.args) <= FLATTEN_LIMIT:
             opened += 1
-            sizes.update(zip(labels, e.shape, strict=True))
+            known.update(zip(labels, e.shape, strict=True))
             name: dict = dict(zip(e.out, labels, strict=True))
             waiting += [(a, tuple([name.get(x, ("sum", opened, x)) for x in inner])) for a, inner in e.factors()]
         else:
             closed.append((e, labels))
-    return product(closed, out, sizes)
+    return product(closed, out, known)
 
 
 def _flatten(operands: Sequence, size: dict[Label, Size]) -> tuple[Number, list[Factor], list[tuple[Label, Label]]]:
@@ -106,7 +108,9 @@ def _flatten(operands: Sequence, size: dict[Label, Size]) -> tuple[Number, list[
             else:
                 name: dict = dict(zip(e.out, labels, strict=True))
                 opened += 1
-                stack.extend([(a, tuple([name.get(x, ("open", opened, x)) for x in inner])) for a, inner in e.factors()])
+                stack.extend(
+                    [(a, tuple([name.get(x, ("open", opened, x)) for x in inner])) for a, inner in e.factors()]
+                )
         elif isinstance(e, Sum):
             c, rest = primitive(e)
             coef = coef * c
@@ -238,9 +242,14 @@ def _contraction(factors: list[Factor], rank: dict[Label, int]) -> Factor:
                 shape[at] = shape[at] if shape[at] is axis else dims.same(shape[at], axis)
     outer = tuple([label for label in number if label in rank])
     out = tuple([number[label] for label in outer])
-    labels = tuple([tuple([number[label] for label in labels]) for _, labels in factors])
+    labels = tuple([_placed(e, labels, number) for e, labels in factors])
     node = make(Product, tuple([e for e, _ in factors]), tuple([shape[p] for p in out]), labels, out)
     return node, outer
+
+
+def _placed(e: Expr, labels: tuple[Label, ...], place: dict[Label, int]) -> tuple[int, ...]:
+    numbers = tuple([place[label] for label in labels])
+    return (numbers[1], numbers[0]) if len(numbers) == 2 and numbers[0] > numbers[1] and symmetric(e) else numbers
 
 
 def _without_sums(factors: list[Factor], out: tuple[Label, ...], size: dict[Label, Size]) -> Expr:
@@ -256,7 +265,7 @@ def _without_sums(factors: list[Factor], out: tuple[Label, ...], size: dict[Labe
     if not factors:
         return one(shape)
     place = {label: position for position, label in enumerate(out)}
-    placed = [(e, tuple([place[label] for label in labels])) for e, labels in factors]
+    placed = [(e, _placed(e, labels, place)) for e, labels in factors]
     if len(placed) > 1:
         placed.sort(key=lambda factor: (factor[0].key, factor[1]))
     args = tuple([e for e, _ in placed])

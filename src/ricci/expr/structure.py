@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 from ricci.errors import ShapeError
 from ricci.expr.dims import Dim, Size
-from ricci.expr.node import Constant, Expr, Shape, Structure, make
+from ricci.expr.node import Constant, Elementwise, Expr, Shape, Structure, Sum, make
 
 ONE = ("one",)
 ZERO = ("zero",)
@@ -52,6 +52,15 @@ def is_zero(e: Expr) -> bool:
 
 def is_delta(e: Expr) -> bool:
     return type(e) is Structure and e.relation == DELTA and e.shape[0] == e.shape[1]
+
+
+def symmetric(e: Expr, depth: int = 4) -> bool:
+    """Whether a matrix is seen at a glance to equal its transpose: the delta, and functions and sums of it."""
+    if len(e.shape) != 2 or e.shape[0] != e.shape[1] or not depth:
+        return False
+    if isinstance(e, Structure):
+        return e.relation in (DELTA, ONE)
+    return isinstance(e, (Sum, Elementwise)) and all(not a.shape or symmetric(a, depth - 1) for a in e.args)
 
 
 def affine(relation: str, coefs: Sequence[Size], const: Size, shape: Shape) -> Expr:

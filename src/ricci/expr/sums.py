@@ -17,7 +17,7 @@ from ricci.expr.node import Expr, Product, Shape, Structure, Sum, make
 from ricci.expr.numbers import Number, number
 from ricci.expr.product import product
 from ricci.expr.scale import numeric, scale
-from ricci.expr.structure import ONE, is_zero, one, zero
+from ricci.expr.structure import ONE, is_zero, one, symmetric, zero
 
 FLATTEN_LIMIT = 32
 Factor = tuple[Expr, tuple[Hashable, ...]]
@@ -72,7 +72,10 @@ def _build(collected: dict[Expr, Number], shape: Shape) -> Expr:
     if len(collected) == 1:
         ((e, coef),) = collected.items()
         return scale(coef, e)
-    terms = sorted(collected, key=lambda e: (_form(e), abs(float(collected[e])), natural(e) != tuple(range(len(shape))), e.key))
+    terms = sorted(
+        collected,
+        key=lambda e: (symmetric(e), _form(e), abs(float(collected[e])), natural(e) != tuple(range(len(shape))), e.key),
+    )
     coefs = [collected[e] for e in terms]
 
     def build(args: tuple[Expr, ...]) -> Expr:
@@ -138,7 +141,9 @@ def _take_out(factor: Factor, opened: bool, collected: dict[Expr, Number], shape
         found = next(f for f in factors if f[0] is expr and _pattern(f[1]) == _pattern(labels))
         factors.remove(found)
         rename = dict(zip(found[1], labels, strict=True))
-        own = [(a, tuple([rename.get(x, x if isinstance(x, int) else ("own", x)) for x in inner])) for a, inner in factors]
+        own = [
+            (a, tuple([rename.get(x, x if isinstance(x, int) else ("own", x)) for x in inner])) for a, inner in factors
+        ]
         rests.append((coef, own))
     used = {label for _, rest in rests for _, inner in rest for label in inner}
     sizes: dict[Hashable, dims.Size] = {**dict(enumerate(shape)), **dict(zip(labels, expr.shape, strict=True))}

@@ -70,7 +70,12 @@ def gelu(x: float) -> float:
 
 
 def lgamma(x: float) -> float:
-    return math.inf if x <= 0 and x == math.floor(x) else math.lgamma(x)
+    return math.inf if _pole(x) else math.lgamma(x)
+
+
+def _pole(x: float) -> bool:
+    """Whether the gamma function has a pole there: 0, -1, -2, …"""
+    return x <= 0 and (x == -math.inf or x == math.floor(x))
 
 
 def digamma(x: float) -> float:
@@ -84,15 +89,20 @@ def polygamma(n: float, x: float) -> float:
     n = int(n)
     if x == math.inf:
         return math.inf if n == 0 else 0.0
-    if x == -math.inf:
-        return math.nan
-    if x <= 0 and x == math.floor(x):
+    if _pole(x):
         if n:
             return (-1.0) ** (n + 1) * math.inf
         return math.copysign(math.inf, -x) if x == 0 else math.nan
     if x < 0:
         return (-1) ** n * polygamma(n, 1.0 - x) - math.pi * _cot_derivative(n, x)
     return _digamma_right(x) if n == 0 else (-1) ** (n + 1) * math.factorial(n) * _zeta(n + 1, x)
+
+
+def _power(x: float, n: int) -> float:
+    try:
+        return x**n
+    except OverflowError:
+        return math.copysign(math.inf, x) if n % 2 else math.inf
 
 
 def _cot_derivative(n: int, x: float) -> float:
@@ -102,7 +112,7 @@ def _cot_derivative(n: int, x: float) -> float:
     for _ in range(n):
         slope = [k * c for k, c in enumerate(coefs)][1:]
         coefs = [-a - b for a, b in zip([*slope, 0, 0], [0, 0, *slope], strict=True)]
-    return math.pi**n * math.fsum(c * cot**k for k, c in enumerate(coefs))
+    return math.pi**n * math.fsum(c * _power(cot, k) for k, c in enumerate(coefs) if c)
 
 
 def _digamma_right(x: float) -> float:
@@ -110,7 +120,7 @@ def _digamma_right(x: float) -> float:
     while x < _FAR:
         steps.append(-1.0 / x)
         x += 1.0
-    series = [-float(b) / (2 * k) / x ** (2 * k) for k, b in enumerate(_BERNOULLI, 1)]
+    series = [-float(b) / (2 * k) * (1.0 / x) ** (2 * k) for k, b in enumerate(_BERNOULLI, 1)]
     return math.fsum([*steps, math.log(x), -0.5 / x, *series])
 
 
@@ -118,7 +128,7 @@ def _zeta(s: int, a: float) -> float:
     """The Hurwitz zeta function for a whole ``s > 1`` and ``a > 0``."""
     parts = []
     while a < _FAR + s:
-        parts.append(a**-s)
+        parts.append(_power(a, -s))
         a += 1.0
     parts += [a ** (1 - s) / (s - 1), a**-s / 2]
     rising = float(s)

@@ -40,6 +40,9 @@ class Facts:
     values: dict[str, Any] = field(default_factory=dict)  # input → the value it carries
     checks: list[Check] = field(default_factory=list)
     definitions: dict[str, Expr] = field(default_factory=dict)  # the names that statements define
+    heights: dict[str, tuple[str, ...]] = field(
+        default_factory=dict
+    )  # input → where its indices stand, if not in brackets
 
 
 class Context:
@@ -107,6 +110,6 @@ def _join(into: Facts, facts: Facts) -> None:
     into.groups += [group for group in facts.groups if group not in into.groups]
     into.checks += [check for check in facts.checks if check not in into.checks]
     into.integers |= facts.integers
-    for ours, theirs in ((into.sizes, facts.sizes), (into.ranges, facts.ranges), (into.definitions, facts.definitions)):
-        for name, value in theirs.items():
-            ours.setdefault(name, value)
+    for what in ("sizes", "ranges", "definitions", "heights"):
+        for name, value in getattr(facts, what).items():
+            getattr(into, what).setdefault(name, value)

@@ -18,19 +18,7 @@ from typing import NoReturn
 from ricci.errors import NotationError, nearest
 from ricci.notation import syntax
 from ricci.notation.syntax import Frame, Indices, Node, Program, Statement, Tensor
-from ricci.notation.tokens import (
-    BINARY,
-    COMPARISONS,
-    CONTINUES,
-    DIGITS,
-    NESTING_LIMIT,
-    OPENERS,
-    RESERVED,
-    IndexReader,
-    too_deep,
-)
-
-BEFORE_OPERAND = CONTINUES | OPENERS
+from ricci.notation.tokens import BINARY, COMPARISONS, DIGITS, LEADS, NESTING_LIMIT, RESERVED, IndexReader, too_deep
 
 
 def parse_program(text: str, functions: frozenset[str]) -> Program:
@@ -125,7 +113,7 @@ class Parser(IndexReader):
         if first == "|":
             self.at = at + 1
             return syntax.Size(self.begin, self.ends[at], token[1:-1].strip())
-        self.no_operand(token)
+        return self.no_operand(token)
 
     def attach(self, node: Node) -> Node | None:
         """Puts an operand in its place and reads the operator after it; returns what a closing bracket completes."""
@@ -259,7 +247,7 @@ class Parser(IndexReader):
         at = self.at
         token, follow = self.tokens[at], self.tokens[at + 1]
         self.at = at + 1
-        if token[0] == "." and at > self.first and self.touches(at) and self.tokens[at - 1] not in BEFORE_OPERAND:
+        if token[0] == "." and at > self.first and self.touches(at) and self.tokens[at - 1] not in LEADS:
             self.fail("A number that begins with a dot stands apart.", at - 1, at, f"Write * 0{token} for a product.")
         if self.touches(at + 1):
             if follow[0] in DIGITS or follow[0] in "._":
@@ -400,4 +388,4 @@ OPERATORS = {
     ";": Parser.end,
     "=": Parser.equals,
     "[": Parser.stray_bracket,
-} | {comparison: Parser.compare for comparison in COMPARISONS}
+} | dict.fromkeys(COMPARISONS, Parser.compare)

@@ -98,7 +98,9 @@ def _define(scope: Scope, statement: syntax.Statement) -> None:
 def _check_sizes(scope: Scope, sizes: Mapping[str, int]) -> None:
     for name, size in sizes.items():
         if isinstance(size, bool) or not isinstance(size, int) or size < 0:
-            raise NotationError(f"The size of index {name!r} must be a whole number that is not negative, not {size!r}.")
+            raise NotationError(
+                f"The size of index {name!r} must be a whole number that is not negative, not {size!r}."
+            )
 
 
 class Builder:
@@ -173,7 +175,10 @@ class Builder:
         for _, term, part in parts:
             if part.names and set(part.names) != wanted:
                 longest = max((p.names for _, _, p in parts), key=len)
-                short = min(((p.names, t) for _, t, p in parts if p.names and set(p.names) != set(longest)), key=lambda x: len(x[0]))
+                short = min(
+                    ((p.names, t) for _, t, p in parts if p.names and set(p.names) != set(longest)),
+                    key=lambda x: len(x[0]),
+                )
                 raise self._missing(short[1], longest, short[0])
         return Named(add([(sign, part.arranged(names) if part.names else part.expr) for sign, _, part in parts]), names)
 
@@ -455,7 +460,9 @@ class Builder:
             value = function.build(parts[0], (0, 1))
         if node.result is None:
             if value.shape:
-                raise self.fail(f"{node.name}(…) has {len(value.shape)} axes.", node, "Name them: " + _example(node, value))
+                raise self.fail(
+                    f"{node.name}(…) has {len(value.shape)} axes.", node, "Name them: " + _example(node, value)
+                )
             return Named(value, ())
         if len(node.result) != len(value.shape):
             raise self.fail(f"{node.name}(…) has {len(value.shape)} axes, not {len(node.result)}.", node)
@@ -479,5 +486,7 @@ def _terms(node: syntax.Node) -> list[syntax.Node]:
     return [term for _, term in node.terms] if isinstance(node, syntax.Sum) else [node]
 
 
-_KEEPING = frozenset(name for name, function in FUNCTIONS.items() if function.kind == "keep" or function.kind == "matrix")
+_KEEPING = frozenset(
+    name for name, function in FUNCTIONS.items() if function.kind == "keep" or function.kind == "matrix"
+)
 __all__ = ["Named", "Result", "broadcast", "resolve"]

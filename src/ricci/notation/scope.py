@@ -79,8 +79,10 @@ class Scope:
     def _takes_tensors(node: syntax.Call) -> bool:
         """Whether a call without axes takes whole tensors: ``det(A)``, ``sum(x)``."""
         function = FUNCTIONS.get(node.name)
-        return function is not None and function.kind != "elementwise" and all(
-            isinstance(a, syntax.Tensor) and a.indices is None for a in node.args
+        return (
+            function is not None
+            and function.kind != "elementwise"
+            and all(isinstance(a, syntax.Tensor) and a.indices is None for a in node.args)
         )
 
     def _default_order(self, node: syntax.Call, arg: syntax.Node, position: int) -> int | None:
@@ -100,6 +102,10 @@ class Scope:
                 self._link(first.name, axis, index.terms[0][1])
 
     def _tensor(self, node: syntax.Tensor, order: int | None) -> None:
+        if node.name in FUNCTIONS:
+            brackets = "" if node.indices is None else self.text[node.start + len(node.name) : node.end]
+            hint = f"Write {node.name}{brackets}(…), with no space before the bracket."
+            raise self.fail(f"{node.name!r} is a function and cannot be the name of a tensor.", node, hint)
         indices = node.indices or ()
         definition = self.definitions.get(node.name)
         count = len(definition.names) if definition else self.facts.inputs.get(node.name)
@@ -110,7 +116,11 @@ class Scope:
             if count is None:
                 self.facts.inputs[node.name] = expected
         elif count is None:
-            raise self.fail(f"The order of {node.name!r} is not known here.", node, f"Write its indices: {node.name}[i].")
+            raise self.fail(
+                f"The order of {node.name!r} is not known here.", node, f"Write its indices: {node.name}[i]."
+            )
+        if indices and indices[0].height:
+            self.facts.heights.setdefault(node.name, tuple([index.height for index in indices]))
         for axis, index in enumerate(indices):
             if index.plain:
                 self._link(node.name, axis, index.terms[0][1])
@@ -221,7 +231,11 @@ class Scope:
 
     def read_size(self, read: Read, node: syntax.Node | syntax.Index) -> Size:
         definition = self.definitions.get(read.name)
-        return self._axis_size(read.name, read.axis) if definition is None else self.size(definition.names[read.axis], node)
+        return (
+            self._axis_size(read.name, read.axis)
+            if definition is None
+            else self.size(definition.names[read.axis], node)
+        )
 
     def _span(self, index: syntax.Index, but: str) -> tuple[Size, Size]:
         """The least and the greatest value of an affine index, one of its names left out."""
@@ -252,7 +266,11 @@ class Scope:
             if isinstance(room, int):
                 if room < 0:
                     names = ", ".join(repr(name) for _, name in read.index.terms)
-                    hint = f"Write every read with an offset ({names}+0) to let the range follow from them." if names else ""
+                    hint = (
+                        f"Write every read with an offset ({names}+0) to let the range follow from them."
+                        if names
+                        else ""
+                    )
                     raise self.fail(message, read.index, hint)
             elif room is not least or least != 0:
                 self.facts.checks.append(Check(room, message, self.text, read.index.start, read.index.end))

@@ -20,7 +20,7 @@ from ricci.errors import NotationError
 from ricci.notation.syntax import Index, Indices, Tensor
 
 LENGTH_LIMIT = 1_000_000
-NESTING_LIMIT = 200
+NESTING_LIMIT = 100
 
 PIECES = re.compile(
     r"""[^\W\d][\w\u0300-\u036f]*'*                                 # a name; a prime, where it is an index
@@ -41,6 +41,7 @@ PARTNERS = {"(": ")", "[": "]", "{": "}", ")": "(", "]": "[", "}": "{"}
 COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
 BINARY = COMPARISONS | frozenset(("+", "-", "*", "/", "**", "^"))
 CONTINUES = BINARY | frozenset((",", "=", ";"))
+LEADS = CONTINUES | OPENERS  # the tokens that an operand may follow without being multiplied
 
 RESERVED = frozenset(("delta", "pi"))
 DIGITS = frozenset("0123456789")
@@ -53,7 +54,7 @@ BRACES = "Write x^i_j or x^{i j}_{k}; an index that is more than a name goes in 
 
 # What the pass does with a piece; names, numbers, sizes and upper indices have no entry.
 KEEP, SKIP, OPEN, CLOSE, BREAK = range(5)
-ROLES = {piece: KEEP for piece in BINARY | {",", "="}}
+ROLES = dict.fromkeys(BINARY | {",", "="}, KEEP)
 ROLES |= {" ": SKIP, "(": OPEN, "[": OPEN, "{": OPEN, ")": CLOSE, "]": CLOSE, "}": CLOSE, ";": BREAK, "\n": BREAK}
 
 INSTEAD = {
@@ -123,7 +124,7 @@ def skipped(text: str, piece: str, start: int) -> bool:
     first = piece[0]
     if first.isspace() or first == "#":
         return True
-    if first in "0123456789^" or len(piece) > 1 and (first in "|." or piece.rstrip("'").isidentifier()):
+    if first in "0123456789^" or (len(piece) > 1 and (first in "|." or piece.rstrip("'").isidentifier())):
         return False
     wrong = next((k for k, character in enumerate(piece) if not ("x" + character).isidentifier()), 0)
     hint = INSTEAD.get(piece[wrong], "Names are letters, digits and underscores; a comment begins with '#'.")

@@ -7,7 +7,7 @@ become denominators, a structure that reads an axis becomes an index expression.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from ricci.expr import (
@@ -31,7 +31,7 @@ from ricci.expr.structure import is_delta
 from ricci.functions.table import FUNCTIONS
 from ricci.notation import syntax
 from ricci.notation.context import Facts
-from ricci.show.lines import parts_with_lines
+from ricci.show.lines import arranged_inner, parts_with_lines
 from ricci.show.naming import Namer
 
 Names = tuple[str, ...]
@@ -41,12 +41,13 @@ _COMPARISONS = {"less": ("<", ">"), "less_equal": ("<=", ">="), "equal": ("==", 
 
 def program(root: Expr, names: Names, facts: Facts, name: str | None, heights: Names = ()) -> syntax.Program:
     """The statements that define ``root``, the last one being itself."""
-    return _Writer(root, names, facts).program(name, heights)
+    return _Writer(root, names, facts, heights).program(name)
 
 
 class _Writer:
-    def __init__(self, root: Expr, names: Names, facts: Facts):
+    def __init__(self, root: Expr, names: Names, facts: Facts, heights: Names):
         self.root, self.names, self.facts = root, names, facts
+        self.height = dict(zip(names, heights, strict=False)) if any(heights) or facts.heights else {}
         self.namer = Namer(facts, [root])
         for index, size in zip(names, root.shape, strict=True):
             self.namer.claim(index, size)
@@ -54,7 +55,7 @@ class _Writer:
         self.line: dict[Expr, str] = {}
         self.first: dict[Expr, tuple] = {}
 
-    def program(self, name: str | None, heights: Names) -> syntax.Program:
+    def program(self, name: str | None) -> syntax.Program:
         statements = []
         own = {e: given for given, e in self.facts.definitions.items()}
         used = set(self.facts.inputs) | {name}
@@ -66,10 +67,11 @@ class _Writer:
             taken: set[str] = set()
             indices = tuple([self.fresh(part, axis, taken) for axis in range(len(part.shape))])
             body = self.node(part, indices, set(indices))
-            statements.append(_statement(label, indices, body))
+            statements.append(syntax.Statement(0, 0, label, _indices(indices) or None, body))
             self.line[part] = label
         body = self.node(self.root, self.names, set(self.names))
-        statements.append(_statement(name, self.names, body, heights))
+        left = self.with_heights(_indices(self.names), [self.height.get(n, "") for n in self.names])
+        statements.append(syntax.Statement(0, 0, name, left or None, body))
         return syntax.Program("", tuple(statements))
 
     def fresh(self, e: Expr, axis: int, taken: set[str]) -> str:
@@ -80,10 +82,8 @@ class _Writer:
     # ``names`` are those of the axes of ``e``; ``taken`` grows by the dummies that are used.
 
     def node(self, e: Expr, names: Names, taken: set[str]) -> syntax.Node:
-        if e in self.line:
-            return _tensor(self.line[e], names)
-        if isinstance(e, Variable):
-            return _tensor(e.name, names)
+        if self.by_name(e):
+            return self.tensor(e, _indices(names))
         if isinstance(e, Constant):
             return self.constant(e, names, taken)
         if isinstance(e, Structure):
@@ -96,6 +96,22 @@ class _Writer:
             return self.elementwise(e, names, taken)
         assert isinstance(e, Function)
         return self.function(e, names, taken)
+
+    def by_name(self, e: Expr) -> bool:
+        return isinstance(e, Variable) or e in self.line
+
+    def tensor(self, e: Expr, indices: syntax.Indices) -> syntax.Tensor:
+        if e in self.line:
+            return syntax.Tensor(0, 0, self.line[e], indices or None)
+        assert isinstance(e, Variable)
+        heights = self.facts.heights.get(e.name, ())
+        return syntax.Tensor(0, 0, e.name, self.with_heights(indices, heights) or None)
+
+    @staticmethod
+    def with_heights(indices: syntax.Indices, heights: Sequence[str]) -> syntax.Indices:
+        for index, height in zip(indices, heights, strict=False):
+            index.height = height
+        return indices
 
     def constant(self, e: Constant, names: Names, taken: set[str]) -> syntax.Node:
         if isinstance(e.value, Dim):
@@ -145,18 +161,18 @@ class _Writer:
             return syntax.Delta(0, 0, (index, *_indices(names[-1:])))
         _, coefs, const = e.relation
         if kind == ">=":
-            if sorted(coefs, key=repr) == [-1, 1] and const == 0 and e.shape[0] == e.shape[1]:
+            if _is_triangle(e):
                 row, column = (names[0], names[1]) if coefs[0] == 1 else (names[1], names[0])
                 return syntax.Call(0, 0, "cumsum", (_delta(row, column),), _indices((row,)), None)
             return syntax.Call(0, 0, "triangle", tuple(_tensor(n, ()) for n in names), None, None)
+        if is_delta(e):
+            return syntax.Delta(0, 0, self.with_heights(_indices(names), [self.height.get(n, "") for n in names]))
         left = [(c, n) for c, n in zip(coefs, names, strict=True) if isinstance(c, int) and c > 0]
         right = [(-1 * c, n) for c, n in zip(coefs, names, strict=True) if not (isinstance(c, int) and c > 0)]
         return syntax.Delta(0, 0, (self.affine(left, 0, taken), self.affine(right, -1 * const, taken)))
 
     def gathered(self, e: Expr, names: Names) -> syntax.Tensor:
-        node = _tensor(self.line[e], names) if e in self.line else self.node(e, names, set())
-        assert isinstance(node, syntax.Tensor)
-        return node
+        return self.tensor(e, _indices(names))
 
     def affine(self, terms: list[tuple[Size, str]], const: Size, taken: set[str]) -> syntax.Index:
         """An index expression; symbolic strides are named as sizes."""
@@ -224,7 +240,9 @@ class _Writer:
 
     def product(self, coef: Number, e: Product, names: Names, taken: set[str]) -> syntax.Node:
         label: dict[object, str] = dict(zip(e.out, names, strict=True))
-        factors = self.opened(e, label, taken)
+        inner = arranged_inner(e)
+        factors = [(inner, natural(e))] if inner in self.line else self.opened(e, label, taken)
+        factors, along = self.running_sums(factors, label, names)
         factors, indices = self.reads(factors, label, names, taken)
         written: list[tuple[int, syntax.Node]] = _coefficient(coef)
         carried = {x for _, labels in factors for x in labels} | {n for i in indices.values() for n in _open(i)}
@@ -232,7 +250,10 @@ class _Writer:
         body = []
         for a, labels in self.chained(factors):
             own = tuple([indices.get((a, labels, axis)) or _index(label[x]) for axis, x in enumerate(labels)])
-            body.append(self.factor(a, own, taken))
+            exponent, node = self.factor(a, own, taken)
+            for axis in along.get((a, labels), ()):
+                node = syntax.Call(0, 0, "cumsum", (node,), _indices((axis,)), None)
+            body.append((exponent, node))
         ones += self.lonely([label[x] for x in label if x not in e.out], body)
         written += [f for f in body if isinstance(f[1], syntax.Size)]
         if ones:
@@ -253,10 +274,30 @@ class _Writer:
         for a, labels in factors:
             for axis, x in enumerate(labels):
                 if x not in label:
-                    hints = [h for b, ls in factors for p, y in enumerate(ls) if y == x for h in self.namer.hints_of(b, p)]
+                    hints = [
+                        h for b, ls in factors for p, y in enumerate(ls) if y == x for h in self.namer.hints_of(b, p)
+                    ]
                     label[x] = self.namer.fresh(a.shape[axis], hints, taken)
                     taken.add(label[x])
         return factors
+
+    def running_sums(self, factors: list[Factor], label: dict[object, str], names: Names):
+        """A lower triangle that sums over an axis of one factor is ``cumsum`` along that axis."""
+        along: dict[Factor, list[str]] = {}
+        kept = list(factors)
+        for triangle, labels in factors:
+            if not isinstance(triangle, Structure) or triangle.relation[0] != ">=" or not _is_triangle(triangle):
+                continue
+            row, column = labels if triangle.relation[1][0] == 1 else labels[::-1]
+            others = [f for f in kept if column in f[1] and f[0] is not triangle]
+            if label[column] in names or len(others) != 1 or others[0][1].count(column) != 1 or row in others[0][1]:
+                continue
+            a, ls = others[0]
+            moved = (a, tuple([row if x == column else x for x in ls]))
+            kept = [moved if f == others[0] else f for f in kept if f != (triangle, labels)]
+            along[moved] = [*along.pop(others[0], []), label[row]]
+            label[column] = ""
+        return kept, along
 
     def reads(self, factors: list[Factor], label: dict[object, str], names: Names, taken: set[str]):
         """Structures that read an axis of a tensor by name become an index expression of that tensor."""
@@ -265,7 +306,9 @@ class _Writer:
         for structure, labels in factors:
             if not isinstance(structure, Structure) or is_delta(structure):
                 continue
-            found = [(axis, x) for axis, x in enumerate(labels) if label[x] not in names and self.is_unit(structure, axis)]
+            found = [
+                (axis, x) for axis, x in enumerate(labels) if label[x] not in names and self.is_unit(structure, axis)
+            ]
             for axis, x in sorted(found, key=lambda place: self.backward(structure, place[0])):
                 users = [(a, ls) for a, ls in kept if x in ls and (a, ls) != (structure, labels)]
                 if len(users) == 1 and self.by_name(users[0][0]) and users[0][1].count(x) == 1:
@@ -275,9 +318,6 @@ class _Writer:
                     label[x] = ""
                     break
         return kept, indices
-
-    def by_name(self, e: Expr) -> bool:
-        return isinstance(e, Variable) or e in self.line
 
     @staticmethod
     def backward(e: Structure, axis: int) -> int:
@@ -291,13 +331,15 @@ class _Writer:
             return axis == len(e.shape) - 1
         return kind == "==" and e.relation[1][axis] in (1, -1) and all(isinstance(c, int) for c in e.relation[1])
 
-    def read_index(self, e: Structure, labels: tuple, axis: int, label: dict[object, str], taken: set[str]) -> syntax.Index:
+    def read_index(
+        self, e: Structure, labels: tuple, axis: int, label: dict[object, str], taken: set[str]
+    ) -> syntax.Index:
         if e.relation[0] == "at":
             return syntax.Index(0, 0, (), tensor=self.gathered(e.args[0], tuple([label[x] for x in labels[:-1]])))
         _, coefs, const = e.relation
         sign = -1 * coefs[axis]
         terms = [(sign * c, label[x]) for p, (c, x) in enumerate(zip(coefs, labels, strict=True)) if p != axis]
-        index = self.affine(sorted(terms, key=lambda t: -t[0]), sign * const, taken)
+        index = self.affine(sorted(terms, key=lambda t: (-t[0], t[1] not in self.names, t[1])), sign * const, taken)
         return syntax.Index(0, 0, index.terms, index.const, index.sizes, False)
 
     def lonely(self, summed: Iterable[str], body: list[tuple[int, syntax.Node]]) -> list[str]:
@@ -314,9 +356,8 @@ class _Writer:
         return result
 
     def factor(self, a: Expr, indices: syntax.Indices, taken: set[str]) -> tuple[int, syntax.Node]:
-        if a in self.line or isinstance(a, Variable):
-            name = self.line[a] if a in self.line else a.name  # type: ignore[attr-defined]
-            return 1, syntax.Tensor(0, 0, name, indices or None)
+        if self.by_name(a):
+            return 1, self.tensor(a, indices)
         names = tuple([index.terms[0][1] for index in indices])
         exponent = numeric(a.args[1]) if isinstance(a, Elementwise) and a.op is POWER else None
         if exponent is not None and exponent < 0:
@@ -324,16 +365,28 @@ class _Writer:
             return -1, self.node(inverse, names, taken)
         return 1, self.node(a, names, taken)
 
-    def chained(self, factors: list[tuple[Expr, tuple]]) -> list[tuple[Expr, tuple]]:
-        """In the order of first use, and after each factor the next one that shares an index with it."""
-        waiting = sorted(factors, key=lambda f: (self.first_use(f[0]), f[0].key, [str(x) for x in f[1]]))
-        result: list[tuple[Expr, tuple]] = []
+    def chained(self, factors: list[Factor]) -> list[Factor]:
+        """In the order of first use, the factors of one contraction together, and after each the next that shares an
+        index with it."""
+        group: dict[object, int] = {}
+        for at, (_, labels) in enumerate(factors):
+            for x in labels:
+                if isinstance(x, tuple):
+                    group.setdefault(x[0], at)
+
+        def home(at: int) -> int:
+            return min([group[x[0]] for x in factors[at][1] if isinstance(x, tuple)], default=at)
+
+        order = sorted(range(len(factors)), key=lambda at: (self.first_use(factors[at][0]), factors[at][0].key, at))
+        waiting = [(home(at), factors[at]) for at in order]
+        result: list[tuple[int, Factor]] = []
         while waiting:
-            near = [f for f in waiting if result and set(f[1]) & set(result[-1][1])]
-            chosen = near[0] if near else waiting[0]
+            same = [w for w in waiting if result and w[0] == result[-1][0]] or waiting
+            near = [w for w in same if result and set(w[1][1]) & set(result[-1][1][1])]
+            chosen = (near or same)[0]
             waiting.remove(chosen)
             result.append(chosen)
-        return result
+        return [factor for _, factor in result]
 
     # Functions.
 
@@ -366,7 +419,7 @@ class _Writer:
         result = surface.result if surface is not None and surface.kind == "matrix" else ""
         first, rest = e.args[0], names[lead:]
         kind = surface.kind if surface is not None else ("keep" if len(rest) == works_on[0] else "reduce")
-        if kind == "matrix" and not lead and all(isinstance(a, Variable) or a in self.line for a in e.args):
+        if kind == "matrix" and not lead and all(map(self.by_name, e.args)):
             args = tuple([self.node(a, (), taken) for a in e.args])
             short = len(first.shape) == 2 and not (e.op.columns and e.params[0])
             if short:
@@ -384,11 +437,8 @@ class _Writer:
         return syntax.Call(0, 0, e.op.name, tuple(args), _indices(axes), None)
 
 
-def _statement(name: str | None, names: Names, body: syntax.Node, heights: Names = ()) -> syntax.Statement:
-    indices = _indices(names)
-    for index, height in zip(indices, heights, strict=False):
-        index.height = height
-    return syntax.Statement(0, 0, name, indices or None, body)
+def _is_triangle(e: Structure) -> bool:
+    return set(e.relation[1]) == {1, -1} and e.relation[2] == 0 and e.shape[0] == e.shape[1]
 
 
 def _index(name: str) -> syntax.Index:
@@ -443,4 +493,3 @@ def _sum(terms: list[tuple[int, syntax.Node]]) -> syntax.Node:
     if terms[0][0] < 0 and positive is not None:
         terms = [positive, *[t for t in terms if t is not positive]]
     return syntax.Sum(0, 0, tuple(terms))
-

@@ -142,7 +142,11 @@ def _beside(factors: list[syntax.Node]) -> str:
 
 def _power(node: syntax.Power, place: int) -> str:
     base = render(node.base, ATOM)
-    bare = isinstance(node.base, (syntax.Number, syntax.Pi)) or isinstance(node.base, syntax.Tensor) and not node.base.indices
+    bare = (
+        isinstance(node.base, (syntax.Number, syntax.Pi))
+        or isinstance(node.base, syntax.Tensor)
+        and not node.base.indices
+    )
     wrapped = base.startswith(r"\left(") and isinstance(node.base, (syntax.Sum, syntax.Product, syntax.Neg))
     inner = base if bare or wrapped or isinstance(node.base, syntax.Tensor) else rf"\left({base}\right)"
     return f"{inner}^{{{render(node.exponent, SUM)}}}"

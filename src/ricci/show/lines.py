@@ -1,13 +1,16 @@
 """Which parts of an expression get a line of their own when it is printed.
 
 A part is named where the notation needs it (a read ``t[i+1]`` or a diagonal ``t[i,i]`` of something that is not a
-tensor by name, a contraction inside a contraction), where it is used again in a large expression, and where brackets
-would nest too deep.
+tensor by name, a contraction inside a contraction), where the user has named it, where it is used again in a large
+expression, and where brackets would nest too deep.
 """
 
 from __future__ import annotations
 
-from ricci.expr import Constant, Elementwise, Expr, Function, Product, Structure, Sum, Variable, topological, users
+from collections.abc import Iterator
+
+from ricci.expr import Constant, Expr, Product, Structure, Sum, Variable, topological
+from ricci.expr.axes import natural, restrict
 
 DEEPEST = 30  # brackets
 SMALL = 60  # nodes; an expression up to this size is printed whole
@@ -17,50 +20,65 @@ WORTH = 4  # nodes; a part below this size is repeated rather than named
 def parts_with_lines(root: Expr, named: set[Expr]) -> list[Expr]:
     """The nodes to print on lines of their own, operands first; ``named`` are those the user has named."""
     order = topological(root)
-    uses = users(root)
-    needed = {part for node in order if isinstance(node, Product) for part in _needed(node)}
-    needed |= {node.args[0] for node in order if isinstance(node, Structure) and node.args and not _leaf(node.args[0])}
+    needed = {part for node in order for part in _needed(node)}
+    uses = _uses(order)
     large = _tree_size(order, root) > SMALL
-    lines: list[Expr] = []
+    lines: dict[Expr, None] = {}
     size: dict[Expr, int] = {}
     depth: dict[Expr, int] = {}
     for node in order:
         size[node] = 1 + sum(size[a] for a in node.args)
         depth[node] = 1 + max((depth[a] for a in node.args), default=0)
-        again = large and len(uses[node]) > 1 and size[node] >= WORTH and not _is_scaled(node)
-        wanted = node in needed or again or depth[node] > DEEPEST or (node in named and len(uses[node]) > 1)
-        if wanted and node is not root and not _leaf(node):
-            lines.append(node)
+        part = arranged_inner(node)
+        if part is root or isinstance(part, (Variable, Constant, Structure)):
+            continue
+        again = large and uses[part] > 1 and size[node] >= WORTH and not _is_scaled(part)
+        named_here = part in named and size[node] >= WORTH
+        if part in needed or again or named_here or (depth[node] > DEEPEST and node is not root):
+            lines[part] = None
             size[node] = depth[node] = 1
-    return lines
+    return list(lines)
 
 
-def _leaf(node: Expr) -> bool:
-    return isinstance(node, (Variable, Constant, Structure))
+def arranged_inner(node: Expr) -> Expr:
+    """What a product without sums arranges: without its broadcasts, and with its axes in natural order."""
+    if isinstance(node, Product) and not node.sums:
+        axes = natural(node)
+        if axes != tuple(range(len(node.shape))):
+            return restrict(node, axes)
+    return node
+
+
+def _uses(order: list[Expr]) -> dict[Expr, int]:
+    uses = dict.fromkeys(order, 0)
+    for node in order:
+        for a in node.args:
+            uses[a] += 1
+            inner = arranged_inner(a)
+            if inner is not a:
+                uses[inner] = uses.get(inner, 0) + 1
+    uses.setdefault(arranged_inner(order[-1]), 0)
+    return uses
 
 
 def _is_scaled(node: Expr) -> bool:
     return isinstance(node, Sum) and len(node.args) == 1
 
 
-def _needed(node: Product) -> list[Expr]:
-    found = []
-    reads = {
-        label
-        for a, labels in node.factors()
-        if isinstance(a, Structure) and a.relation[0] in ("==", "at")
-        for label in labels
-        if label not in node.out
-    }
+def _needed(node: Expr) -> Iterator[Expr]:
+    """The operands that the notation can only speak of by name."""
+    if isinstance(node, Structure):
+        yield from (a for a in node.args if not isinstance(a, Variable))
+    if not isinstance(node, Product):
+        return
+    moves = [(a, ls) for a, ls in node.factors() if isinstance(a, Structure) and a.relation[0] in ("==", "at")]
+    reads = {label for _, labels in moves for label in labels if label not in node.out}
     for a, labels in node.factors():
-        if isinstance(a, (Variable, Structure)):
+        if isinstance(a, (Variable, Structure, Constant)):
             continue
-        inside = isinstance(a, Product) and (node.sums or not a.sums)
-        if inside or len(set(labels)) < len(labels) or reads & set(labels):
-            found.append(a)
-        elif isinstance(a, Constant) and a.shape:
-            found.append(a)
-    return [a for a in found if isinstance(a, (Product, Sum, Elementwise, Function))]
+        nested = isinstance(a, Product) and (node.sums or not a.sums)
+        if nested or len(set(labels)) < len(labels) or reads & set(labels):
+            yield a
 
 
 def _tree_size(order: list[Expr], root: Expr) -> int:

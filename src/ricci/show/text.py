@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+
 from ricci.notation import syntax
 from ricci.notation.occurrences import Occurrences
 
@@ -46,8 +48,18 @@ def indices(these: syntax.Indices | None) -> str:
     if not these:
         return ""
     if these[0].height:
-        return "".join(("^" if i.height == "up" else "_") + "{" + i.terms[0][1] + "}" for i in these)
+        return heights(these)
     return "[" + ",".join(map(index, these)) + "]"
+
+
+def heights(these: syntax.Indices) -> str:
+    """``^i_j``, ``^{i j}_{k l}``; below and directly after the name always with braces."""
+    text = ""
+    for height, group in groupby(these, key=lambda i: i.height):
+        names = [i.terms[0][1] for i in group]
+        bare = len(names) == 1 and (height == "up" or text)
+        text += ("^" if height == "up" else "_") + (names[0] if bare else "{" + " ".join(names) + "}")
+    return text
 
 
 def index(i: syntax.Index) -> str:

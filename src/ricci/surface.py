@@ -1,0 +1,73 @@
+"""The functions of the table for formulas: ``rc.exp(z)``, ``rc.softmax(s, "k")``, ``rc.det(A)``, ``rc.solve(A, b)``.
+
+Elementwise functions align their operands by index name. Functions over axes take the names of the axes after the
+operand, all axes where none is named. Matrix functions work on the last two axes, or on the two that are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ricci.errors import InputError
+from ricci.formula import Formula, apply, as_formula
+from ricci.functions.table import FUNCTIONS
+
+
+def function(name: str) -> Callable[..., Formula]:
+    """The function ``name`` of the table, for formulas."""
+    row = FUNCTIONS[name]
+    call = {"elementwise": _elementwise, "reduce": _over_axes, "keep": _over_axes, "matrix": _matrix}[row.kind](name)
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = row.help[:1].upper() + row.help[1:] + "."
+    return call
+
+
+def _elementwise(name: str) -> Callable[..., Formula]:
+    arity = FUNCTIONS[name].arity
+
+    def call(*operands: Any) -> Formula:
+        if len(operands) != arity:
+            raise InputError(f"rc.{name} takes {arity} operand{'s' if arity > 1 else ''}, not {len(operands)}.")
+        return apply(name, *operands)
+
+    return call
+
+
+def _over_axes(name: str) -> Callable[..., Formula]:
+    def call(x: Any, *axes: str) -> Formula:
+        formula = as_formula(x)
+        return formula.sum(*axes) if name == "sum" else formula.over(name, *axes)
+
+    return call
+
+
+def _matrix(name: str) -> Callable[..., Formula]:
+    row = FUNCTIONS[name]
+
+    def call(a: Any, *more: Any) -> Formula:
+        matrix = as_formula(a)
+        operands = [m for m in more if not isinstance(m, str)]
+        words = [m for m in more if isinstance(m, str)]
+        if matrix.order < 2 or len(operands) != row.arity - 1:
+            raise InputError(
+                f"rc.{name} takes {row.arity} operand(s), the first one a matrix, and two axis names or none."
+            )
+        i, j = matrix.axes(*words) if words else (matrix.order - 2, matrix.order - 1)
+        names = matrix.indices
+        if row.result == "solve":
+            return _solve(name, matrix, as_formula(operands[0]), names[i], names[j])
+        gone = {"scalar": {i, j}, "vector": {j}, "matrix": set()}[row.result]
+        kept = [n for position, n in enumerate(names) if position not in gone]
+        return Formula(row.build(matrix.expr, (i, j)), kept, matrix.context)
+
+    return call
+
+
+def _solve(name: str, a: Formula, b: Formula, row: str, column: str) -> Formula:
+    """x with A x = b, where b has the row index of A."""
+    if row not in b.indices or column in b.indices:
+        raise InputError(f"The right side of rc.{name} has the row index {row!r} of the matrix, and not {column!r}.")
+    out = tuple([n for n in dict.fromkeys([*a.indices, *b.indices]) if n != row])
+    expr = FUNCTIONS[name].build(a.expr, b.expr, a.indices, b.indices, row, column, out)
+    return Formula(expr, out, a.context.merged(b.context))
