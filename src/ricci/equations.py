@@ -68,7 +68,7 @@ class Equation:
         for old, new in names.items():
             if old in self.indices and new in dummies:
                 raise RuleError(f"{new!r} is a dummy index of this equation; a free index needs a name of its own.")
-        return Equation(self.left.rename(**names), self.right.rename(**names))
+        return Equation(self.left.rename(names), self.right.rename(names))
 
     def apply(self, function: Callable[[Formula], Formula]) -> Equation:
         """Map both sides by an elementwise function: ``eq.apply(rc.exp)``."""
@@ -81,10 +81,9 @@ class Equation:
         """Add a tensor with the same indices, or a scalar, to both sides."""
         term = as_formula(tensor)
         if term.indices and set(term.indices) != set(self.indices):
-            raise RuleError(
-                f"Only tensors of equal order and indices may be added: {_list(term.indices)} to {_list(self.indices)}. "
-                f"{_broadcast_hint(term.indices, self.indices)}".rstrip()
-            )
+            rule = "Only tensors of equal order and indices may be added"
+            hint = _broadcast_hint(term.indices, self.indices)
+            raise RuleError(f"{rule}: {_list(term.indices)} to {_list(self.indices)}. {hint}".rstrip())
         return Equation(self.left + term, self.right + term)
 
     def multiply(self, tensor: Any) -> Equation:

@@ -9,7 +9,7 @@ index names are the same; the name on the left side does not matter.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
 
 from ricci.errors import AxisError, InputError, RuleError, ShapeError, nearest
@@ -212,9 +212,8 @@ class Formula:
         for word in words:
             if word not in self.indices:
                 listed = f"[{','.join(self.indices)}]" if self.indices else "none: it is a scalar"
-                raise AxisError(
-                    f"There is no axis {word!r}; the indices of this formula are {listed}. {nearest(word, self.indices)}".rstrip()
-                )
+                hint = nearest(word, self.indices)
+                raise AxisError(f"There is no axis {word!r}; the indices of this formula are {listed}. {hint}".rstrip())
         if len(set(words)) != len(words):
             raise AxisError(f"An axis is named twice in {' '.join(words)!r}.")
         return tuple([self.indices.index(word) for word in words]) if words else tuple(range(self.order))
@@ -294,8 +293,8 @@ def as_formula(value: Operand) -> Formula:
     raise InputError(f"A {what} cannot be part of a formula; make it an input with rc.variable(name, value).")
 
 
-def _check_sizes(parts: Iterable[Formula]) -> dict[str, Size]:
-    sizes: dict[str, Size] = {}
+def _check_sizes(parts: Iterable[Formula]) -> dict[Hashable, Size]:
+    sizes: dict[Hashable, Size] = {}
     for part in parts:
         for name, size in zip(part.indices, part.expr.shape, strict=True):
             known = sizes.get(name, size)
@@ -312,7 +311,7 @@ def aligned(build: Callable[..., Expr], *operands: Operand) -> Formula:
         _check_sizes(parts)
         return Formula(build(*[p.expr for p in parts]), _longest(parts), merged(p.context for p in parts))
     sizes = _check_sizes(parts)
-    names = tuple(sizes)
+    names = tuple(map(str, sizes))
     exprs = [product([(p.expr, p.indices)], names, sizes) if p.indices else p.expr for p in parts]
     return Formula(build(*exprs), names, merged(p.context for p in parts))
 
@@ -325,7 +324,7 @@ def multiplied(*operands: Operand) -> Formula:
     """The product entry by entry, aligned by name; nothing is summed."""
     parts = [as_formula(operand) for operand in operands]
     sizes = _check_sizes(parts)
-    names = tuple(sizes)
+    names = tuple(map(str, sizes))
     expr = product([(p.expr, p.indices) for p in parts], names)
     return Formula(expr, names, merged(p.context for p in parts))
 

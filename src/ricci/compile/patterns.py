@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +42,7 @@ class Pattern:
         return (total == 0 if self.kind == "==" else total >= 0).astype(dtype)
 
 
-Factor = tuple[Array | Pattern, Labels]
+Factor = tuple[Any, Labels]  # an array or a pattern
 
 
 def _along(axis: int, shape: Sequence[int]) -> Array:
@@ -142,13 +143,15 @@ def _read(factor: Factor, pattern: Pattern, labels: Labels, axis: int, sizes: di
 
 
 def contracted(factors: list[tuple[Array, Labels]], out: Labels) -> tuple[Array | None, Labels]:
-    """The product of arrays, from left to right, each label summed as soon as nothing after needs it.
+    """The product of arrays, one after the other, each label summed as soon as nothing after needs it.
 
     The result has the labels of ``out`` that some array carries, in that order.
     """
     if not factors:
         return None, ()
-    result, labels = None, ()
+    factors = _linked_first(factors)
+    result: Any = None
+    labels: Labels = ()
     for position, (array, own) in enumerate(factors):
         later = {label for _, rest in factors[position + 1 :] for label in rest}.union(out)
         array, own = _summed(array, own, later.union(labels))
@@ -163,6 +166,15 @@ def contracted(factors: list[tuple[Array, Labels]], out: Labels) -> tuple[Array 
         labels = kept
     last = tuple([label for label in out if label in labels])
     return np.transpose(result, [labels.index(label) for label in last]), last
+
+
+def _linked_first(factors: list[tuple[Array, Labels]]) -> list[tuple[Array, Labels]]:
+    """The factors in an order in which each shares a label with those before, where there is one that does."""
+    rest, seen, order = list(factors), set(), []
+    while rest:
+        order.append(rest.pop(next((p for p, (_, own) in enumerate(rest) if seen.intersection(own)), 0)))
+        seen.update(order[-1][1])
+    return order
 
 
 def _summed(array: Array, labels: Labels, needed: set[int]) -> tuple[Array, Labels]:

@@ -16,7 +16,7 @@ from ricci.expr.node import Elementwise, Expr, Op, Product, Shape, Structure, Su
 from ricci.expr.numbers import integer_power
 from ricci.expr.product import product
 from ricci.expr.scale import constant, numeric, primitive, scale
-from ricci.expr.structure import is_one, is_zero, one
+from ricci.expr.structure import is_one, one
 from ricci.expr.sums import add
 
 

@@ -1,9 +1,9 @@
 """The canonical order of the operands of a contraction.
 
-Operands are sorted by their structural keys, symmetric matrices last, since their labels may be swapped. Equal operands (``A[i,j] A[j,k] A[k,i]``) are told apart by how they are
-linked: colours of labels and operands are refined in turn until nothing changes. What is still tied then is almost
-always tied by a symmetry, where any choice gives the same node; to be safe a bounded search tries a few. Missing the
-best choice costs sharing, never correctness.
+Operands are sorted by their structural keys, symmetric matrices last, since their labels may be swapped. Equal
+operands (``A[i,j] A[j,k] A[k,i]``) are told apart by how they are linked: colours of labels and operands are refined
+in turn until nothing changes. What is still tied then is almost always tied by a symmetry, where any choice gives the
+same node; to be safe a bounded search tries a few. Missing the best choice costs sharing, never correctness.
 
 Among choices that give the same node, the one is taken that puts the outer labels of its axes in order, so that
 ``X[m,n] X[m,p]`` is the same object for ``n p`` and for ``p n``.
@@ -11,6 +11,7 @@ Among choices that give the same node, the one is taken that puts the outer labe
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
@@ -26,7 +27,7 @@ def canonical_order(factors: Sequence[Factor], rank: dict[Label, int]) -> list[F
     """``factors`` in canonical order; ``rank`` holds the labels of the output and their places there."""
     ordered = sorted(factors, key=lambda factor: (symmetric(factor[0]), factor[0].key))
     keys = [e.key for e, _ in ordered]
-    if all(a != b for a, b in zip(keys, keys[1:], strict=False)):
+    if all(a != b for a, b in itertools.pairwise(keys)):
         return ordered
     return _Search(ordered, rank).best()
 

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import Union
+from typing import Any, Union
 from weakref import WeakValueDictionary
 
 from ricci.errors import ShapeError
 
-Atom = tuple
+Atom = tuple[Any, ...]
 Monomial = tuple[Atom, ...]
 Size = Union[int, "Dim"]
 

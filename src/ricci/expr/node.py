@@ -177,12 +177,12 @@ def make(kind: type[Expr], args: tuple[Expr, ...], shape: Shape, *data: Any) -> 
     found = _table.get(identity)
     if found is not None:
         return found
-    node = object.__new__(kind)
+    node: Any = object.__new__(kind)
     node.args, node.shape = args, shape
     for name, value in zip(kind.fields, data, strict=True):
         setattr(node, name, value)
     if kind is Product:
-        node.sums = any([label not in data[1] for labels in data[0] for label in labels])
+        node.sums = any(label not in data[1] for labels in data[0] for label in labels)
     text = f"{kind.__name__}{data}{shape}{[a.key for a in args]}"
     node.key = int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
     with _lock:

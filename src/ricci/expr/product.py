@@ -25,8 +25,8 @@ from ricci.expr.canonical import canonical_order
 from ricci.expr.dims import Size
 from ricci.expr.node import Constant, Elementwise, Expr, Function, Product, Structure, Sum, Variable, make
 from ricci.expr.numbers import Number
-from ricci.expr.structure import DELTA, ONE, delta, one, symmetric, zero
 from ricci.expr.scale import constant, primitive, scale
+from ricci.expr.structure import DELTA, ONE, delta, one, symmetric, zero
 
 Label = Hashable
 Factor = tuple[Expr, tuple[Label, ...]]
@@ -52,10 +52,11 @@ def product(
     summed = size.keys() - set(out)
     for label in [label for label in summed if label not in carried]:
         summed.discard(label)
-        if isinstance(size[label], int):
-            coef *= size[label]  # type: ignore[operator]
+        count = size[label]
+        if isinstance(count, int):
+            coef = coef * count
         else:
-            factors.append((constant(size[label]), ()))
+            factors.append((constant(count), ()))
     if coef == 0:
         return zero(tuple(size[label] for label in out))
     if summed & carried:
@@ -134,7 +135,7 @@ def _flatten(operands: Sequence, size: dict[Label, Size]) -> tuple[Number, list[
 
 
 def _moves(e: Product) -> bool:
-    """Whether a contraction only moves the entries of one operand: all others, of which there are some, are structures."""
+    """Whether a contraction only moves the entries of one operand: all others, at least one, are structures."""
     return len(e.args) > 1 and sum(not isinstance(a, Structure) for a in e.args) <= 1
 
 
@@ -173,7 +174,7 @@ def _cancel_reshapes(factors: list[Factor], out: tuple[Label, ...], size: dict[L
             merged = _merged_axis(e)
             if merged is not None and labels[merged] not in out:
                 merges.setdefault((e, labels[merged]), []).append(position)
-    for (e, label), positions in merges.items():
+    for (_, label), positions in merges.items():
         if len(positions) == 2 and sum(label in labels for _, labels in factors) == 2:
             left, right = (factors[position][1] for position in positions)
             rest = [factor for position, factor in enumerate(factors) if position not in positions]

@@ -43,11 +43,13 @@ def delta(size: Size) -> Expr:
 
 
 def is_one(e: Expr) -> bool:
-    return type(e) is Structure and e.relation == ONE or type(e) is Constant and type(e.value) is int and e.value == 1
+    return (type(e) is Structure and e.relation == ONE) or (
+        type(e) is Constant and type(e.value) is int and e.value == 1
+    )
 
 
 def is_zero(e: Expr) -> bool:
-    return type(e) is Structure and e.relation[0] == "zero" or type(e) is Constant and e.value == 0
+    return (type(e) is Structure and e.relation[0] == "zero") or (type(e) is Constant and e.value == 0)
 
 
 def is_delta(e: Expr) -> bool:
@@ -120,7 +122,7 @@ def triangle(rows: Size, columns: Size, shift: Size = 0) -> Expr:
 
 
 def one_hot(index: Expr, size: Size) -> Expr:
-    """Axes of ``index`` and one more, 1 where that equals ``index``: ``table[t[b], d] = one_hot(t)[b,v] table[v,d]``."""
+    """Axes of ``index`` and one more, 1 where that equals it: ``table[t[b], d] = one_hot(t)[b,v] table[v,d]``."""
     from ricci.expr.axes import in_natural_order
 
     def build(args: tuple[Expr, ...]) -> Expr:

@@ -99,7 +99,7 @@ def _factors(e: Expr, opened: bool) -> list[Factor]:
     if isinstance(e, Structure) and e.relation == ONE:
         return []
     axes = tuple(range(len(e.shape)))
-    whole = list(e.factors()) if isinstance(e, Product) and not e.sums else [(e, axes)]
+    whole: list[Factor] = [*e.factors()] if isinstance(e, Product) and not e.sums else [(e, axes)]
     if not opened:
         return whole
     result: list[Factor] = []

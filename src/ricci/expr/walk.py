@@ -58,9 +58,9 @@ def users(*roots: Expr) -> dict[Expr, list[Expr]]:
 def rebuild(node: Expr, args: tuple[Expr, ...], resize: Callable[[Size], Size] = lambda size: size) -> Expr:
     """``node`` with other operands, and its own sizes mapped by ``resize``, made canonical again."""
     if isinstance(node, Product):
-        sizes = {label: resize(size) for label, size in zip(node.out, node.shape, strict=True)}
         carried = {label for labels in node.labels for label in labels}
-        return product(list(zip(args, node.labels, strict=True)), node.out, _without(sizes, carried))
+        axes = [(label, size) for label, size in zip(node.out, node.shape, strict=True) if label not in carried]
+        return product(list(zip(args, node.labels, strict=True)), node.out, {a: resize(size) for a, size in axes})
     if isinstance(node, Sum):
         return add(list(zip(node.coefs, args, strict=True)))
     if isinstance(node, Elementwise):
@@ -73,10 +73,6 @@ def rebuild(node: Expr, args: tuple[Expr, ...], resize: Callable[[Size], Size] =
     if isinstance(node, Constant):
         return constant(resize(node.value)) if isinstance(node.value, Dim) else node
     return make(Variable, (), shape, *node.data)
-
-
-def _without(sizes: dict[int, Size], carried: set[int]) -> dict[int, Size]:
-    return {label: size for label, size in sizes.items() if label not in carried}
 
 
 def _restructure(node: Structure, args: tuple[Expr, ...], shape: tuple[Size, ...], resize: Callable) -> Expr:

@@ -60,7 +60,7 @@ def _constant_rule(x: Expr) -> Expr | None:
 
 abs_ = row(
     "abs",
-    abs,
+    math.fabs,
     lambda x, y: sign(x),
     latex=r"\left|{0}\right|",
     rewrite=rules(folded(abs), idempotent("abs"), _abs_of_multiple),

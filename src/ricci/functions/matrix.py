@@ -98,7 +98,7 @@ def _triangular_by_right_side(operands: tuple, y: Expr, params: tuple) -> Expr:
 
 def _symmetric(factors: Sequence[tuple[Expr, Sequence[Hashable]]], out: tuple) -> Expr:
     """The product, averaged over exchanging the labels p and q."""
-    swap = {"p": "q", "q": "p"}
+    swap: dict[Hashable, Hashable] = {"p": "q", "q": "p"}
     swapped = [(e, [swap.get(label, label) for label in labels]) for e, labels in factors]
     return HALF * (product(factors, out) + product(swapped, out))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from typing import Any
 
 Matrix = list[list[float]]
 
@@ -68,11 +70,11 @@ def solve(a: Matrix, b: list, columns: int) -> list:
     return [_unflat(iter(x), entry, columns) for x, entry in zip(eliminate(a, rows)[1], b, strict=True)]
 
 
-def _flat(entry: list | float, depth: int) -> list:
+def _flat(entry: Any, depth: int) -> list:
     return [v for part in entry for v in _flat(part, depth - 1)] if depth else [entry]
 
 
-def _unflat(values, like, depth: int):
+def _unflat(values: Iterator, like: Any, depth: int) -> Any:
     return [_unflat(values, part, depth - 1) for part in like] if depth else next(values)
 
 

@@ -19,6 +19,7 @@ Sums, means, variances, norms and cumulative sums need no rows: they are product
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import reduce
 
@@ -82,7 +83,7 @@ def _sort_by(operands: tuple, y: Expr, params: tuple) -> Expr:
 # Values on lists
 
 
-def _extreme(name: str, f) -> object:
+def _extreme(name: str, f: Callable) -> Callable[[list], float]:
     def value(x: list) -> float:
         if not x:
             raise ShapeError(f"{name} has no value over an axis of size 0.")

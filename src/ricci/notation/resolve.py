@@ -172,7 +172,7 @@ class Builder:
         parts = [(sign, term, self.term(term, free)) for sign, term in node.terms]
         names = next((part.names for _, _, part in parts if part.names), ())
         wanted = set(names)
-        for _, term, part in parts:
+        for _, _term, part in parts:
             if part.names and set(part.names) != wanted:
                 longest = max((p.names for _, _, p in parts), key=len)
                 short = min(
@@ -233,7 +233,7 @@ class Builder:
                 counted[name] = counted.get(name, []) + heights
                 where[name] = part
         for name, part in where.items():
-            leaf = isinstance(part, LEAVES) or isinstance(part, syntax.Call) and part.name in _KEEPING
+            leaf = isinstance(part, LEAVES) or (isinstance(part, syntax.Call) and part.name in _KEEPING)
             if name not in summed and leaf and (isinstance(part, LEAVES) or self._kept(part, name)):
                 raise self._once(name, part)
         if self.uses_heights:

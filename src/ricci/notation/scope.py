@@ -58,7 +58,7 @@ class Scope:
     def collect(self, statement: syntax.Statement) -> None:
         """Take in the names of a statement."""
         stack: list[syntax.Node] = [statement.body]
-        tensors: list[tuple[syntax.Tensor, int | None]] = []
+        tensors: list[tuple[syntax.Node, int | None]] = []
         while stack:
             node = stack.pop()
             if isinstance(node, syntax.Tensor):

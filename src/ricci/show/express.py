@@ -174,7 +174,7 @@ class _Writer:
     def gathered(self, e: Expr, names: Names) -> syntax.Tensor:
         return self.tensor(e, _indices(names))
 
-    def affine(self, terms: list[tuple[Size, str]], const: Size, taken: set[str]) -> syntax.Index:
+    def affine(self, terms: Sequence[tuple[Size, str]], const: Size, taken: set[str]) -> syntax.Index:
         """An index expression; symbolic strides are named as sizes."""
         sizes: list[tuple[int, str]] = []
         number = const
@@ -216,7 +216,7 @@ class _Writer:
         return sign, _product([*_coefficient(size), (1, self.node(e, names, taken))])
 
     def term_order(self, coef: Number, e: Expr) -> tuple:
-        if numeric(e) is not None or not natural(e) and not self.first_use(e):
+        if numeric(e) is not None or (not natural(e) and not self.first_use(e)):
             return (0 if coef == 1 else 2,)
         return (1, self.first_use(e), coef < 0, e.key)
 
@@ -320,8 +320,9 @@ class _Writer:
         return kept, indices
 
     @staticmethod
-    def backward(e: Structure, axis: int) -> int:
+    def backward(e: Expr, axis: int) -> int:
         """How many indices would count backwards if ``axis`` were the one that is read."""
+        assert isinstance(e, Structure)
         return 0 if e.relation[0] == "at" else sum(c * e.relation[1][axis] > 0 for c in e.relation[1]) - 1
 
     @staticmethod
@@ -338,7 +339,9 @@ class _Writer:
             return syntax.Index(0, 0, (), tensor=self.gathered(e.args[0], tuple([label[x] for x in labels[:-1]])))
         _, coefs, const = e.relation
         sign = -1 * coefs[axis]
-        terms = [(sign * c, label[x]) for p, (c, x) in enumerate(zip(coefs, labels, strict=True)) if p != axis]
+        terms: list[tuple[int, str]] = [
+            (sign * c, label[x]) for p, (c, x) in enumerate(zip(coefs, labels, strict=True)) if p != axis
+        ]
         index = self.affine(sorted(terms, key=lambda t: (-t[0], t[1] not in self.names, t[1])), sign * const, taken)
         return syntax.Index(0, 0, index.terms, index.const, index.sizes, False)
 

@@ -2,17 +2,20 @@ r"""Trees to LaTeX as people write it: ``x_{ik} a_{kj}``, ``\delta_{ij}``, ``\ma
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ricci.expr import OPS
 from ricci.notation import syntax
 
 SUM, TERM, ATOM = 0, 1, 2
-_GREEK = frozenset(
+_GREEK_LETTERS = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega "
-    "Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega".split()
+    "Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
 )
+_GREEK = frozenset(_GREEK_LETTERS.split())
 _COMPARE = {"<": "<", "<=": r"\le", ">": ">", ">=": r"\ge", "==": "=", "!=": r"\ne"}
 _ACCENTS = {"dot": r"\dot", "bar": r"\bar", "hat": r"\hat", "tilde": r"\tilde"}
-_OPERATORS = frozenset("exp log sin cos tan sinh cosh tanh max min det".split())
+_OPERATORS = frozenset(["exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "max", "min", "det"])
 
 
 def program(tree: syntax.Program) -> str:
@@ -134,7 +137,7 @@ def _product(node: syntax.Product, place: int) -> str:
     return rf"\frac{{{_beside(above) or '1'}}}{{{_beside(below)}}}"
 
 
-def _beside(factors: list[syntax.Node]) -> str:
+def _beside(factors: Sequence[syntax.Node]) -> str:
     if len(factors) == 1:
         return render(factors[0], SUM)
     return " ".join(render(f, ATOM) for f in factors)
@@ -142,10 +145,8 @@ def _beside(factors: list[syntax.Node]) -> str:
 
 def _power(node: syntax.Power, place: int) -> str:
     base = render(node.base, ATOM)
-    bare = (
-        isinstance(node.base, (syntax.Number, syntax.Pi))
-        or isinstance(node.base, syntax.Tensor)
-        and not node.base.indices
+    bare = isinstance(node.base, (syntax.Number, syntax.Pi)) or (
+        isinstance(node.base, syntax.Tensor) and not node.base.indices
     )
     wrapped = base.startswith(r"\left(") and isinstance(node.base, (syntax.Sum, syntax.Product, syntax.Neg))
     inner = base if bare or wrapped or isinstance(node.base, syntax.Tensor) else rf"\left({base}\right)"

@@ -70,7 +70,7 @@ def index(i: syntax.Index) -> str:
     for c, name in parts:
         size = name if abs(c) == 1 else f"{abs(c)}*{name}"
         text += ("-" if c < 0 else "+" if text else "") + size
-    if i.const or not parts or not i.plain and len(parts) == 1 and parts[0][0] == 1:
+    if i.const or not parts or (not i.plain and len(parts) == 1 and parts[0][0] == 1):
         text += f"{i.const:+d}" if text else str(i.const)
     return text
 

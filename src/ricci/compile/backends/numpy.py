@@ -79,7 +79,12 @@ def _special(name: str) -> Callable:
 
 
 def _late(name: str) -> Callable:
-    return lambda *args: _special(name)(*args)
+    """A special function that is looked up when it is called, so that SciPy is imported only then."""
+
+    def call(*args: Array) -> Array:
+        return _special(name)(*args)
+
+    return call
 
 
 # Along one axis

@@ -1,0 +1,55 @@
+"""The names that users may write: each builds, in the form that its kind promises."""
+
+import subprocess
+import sys
+
+import pytest
+
+from ricci.expr import OPS, check, variable
+from ricci.functions import FUNCTIONS
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_builds_what_its_kind_promises(name):
+    surface = FUNCTIONS[name]
+    assert surface.name == name and surface.help
+    x = variable("x", (2, 3, 3))
+    if surface.kind == "elementwise":
+        result, shape = surface.build(*[x] * surface.arity), (2, 3, 3)
+    elif surface.kind == "reduce":
+        result, shape = surface.build(x, (1,)), (2, 3)
+    elif surface.kind == "keep":
+        result, shape = surface.build(x, (1,)), (2, 3, 3)
+    elif surface.result == "solve":
+        result, shape = surface.build(x, x, ("b", "i", "j"), ("b", "i", "k"), "i", "j", ("j", "k", "b")), (3, 3, 2)
+    else:
+        result = surface.build(x, (1, 2))
+        shape = {"scalar": (2,), "vector": (2, 3), "matrix": (2, 3, 3)}[surface.result]
+    check(result)
+    assert result.shape == shape
+
+
+def test_kinds_and_results():
+    assert {s.kind for s in FUNCTIONS.values()} == {"elementwise", "reduce", "keep", "matrix"}
+    assert {s.result for s in FUNCTIONS.values() if s.kind == "matrix"} == {"scalar", "matrix", "vector", "solve"}
+    assert all(not s.result for s in FUNCTIONS.values() if s.kind != "matrix")
+
+
+@pytest.mark.parametrize("name", OPS)
+def test_latex_is_a_template(name):
+    op = OPS[name]
+    if op.latex:
+        shown = op.latex.format(*["x", "y", "z"][: op.arity], axes="k")
+        assert "x" in shown and shown.count("{") == shown.count("}") and "{0}" not in shown
+
+
+def test_every_row_has_an_implementation():
+    from ricci.compile.backends import numpy as backend
+
+    assert set(backend.ELEMENTWISE) == {name for name, op in OPS.items() if not op.works_on}
+    assert set(backend.FUNCTIONS) == {name for name, op in OPS.items() if op.works_on}
+
+
+def test_the_tables_import_no_numpy():
+    code = "import sys, ricci.functions; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": "src"}, check=False).returncode == 0
