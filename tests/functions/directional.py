@@ -1,13 +1,35 @@
-"""A forward mode of thirty lines, for checking the tables of derivatives: independent of ricci's own calculus."""
+"""The rows of the tables, and a forward mode of thirty lines to check them, independent of ricci's own calculus."""
 
 from collections.abc import Callable
 
 import numpy as np
 
 from ricci.compile.interpret import interpret
-from ricci.expr import Elementwise, Expr, Function, Product, Sum, Variable, add, product, transform, variable, zero
+from ricci.expr import (
+    POWER,
+    Elementwise,
+    Expr,
+    Function,
+    Op,
+    Product,
+    Sum,
+    Variable,
+    add,
+    product,
+    transform,
+    variable,
+    zero,
+)
 from ricci.expr.algebra import expand
 from ricci.expr.structure import is_zero
+from ricci.functions import elementwise, matrix, reductions
+from ricci.functions.rows import Builder
+
+ELEMENTWISE: dict[str, Op] = {b.op.name: b.op for b in vars(elementwise).values() if isinstance(b, Builder)}
+ELEMENTWISE["power"] = POWER
+OVER_AXES: dict[str, Op] = {
+    op.name: op for module in (reductions, matrix) for op in vars(module).values() if isinstance(op, Op)
+}
 
 
 def directional(root: Expr, x: Expr, h: Expr) -> Expr:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.special
+from directional import OVER_AXES as ROWS
 from directional import assert_derivatives, directional, value
 
 from ricci.compile.backends import numpy as backend
@@ -12,7 +13,6 @@ from ricci.expr import OPS, Op, axis_size, check, function, variable
 from ricci.functions import matrix as m
 from ricci.functions import reductions as r
 
-ROWS = {name: op for name, op in OPS.items() if op.works_on}
 VECTORS = [name for name, op in ROWS.items() if op.works_on == (1,)]
 MATRICES = [name for name, op in ROWS.items() if op.works_on == (2,)]
 SOLVERS = {

@@ -18,7 +18,10 @@ Env = dict[dims.Atom, int]
 def bind(
     roots: list[Expr], names: Mapping[str, Size], facts: Facts, inputs: Mapping[str, Any], sizes: Mapping[str, int]
 ) -> tuple[dict[str, np.ndarray], Env]:
-    """The arrays of all inputs, and the sizes of all axes. ``names`` are the indices of the result and their sizes."""
+    """The arrays of all inputs, and the sizes of all axes. ``names`` are the indices of the result and their sizes.
+
+    Inputs that the expression no longer depends on come along: they decide sizes and the type of the result.
+    """
     needed = variables(*roots)
     arrays = _arrays(needed, facts, inputs)
     env = _axis_sizes(needed, facts, arrays)
@@ -28,7 +31,7 @@ def bind(
     for check in facts.checks:
         if dims.atoms(check.size) <= env.keys() and dims.evaluate(check.size, env) < 0:
             raise _outside(check, arrays)
-    return {v.name: arrays[v.name] for v in needed}, env
+    return arrays, env
 
 
 def _outside(check, arrays: Mapping[str, np.ndarray]) -> NotationError:

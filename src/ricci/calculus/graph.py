@@ -1,0 +1,132 @@
+"""The modes of differentiation as orders of elimination on one linearised graph.
+
+The vertices are the nodes between the inputs and the outputs, an edge from an operand to its user carries the local
+derivative. Eliminating a vertex joins every edge into it with every edge out of it by the chain rule, and adds what
+runs in parallel. When all are gone, the edges from inputs to outputs are the derivatives, whatever the order was:
+
+- *reverse*: from the outputs down; what is left at a vertex is its pullback;
+- *forward*: from the inputs up; what is left is its pushforward;
+- *cross-country*: any order; see ``orders.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ricci.calculus.local import Edge, combine, compose, edge_of, identity, local, vanishes
+from ricci.expr import Expr, topological
+from ricci.expr.structure import zero
+
+
+class Graph:
+    """The linearised graph of ``outputs`` as functions of ``inputs``, which count as independent."""
+
+    def __init__(self, outputs: Sequence[Expr], inputs: Sequence[Expr]):
+        self.outputs, self.inputs = tuple(outputs), tuple(inputs)
+        self.order = _between(outputs, set(inputs))
+        live = set(self.order)
+        self.below: dict[Expr, dict[Expr, Edge]] = {node: {} for node in self.order}
+        self.above: dict[Expr, dict[Expr, Edge]] = {node: {} for node in self.order}
+        fixed = set(self.inputs)
+        for node in self.order:
+            if node in fixed:
+                continue
+            edges: dict[Expr, list[Edge]] = {}
+            for position, arg in enumerate(node.args):
+                if arg in live:
+                    edge = local(node, position)
+                    if edge is not None:
+                        edges.setdefault(arg, []).append(edge)
+            for arg, parallel in edges.items():
+                self._put(arg, node, combine(parallel))
+
+    def _put(self, low: Expr, high: Expr, edge: Edge) -> None:
+        self.below[high][low] = edge
+        self.above[low][high] = edge
+
+    def vertices(self) -> list[Expr]:
+        """The vertices to eliminate, operands first."""
+        kept = {*self.inputs, *self.outputs}
+        return [node for node in self.order if node not in kept]
+
+    def eliminate(self, vertex: Expr) -> None:
+        """Join the edges through ``vertex`` and take it out."""
+        below, above = self.below.pop(vertex), self.above.pop(vertex)
+        for high in above:
+            del self.below[high][vertex]
+        for low in below:
+            del self.above[low][vertex]
+        for high, outer in above.items():
+            for low, inner in below.items():
+                joined = compose(outer, inner)
+                known = self.below[high].get(low)
+                if known is not None:
+                    joined = combine([known, joined])
+                if not vanishes(joined):
+                    self._put(low, high, joined)
+                elif known is not None:
+                    del self.below[high][low], self.above[low][high]
+
+    def derivative(self, output: Expr, x: Expr) -> Expr:
+        """∂output/∂x, all vertices being eliminated. An output may be an operand of another one."""
+        if output is x:
+            return identity(x.shape).expr()
+        edge = self.below.get(output, {}).get(x)
+        return zero((*output.shape, *x.shape)) if edge is None else edge.expr()
+
+
+def _between(outputs: Iterable[Expr], inputs: set[Expr]) -> list[Expr]:
+    """The nodes on a way from an input to an output, operands first; nothing below an input counts."""
+    reached: set[Expr] = set()
+    order = []
+    for node in _above(outputs, inputs):
+        if node in inputs or any(a in reached for a in node.args):
+            reached.add(node)
+            order.append(node)
+    return order
+
+
+def _above(outputs: Iterable[Expr], inputs: set[Expr]) -> list[Expr]:
+    outputs = list(outputs)
+    if not any(x.args for x in inputs):
+        return topological(*outputs)
+    seen: set[Expr] = set()
+    stack = list(outputs)
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            stack += () if node in inputs else node.args
+    return [node for node in topological(*outputs) if node in seen]
+
+
+def pullbacks(output: Expr, bar: Expr, inputs: Sequence[Expr]) -> list[Expr]:
+    """The pullback of ``bar`` (axes of its own, then those of ``output``) to each input, in one sweep."""
+    graph = Graph([output], inputs)
+    lead = len(bar.shape) - len(output.shape)
+    incoming: dict[Expr, list[Expr]] = {output: [bar]}
+    total: dict[Expr, Expr] = {}
+    for node in reversed(graph.order):
+        if node not in incoming:
+            continue
+        total[node] = combine([edge_of(part, lead) for part in incoming.pop(node)]).expr()
+        if node in graph.below:
+            for low, edge in graph.below[node].items():
+                incoming.setdefault(low, []).append(compose(edge_of(total[node], lead), edge).expr())
+    return [total[x] if x in total else zero((*bar.shape[:lead], *x.shape)) for x in inputs]
+
+
+def pushforward(output: Expr, dots: dict[Expr, Expr]) -> Expr:
+    """The pushforward of ``output`` along ``dots``, which have the axes of their inputs, then axes of their own."""
+    graph = Graph([output], list(dots))
+    extra = next(iter(dots.values())).shape[len(next(iter(dots)).shape) :]
+    total: dict[Expr, Expr] = dict(dots)
+    for node in graph.order:
+        if node in dots:
+            continue
+        parts = [
+            compose(edge, edge_of(total[low], len(low.shape))) for low, edge in graph.below[node].items() if low in total
+        ]
+        if parts:
+            total[node] = combine(parts).expr()
+    return total.get(output, zero((*output.shape, *extra)))

@@ -1,0 +1,207 @@
+"""Properties of the core on random expressions: canonicalisation keeps values, and forgets what does not matter."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ricci.compile.interpret import interpret
+from ricci.expr import Expr, Variable, add, axis_size, check, product, substitute, variable, variables
+from ricci.testing import Sample, brute_force, check_expression, expressions, random_expression
+from ricci.testing.checking import difference
+from ricci.testing.tables import from_array
+
+EXAMPLES = settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+seeds = st.integers(0, 2**32 - 1)
+
+
+def agree(a: object, b: object, rtol: float = 1e-9) -> None:
+    assert difference("one", from_array(a), "the other", from_array(b), rtol) is None
+
+
+@EXAMPLES
+@given(expressions(max_size=12))
+def test_values_are_kept(sample: Sample):
+    check_expression(sample)
+
+
+@EXAMPLES
+@given(expressions(max_size=12, symbolic=True))
+def test_values_are_kept_with_symbolic_sizes(sample: Sample):
+    check_expression(sample)
+
+
+@EXAMPLES
+@given(expressions(max_size=6, order=4, functions=False))
+def test_values_of_products_and_structures_are_kept(sample: Sample):
+    check_expression(sample)
+
+
+@pytest.mark.parametrize("extents", [(0,), (1,), (0, 1), (2,)])
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_values_are_kept_at_extreme_sizes(extents: tuple[int, ...], symbolic: bool):
+    for seed in range(60):
+        check_expression(random_expression(random.Random(seed), extents=extents, symbolic=symbolic))
+
+
+@EXAMPLES
+@given(expressions(max_size=10), expressions(max_size=10, symbolic=True))
+def test_building_again_gives_the_same_object(*samples: Sample):
+    for sample in samples:
+        built = sample.build()
+        assert sample.build() is built
+        assert substitute(built, {}) is built
+
+
+@EXAMPLES
+@given(expressions(max_size=12, symbolic=True))
+def test_pickling_is_the_identity(sample: Sample):
+    built = sample.build()
+    assert pickle.loads(pickle.dumps(built)) is built
+
+
+# What canonicalisation forgets
+
+
+class Operands:
+    """Small expressions, and labels for their axes, to be multiplied or added in several ways."""
+
+    def __init__(self, seed: int, count: int):
+        self.rng = random.Random(seed)
+        pool = [variable(name, (2,) * order) for name, order in (("a", 0), ("b", 1), ("c", 1), ("A", 2), ("B", 2), ("T", 3))]
+        pool += [self._grown() for _ in range(2)]
+        self.exprs = [self.rng.choice(pool) for _ in range(count)]
+        self.labels = [[self.rng.choice("ijkl") for _ in e.shape] for e in self.exprs]
+
+    def _grown(self) -> Expr:
+        return random_expression(self.rng, size=3, extents=(2,), structures=False, arrays=False).build()
+
+    def shuffled(self, things: list) -> list:
+        return self.rng.sample(things, len(things))
+
+    def out(self, share: float = 0.5) -> list[str]:
+        return self.shuffled([x for x in sorted({x for own in self.labels for x in own}) if self.rng.random() < share])
+
+
+@EXAMPLES
+@given(seeds, st.integers(1, 5))
+def test_order_of_operands_and_names_of_labels_do_not_matter(seed: int, count: int):
+    case = Operands(seed, count)
+    out = case.out()
+    whole = product(list(zip(case.exprs, case.labels)), out)
+    check(whole)
+    assert product(case.shuffled(list(zip(case.exprs, case.labels))), out) is whole
+    name = dict(zip("ijkl", case.rng.sample(["p", 7, ("q", 1), "z"], 4)))
+    renamed = [(e, [name[x] for x in own]) for e, own in zip(case.exprs, case.labels)]
+    assert product(case.shuffled(renamed), [name[x] for x in out]) is whole
+
+
+@EXAMPLES
+@given(seeds, st.integers(3, 5), st.integers(1, 3))
+def test_association_of_products_without_sums_does_not_matter(seed: int, count: int, cut: int):
+    case = Operands(seed, count)
+    out = case.out(share=1)
+    factors = list(zip(case.exprs, case.labels))
+    whole = product(factors, out)
+    for at in (cut, count - cut):
+        nested = [*factors[at:]]
+        for group in (factors[:at],):
+            inner = sorted({x for _, own in group for x in own})
+            nested.append((product(group, inner), inner))
+        assert product(nested, out) is whole
+
+
+@EXAMPLES
+@given(seeds, st.integers(2, 5))
+def test_order_and_nesting_of_terms_do_not_matter(seed: int, count: int):
+    case = Operands(seed, count + 2)
+    shape = case.rng.choice([(), (2,), (2, 2)])
+    axes = "ij"[: len(shape)]
+    sizes = dict.fromkeys(axes, 2)
+    terms = []
+    for _ in range(count):
+        pair = [(e, [case.rng.choice("ijk") for _ in e.shape]) for e in case.rng.sample(case.exprs, 2)]
+        terms.append((case.rng.choice([1, -1, 2, Fraction(1, 3)]), product(pair, axes, sizes)))
+    whole = add(terms)
+    check(whole)
+    assert add(case.shuffled(terms)) is whole
+
+
+@EXAMPLES
+@given(expressions(max_size=8))
+def test_scaling_and_back_gives_the_same_object(sample: Sample):
+    built = sample.build()
+    assert -(-built) is built
+    assert 3 * built / 3 is built
+    assert add([(2, built), (-1, built)]) is built
+
+
+# Substitution
+
+
+def reexpressed(rng: random.Random, v: Variable, value: np.ndarray, symbolic: bool) -> tuple[Expr, dict[str, np.ndarray]]:
+    """An expression in new inputs that is worth ``value``, so that whatever was defined at ``v`` still is."""
+    way = rng.choice(("rename", "double", "split", "transpose", "pad"))
+
+    def new(name: str, array: np.ndarray) -> Variable:
+        return variable(name, array.ndim if symbolic else array.shape)
+
+    if way == "double":
+        return 2 * new("u1", value / 2), {"u1": value / 2}
+    if way == "split":
+        part = np.floor(value)
+        return new("u1", part) + new("u2", value - part), {"u1": part, "u2": value - part}
+    if way == "transpose":
+        turned = np.array(value.T)
+        axes = range(value.ndim)
+        return product([(new("u1", turned), tuple(reversed(axes)))], tuple(axes)), {"u1": turned}
+    if way == "pad":
+        wide = np.stack([value, 0 * value])
+        return product([(new("u1", wide), ("s", *range(value.ndim)))], tuple(range(value.ndim))), {"u1": wide}
+    return new("u1", value), {"u1": value}
+
+
+@EXAMPLES
+@given(expressions(max_size=10), expressions(max_size=10, symbolic=True), seeds)
+def test_substitution_commutes_with_evaluation(numbers: Sample, symbols: Sample, seed: int):
+    for sample, symbolic in ((numbers, False), (symbols, True)):
+        built, rng = sample.build(), random.Random(seed)
+        candidates = [v for v in variables(built) if sample.inputs[v.name].dtype.kind == "f"]
+        if not candidates:
+            continue
+        v = rng.choice(candidates)
+        value, further = reexpressed(rng, v, sample.inputs[v.name], symbolic)
+        result = substitute(built, {v: value})
+        check(result)
+        assert v not in variables(result)
+        inputs = {**sample.inputs, **further}
+        agree(brute_force(result, inputs, sample.sizes), brute_force(built, sample.inputs, sample.sizes))
+        agree(interpret([result], inputs, sample.sizes)[0], brute_force(built, sample.inputs, sample.sizes))
+
+
+def test_substitution_takes_the_sizes_of_the_value():
+    x, w = variable("x", 1), variable("w", 2)
+    total = product([(x, "i")], "j", {"j": axis_size("x", 0)})
+    result = substitute(total, {x: product([(w, "ij")], "j")})
+    assert result.shape == (axis_size("w", 1),)
+
+
+# Types
+
+
+@EXAMPLES
+@given(expressions(max_size=10), expressions(max_size=10, symbolic=True))
+def test_float32_stays_float32(*samples: Sample):
+    """Comparisons give truth values and places give integers; nothing gives float64."""
+    for sample in samples:
+        built = sample.build()
+        inputs = {n: a.astype(np.float32) if a.dtype.kind == "f" else a for n, a in sample.inputs.items()}
+        inputs["other"] = np.float32(1)  # there is a floating input, even where the expression uses none
+        result = np.asarray(interpret([built], inputs, sample.sizes)[0])
+        assert result.dtype == np.float32 or result.dtype.kind in "bi"
