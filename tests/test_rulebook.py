@@ -28,6 +28,7 @@ def assert_same(actual, expected):
 
 # One line a rule: what it is, one way to write it, another, the inputs, and the value by NumPy.
 
+CHAIN = "a[i,j] b[j,k] c[k,l]"
 IDENTITIES = [
     # delta
     ("y[k,j] = delta[k,i] a[i,j]", "y[k,j] = a[k,j]", "a[k,j]", lambda a: a),
@@ -117,11 +118,11 @@ IDENTITIES = [
     ("y^i_j = exp(A^i_j)", "y[i,j] = exp(A[i,j])", "A[i,j]", np.exp),
     ("s = g_{i j} x^i x^j", "s = g[i,j] x[i] x[j]", "g[i,i] x[i]", lambda g, x: x @ g @ x),
     # products are commutative and associative
-    ("y[i,l] = (a[i,j] b[j,k]) c[k,l]", "y[i,l] = a[i,j] (b[j,k] c[k,l])", "a[i,j] b[j,k] c[k,l]", lambda a, b, c: a @ b @ c),
-    ("y[i,l] = c[k,l] b[j,k] a[i,j]", "y[i,l] = a[i,p] b[p,q] c[q,l]", "a[i,j] b[j,k] c[k,l]", lambda a, b, c: a @ b @ c),
+    ("y[i,l] = (a[i,j] b[j,k]) c[k,l]", "y[i,l] = a[i,j] (b[j,k] c[k,l])", CHAIN, lambda a, b, c: a @ b @ c),
+    ("y[i,l] = c[k,l] b[j,k] a[i,j]", "y[i,l] = a[i,p] b[p,q] c[q,l]", CHAIN, lambda a, b, c: a @ b @ c),
     ("s = a[i,j] a[j,k] a[k,i]", "s = a[k,i] a[i,j] a[j,k]", "a[i,i]", lambda a: np.trace(a @ a @ a)),
     ("s = (2 a[i]) (3 b[i])", "s = 6 b[i] a[i]", "a[i] b[i]", lambda a, b: 6 * a @ b),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("one, other, spec, value", IDENTITIES, ids=[row[0] for row in IDENTITIES])
@@ -133,7 +134,7 @@ def test_identity_of_objects_and_in_numbers(one, other, spec, value):
         given = arrays(spec, sizes, seed)
         expected = value(*given.values())
         assert_same(a(**given), expected)
-        assert_same(b(**{name: given[name] for name in b.variables}), expected)
+        assert_same(b(**{name: given[name] for name in b.context.facts.inputs}), expected)
 
 
 DIFFERENT = [
@@ -284,10 +285,14 @@ def test_the_common_cases_of_one_operand(pattern, size):
     "text, spec, value",
     [
         ("y[i] = sum[j](maximum(a[i,j], b[j]))", "a[i,j] b[j]", lambda a, b: np.maximum(a, b).sum(1)),
-        ("y[i,j] = sum[k](abs(a[i,k] 1[j] - 1[i] b[k,j]))", "a[i,k] b[k,j]", lambda a, b: np.abs(a[:, :, None] - b).sum(1)),
+        (
+            "y[i,j] = 1[k] abs(a[i,k] 1[j] - 1[i] b[k,j])",
+            "a[i,k] b[k,j]",
+            lambda a, b: np.abs(a[:, :, None] - b).sum(1),
+        ),
         ("y[i,j] = 1[k] exp(a[i,k] b[k,j])", "a[i,k] b[k,j]", lambda a, b: np.exp(a[:, :, None] * b).sum(1)),
     ],
-)  # fmt: skip
+)
 def test_any_operation_may_combine(text, spec, value):
     """op(s1, s2, s3), summed over what is not in the output."""
     for seed, sizes in enumerate(SIZES):

@@ -17,7 +17,7 @@ from ricci.testing import Sample, brute_force, check_expression, expressions, ra
 from ricci.testing.checking import difference
 from ricci.testing.tables import from_array
 
-EXAMPLES = settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+EXAMPLES = settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -52,8 +52,8 @@ def test_values_are_kept_at_extreme_sizes(extents: tuple[int, ...], symbolic: bo
 
 @EXAMPLES
 @given(expressions(max_size=10), expressions(max_size=10, symbolic=True))
-def test_building_again_gives_the_same_object(*samples: Sample):
-    for sample in samples:
+def test_building_again_gives_the_same_object(numbers: Sample, symbols: Sample):
+    for sample in (numbers, symbols):
         built = sample.build()
         assert sample.build() is built
         assert substitute(built, {}) is built
@@ -138,7 +138,7 @@ def test_order_and_nesting_of_terms_do_not_matter(seed: int, count: int):
 def test_scaling_and_back_gives_the_same_object(sample: Sample):
     built = sample.build()
     assert -(-built) is built
-    assert 3 * built / 3 is built
+    assert 4 * built / 4 is built
     assert add([(2, built), (-1, built)]) is built
 
 
@@ -197,9 +197,9 @@ def test_substitution_takes_the_sizes_of_the_value():
 
 @EXAMPLES
 @given(expressions(max_size=10), expressions(max_size=10, symbolic=True))
-def test_float32_stays_float32(*samples: Sample):
+def test_float32_stays_float32(numbers: Sample, symbols: Sample):
     """Comparisons give truth values and places give integers; nothing gives float64."""
-    for sample in samples:
+    for sample in (numbers, symbols):
         built = sample.build()
         inputs = {n: a.astype(np.float32) if a.dtype.kind == "f" else a for n, a in sample.inputs.items()}
         inputs["other"] = np.float32(1)  # there is a floating input, even where the expression uses none

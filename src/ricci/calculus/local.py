@@ -61,7 +61,7 @@ class Edge:
 def edge_of(e: Expr, order: int) -> Edge:
     """An expression as a derivative; its first ``order`` axes are those of the result."""
     axes = tuple(range(len(e.shape)))
-    return Edge(opened(e, axes), axes[:order], axes[order:], dict(enumerate(e.shape)), e)
+    return Edge([(1, [(e, axes)])], axes[:order], axes[order:], dict(enumerate(e.shape)), e)
 
 
 def identity(shape: Shape) -> Edge:
@@ -84,7 +84,7 @@ def local(node: Expr, position: int) -> Edge | None:
         if partial is None:
             return None
         factor = partial(*node.args, node)
-        return Edge(opened(factor, axes if factor.shape else ()), axes, axes if arg.shape else (), sizes)
+        return Edge([(1, [(factor, axes if factor.shape else ())])], axes, axes if arg.shape else (), sizes)
     if isinstance(node, Function):
         partial = _partial(node, position)
         if partial is None:
@@ -93,7 +93,7 @@ def local(node: Expr, position: int) -> Edge | None:
         own = tuple([("in", axis) for axis in range(lead, len(arg.shape))])
         sizes.update(zip(own, arg.shape[lead:], strict=True))
         whole = partial(node.args, node, node.params)
-        return Edge(opened(whole, (*axes, *own), always=True), axes, (*axes[:lead], *own), sizes)
+        return Edge([(1, _taken_apart(whole, (*axes, *own)))], axes, (*axes[:lead], *own), sizes)
     return None  # an index that gathers is an integer
 
 
@@ -119,44 +119,70 @@ def _product_edge(node: Product, position: int) -> Edge:
     return Edge([(1, factors)], node.out, tuple(into), sizes)
 
 
-# Sums inside derivatives are distributed where a term is a structure, so that its labels can merge.
+# A sum inside a derivative is distributed where a structure in it carries a label that is summed: then it merges.
 
 
-def opened(e: Expr, labels: Sequence[Label], always: bool = False) -> list[tuple[Number, list[Factor]]]:
-    """``e`` as a sum of products of factors. With ``always``, contractions are opened too."""
-    terms: list[tuple[Number, list[Factor]]] = [(1, [(e, tuple(labels))])]
-    fresh = 0
+def opened(coef: Number, factors: list[Factor], kept: set[Label]) -> list[tuple[Number, list[Factor]]]:
+    """A product of factors as a sum of such products, in which structures meet the labels that they rename."""
+    waiting = [(coef, factors)]
     done: list[tuple[Number, list[Factor]]] = []
-    while terms:
-        coef, factors = terms.pop()
-        at = next((p for p, (f, _) in enumerate(factors) if _opens(f, always)), None)
-        if at is None or len(terms) + len(done) >= MOST_TERMS:
+    while waiting:
+        coef, factors = waiting.pop()
+        factors = flat(factors)
+        at = next((p for p, (f, labels) in enumerate(factors) if _merges(f, labels, kept)), None)
+        if at is None or len(waiting) + len(done) >= MOST_TERMS:
             done.append((coef, factors))
-            continue
-        f, own = factors[at]
-        rest = factors[:at] + factors[at + 1 :]
-        if isinstance(f, Product):
-            fresh += 1
-            name = dict(zip(f.out, own, strict=True))
-            inner = [(a, tuple([name.get(x, ("dummy", fresh, x)) for x in ls])) for a, ls in f.factors()]
-            ones = [(one((size,)), (x,)) for x, size in zip(own, f.shape, strict=True)]
-            terms.append((coef, rest + inner + ones))
         else:
+            f, labels = factors[at]
             assert isinstance(f, Sum)
-            terms += [(coef * c, [*rest, (a, own)]) for c, a in zip(f.coefs, f.args, strict=True)]
+            rest = factors[:at] + factors[at + 1 :]
+            waiting += [(coef * c, [*rest, (a, labels)]) for c, a in zip(f.coefs, f.args, strict=True)]
     return done
 
 
-def _opens(f: Expr, always: bool) -> bool:
-    if isinstance(f, Product):
-        return always if f.sums else True
-    return isinstance(f, Sum) and (len(f.args) == 1 or always or any(_has_structure(a) for a in f.args))
+def flat(factors: list[Factor]) -> list[Factor]:
+    """Products without sums replaced by their factors; what they broadcast along is kept as ones."""
+    if not any(isinstance(f, Product) and not f.sums for f, _ in factors):
+        return factors
+    flat: list[Factor] = []
+    for f, labels in factors:
+        if isinstance(f, Product) and not f.sums:
+            flat += [(a, tuple([labels[axis] for axis in own])) for a, own in f.factors()]
+            flat.append((one(f.shape), labels))
+        else:
+            flat.append((f, labels))
+    return flat
 
 
-def _has_structure(e: Expr) -> bool:
-    if isinstance(e, Product):
-        return any(isinstance(a, Structure) for a in e.args)
-    return isinstance(e, Structure) and e.relation[0] != "one"
+def _merges(f: Expr, labels: tuple[Label, ...], kept: set[Label]) -> bool:
+    """Whether some term of a sum has a structure on a label that is not kept."""
+    if not isinstance(f, Sum):
+        return False
+    gone = {axis for axis, label in enumerate(labels) if label not in kept}
+    return any(gone.intersection(axes) for a in f.args for axes in _structure_axes(a))
+
+
+def _structure_axes(e: Expr) -> list[tuple[int, ...]]:
+    if isinstance(e, Product) and not e.sums:
+        return [axes for a, axes in e.factors() if isinstance(a, Structure)]
+    return [tuple(range(len(e.shape)))] if isinstance(e, Structure) and e.relation[0] != "one" else []
+
+
+def _taken_apart(e: Expr, labels: tuple[Label, ...]) -> list[Factor]:
+    """The factors of a local derivative, contractions opened: they are there to be contracted with something else."""
+    waiting: list[Factor] = [(e, labels)]
+    factors: list[Factor] = []
+    fresh = 0
+    while waiting:
+        f, own = waiting.pop()
+        if isinstance(f, Product):
+            fresh += 1
+            name = dict(zip(f.out, own, strict=True))
+            waiting += [(a, tuple([name.get(x, ("dummy", fresh, x)) for x in ls])) for a, ls in f.factors()]
+            factors.append((one(f.shape), own))
+        else:
+            factors.append((f, own))
+    return factors
 
 
 def compose(outer: Edge, inner: Edge) -> Edge:
@@ -198,7 +224,8 @@ def _summed(terms: list[tuple[Number, list[Factor]]], labels: tuple[Label, ...],
             label = again
         axes.append(label)
     known = {label: sizes[label] for label in labels}
-    parts = [(coef, product([*factors, *deltas], axes, known)) for coef, factors in terms]
+    split = [part for coef, factors in terms for part in opened(coef, [*factors, *deltas], set(axes))]
+    parts = [(coef, product(factors, axes, known)) for coef, factors in split]
     return add(parts) if len(parts) > 1 or parts[0][0] != 1 else parts[0][1]
 
 

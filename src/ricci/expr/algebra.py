@@ -2,7 +2,8 @@
 
 Division is multiplication by a power, so ``power`` is the one elementwise function that the core itself needs. Its
 local rules hold for all real numbers: ``x**0 = 1``, ``x**1 = x``; for whole exponents also ``(c x)**n = c**n x**n``,
-``(x y)**n = x**n y**n`` over factors that nothing sums, and ``(x**m)**n = x**(m n)`` for whole ``m``.
+``(x y)**n = x**n y**n`` over factors that nothing sums, and ``(x**m)**n = x**(m n)`` where ``m`` is whole or ``m n``
+is not.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from fractions import Fraction
 from ricci.expr.apply import elementwise
 from ricci.expr.axes import broadcast
 from ricci.expr.node import Elementwise, Expr, Op, Product, Shape, Structure, Sum
-from ricci.expr.numbers import integer_power
+from ricci.expr.numbers import Number, integer_power
 from ricci.expr.product import product
 from ricci.expr.scale import constant, numeric, primitive, scale
 from ricci.expr.structure import is_one, one
@@ -63,12 +64,17 @@ def _power_rule(base: Expr, exponent: Expr) -> Expr | None:
         return None if c == 1 else scale(integer_power(c, n), power(rest, n))
     if isinstance(base, Elementwise) and base.op is POWER:
         inner = numeric(base.args[1])
-        return power(base.args[0], inner * n) if isinstance(inner, int) else None
+        return power(base.args[0], inner * n) if isinstance(inner, int) or _is_broken(inner, n) else None
     if isinstance(base, Product) and not base.sums:
         return _power_of_product(base, n)
     if isinstance(base, Structure) and n > 0:
         return base
     return None
+
+
+def _is_broken(inner: Number | None, n: int) -> bool:
+    """Whether ``(x**inner)**n`` is ``x**(inner n)`` for all x, though ``inner`` is not whole: both need ``x >= 0``."""
+    return isinstance(inner, Fraction) and (inner * n).denominator != 1
 
 
 def _power_of_product(base: Product, n: int) -> Expr | None:

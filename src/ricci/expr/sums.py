@@ -113,18 +113,38 @@ def _factors(e: Expr, opened: bool) -> list[Factor]:
 
 
 def _common_factor(terms: list[Expr]) -> tuple[Factor, bool] | None:
-    """The first factor of the first term that all others have too, in the same place; whole contractions first."""
+    """A factor that all terms have, in the same place; whole contractions first.
+
+    A contraction is taken apart only where that makes nothing larger: what is left of each term is one operand with
+    the axes of all the others, or has no axes beside those of the factor.
+    """
     for opened in (False, True):
-        candidates = _factors(terms[0], opened)
-        for e in terms[1:]:
-            if candidates:
-                own = {(a, _pattern(labels)) for a, labels in _factors(e, opened)}
-                candidates = [(a, labels) for a, labels in candidates if (a, _pattern(labels)) in own]
+        found = [_factors(e, opened) for e in terms]
+        candidates = found[0]
+        for factors in found[1:]:
+            own = {(a, _pattern(labels)) for a, labels in factors} if candidates else set()
+            candidates = [(a, labels) for a, labels in candidates if (a, _pattern(labels)) in own]
+        if opened:
+            candidates = [factor for factor in candidates if _is_cheap(factor, found)]
         if candidates:
             return min(candidates, key=lambda factor: (factor[0].key, _pattern(factor[1]))), opened
-        if not any(isinstance(a, Product) for a, _ in _factors(terms[0], False)):
+        if not any(isinstance(a, Product) for a, _ in found[0]):
             return None
     return None
+
+
+def _is_cheap(factor: Factor, terms: list[list[Factor]]) -> bool:
+    own = set(_pattern(factor[1]))
+    axes = []
+    for factors in terms:
+        match = next(f for f in factors if f[0] is factor[0] and _pattern(f[1]) == _pattern(factor[1]))
+        rename = dict(zip(match[1], _pattern(match[1]), strict=True))
+        rest = [{rename.get(x, x) for x in labels} for f, labels in factors if (f, labels) != match]
+        left = set().union(*rest)
+        if len(rest) != 1 and not left <= own:
+            return False
+        axes.append(left)
+    return all(left == axes[0] for left in axes) or set().union(*axes) <= own
 
 
 def _pattern(labels: tuple[Hashable, ...]) -> tuple[int, ...]:

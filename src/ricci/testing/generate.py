@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -20,7 +20,7 @@ from ricci.expr import Expr, axis_size, index_size
 from ricci.expr.dims import Atom, Size
 from ricci.testing import domains
 from ricci.testing.raw import Raw, evaluate_node
-from ricci.testing.steps import STEPS, structure_step
+from ricci.testing.steps import STEPS, product_step, structure_step, sum_step
 from ricci.testing.tables import Table, from_array
 
 @dataclass(frozen=True)
@@ -74,14 +74,17 @@ def random_expression(rng: random.Random, **options: Any) -> Sample:
     ``size`` is the number of operations and ``order`` the largest number of axes; ``extents`` are the sizes that axes
     have, drawn evenly. With ``symbolic``, sizes are bound by the inputs instead of being numbers. ``functions``,
     ``structures``, ``integers`` (inputs that index others, and places like argmax) and ``arrays`` (constants with
-    entries) may be left out. ``notation`` keeps to what the equation language can say.
+    entries) may be left out. ``notation`` keeps to what the equation language can say: sizes are symbolic and belong to axes of inputs; there are
+    no array constants, no triangles but the square one, no relations between indices other than reads like ``x[i+k]``,
+    no reshapes, and no functions that only derivatives use.
 
     >>> sample = random_expression(random.Random(8), size=2, structures=False)
     >>> print(sample.raw)  # doctest: +SKIP
     >>> sample.build().order <= 3
     True
     """
-    return Generator(rng, Options(**options)).sample()
+    chosen = Options(**options)
+    return Generator(rng, replace(chosen, symbolic=True) if chosen.notation else chosen).sample()
 
 
 class Generator:
@@ -111,7 +114,8 @@ class Generator:
     # Leaves
 
     def input(self, name: str) -> None:
-        shape = tuple([self.extent() for _ in range(self.rng.randint(0, self.options.order))])
+        least = int(self.options.notation and not self.inputs)
+        shape = tuple([self.extent() for _ in range(self.rng.randint(least, self.options.order))])
         exact = self.rng.random() < 0.6
         values = [self.rng.randint(-4, 4) / 2 if exact else round(self.rng.uniform(-2, 2), 3) for _ in range(_count(shape))]
         self.bind(name, np.array(values, dtype=float).reshape(shape), exact)
@@ -132,7 +136,8 @@ class Generator:
         return item
 
     def extent(self) -> int:
-        return self.rng.choice(self.extents)
+        """A number for an axis; in the notation, an index has the size of some axis of an input."""
+        return self.rng.choice(list(self.env.values()) if self.options.notation and self.env else self.extents)
 
     def size(self, n: int) -> Size:
         """``n`` as a size: the number, or the symbolic size of an axis, or of an index that nothing carries."""
@@ -142,10 +147,8 @@ class Generator:
         if known and (self.options.notation or self.rng.random() < 0.9):
             atom = self.rng.choice(known)
             return axis_size(*atom) if len(atom) == 2 else index_size(*atom)
-        if not self.options.notation:
-            self.env[(f"n{n}",)] = n
-            return index_size(f"n{n}")
-        return n
+        self.env[(f"n{n}",)] = n
+        return index_size(f"n{n}")
 
     def number(self) -> Item:
         value = self.rng.choice([2, -1, 3, Fraction(1, 2), Fraction(1, 3), 0.3, 1, 0])
@@ -165,6 +168,10 @@ class Generator:
         if self.options.structures and self.rng.random() < 0.25:
             return structure_step(self) or self.pick()
         return self.number() if self.rng.random() < 0.1 else self.pick()
+
+    def compound(self) -> Item:
+        """A new product or sum, to see what a function makes of it."""
+        return self.rng.choice((product_step, sum_step))(self) or self.pick()
 
     def finish(self, raw: Raw, args: Sequence[Item], sizes: tuple[Size, ...], exact: bool) -> Item | None:
         """The item for a new node, unless its entries are unfit."""

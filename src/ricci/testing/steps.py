@@ -99,7 +99,7 @@ def common_step(g: Generator) -> Item | None:
 
 
 def power_step(g: Generator) -> Item | None:
-    base = g.operand()
+    base = g.rng.choice((g.operand, g.compound))()
     exponent = g.rng.choice((2, 2, 3, -1, -1, -2, 0, 1, Fraction(1, 2), Fraction(-1, 2)))
     fit = (0.1, 50) if isinstance(exponent, Fraction) else None
     if fit and not domains.within(base.table, fit):
@@ -112,7 +112,7 @@ def power_step(g: Generator) -> Item | None:
 
 
 def unary_step(g: Generator) -> Item | None:
-    x = g.operand()
+    x = g.rng.choice((g.operand, g.compound))()
     fit = [op for op, bounds in domains.UNARY.items() if domains.within(x.table, bounds)]
     if x.exact:
         fit += domains.JUMPING_UNARY
@@ -183,6 +183,9 @@ def over_step(g: Generator) -> Item | None:
     return None if small else item
 
 
+_OF_MATRICES = ("det", "logdet", "slogdet_sign", "inv", "cholesky", "eigvalsh", "svdvals", "solve", "triangular_solve")
+
+
 def matrix_step(g: Generator) -> Item | None:
     """A function of matrices, made diagonally dominant first, so that all of them are well conditioned."""
     x = g.pick()
@@ -195,8 +198,8 @@ def matrix_step(g: Generator) -> Item | None:
     wide = g.finish(eye, [delta], x.sizes, True)
     assert wide is not None
     a = _added(g, [x, wide], [1, 16])
-    op = g.rng.choice(("det", "logdet", "slogdet_sign", "inv", "cholesky", "eigvalsh", "svdvals", "solve", "triangular_solve"))
-    if a is None:
+    op = g.rng.choice(_OF_MATRICES)
+    if a is None or (op == "triangular_solve" and g.options.notation):
         return None
     if op == "svdvals" and g.options.symbolic:
         return None  # how many values there are must be known beforehand

@@ -1,0 +1,75 @@
+"""Derivatives of expressions by expressions, in any mode."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ricci.calculus.graph import Graph, pullbacks
+from ricci.calculus.orders import entries, run
+from ricci.errors import InputError, RuleError
+from ricci.expr import Expr, add, product
+
+MODES = ("auto", "forward", "reverse", "cross-country")
+SMALL = 200  # vertices; up to this many, ``auto`` tries all orders and keeps the cheapest
+
+
+def derivative(y: Expr, x: Expr, mode: str = "auto", effort: float = 0.0) -> Expr:
+    """∂y/∂x: the axes of ``y``, then those of ``x``."""
+    return derivatives([y], [x], mode, effort)[0][0]
+
+
+def derivatives(ys: Sequence[Expr], xs: Sequence[Expr], mode: str = "auto", effort: float = 0.0) -> list[list[Expr]]:
+    """All ∂y/∂x, a row for each ``y``. The ``xs`` count as independent of one another."""
+    graph = eliminated(ys, xs, mode, effort)[0]
+    return [[graph.derivative(y, x) for x in xs] for y in ys]
+
+
+def eliminated(ys: Sequence[Expr], xs: Sequence[Expr], mode: str, effort: float = 0.0) -> tuple[Graph, int, str]:
+    """The graph with all vertices eliminated, the multiplications that it took, and the mode."""
+    if mode not in MODES:
+        raise InputError(f"There is no mode {mode!r}; the modes are {', '.join(MODES)}.")
+    graph = Graph(ys, xs)
+    if mode != "auto":
+        return graph, run(graph, mode, effort).cost, mode
+    results = sum(entries(y.shape) for y in ys)
+    arguments = sum(entries(x.shape) for x in xs)
+    if results == 1 or len(graph.vertices()) > SMALL:
+        mode = "reverse" if results <= arguments else "forward"
+        return graph, run(graph, mode).cost, mode
+    tries = [(graph if mode == "reverse" else Graph(ys, xs), mode) for mode in ("reverse", "forward", "cross-country")]
+    counted = [(run(each, mode, effort if mode == "cross-country" else 0), mode) for each, mode in tries]
+    best, mode = min(counted, key=lambda pair: pair[0].cost)
+    return best.graph, best.cost, mode
+
+
+def through_cut(y: Expr, x: Expr, cut: Sequence[Expr]) -> Expr:
+    """∂y/∂x as the sum over a cut of pullback times pushforward."""
+    nodes = [v for v in dict.fromkeys(cut) if v is not y]
+    bypass = Graph([y], [*nodes, x])
+    if y not in cut and x not in cut and _reaches(bypass, y, x):
+        raise RuleError("These nodes are no cut: a way from the variable to the result goes past all of them.")
+    ends = [y] if y in cut else nodes
+    outer = derivatives([y], ends, "reverse")[0] if y not in cut else [derivative(y, y)]
+    inner = [row[0] for row in derivatives(ends, [x], "forward")]
+    rows = tuple(("y", axis) for axis in range(len(y.shape)))
+    columns = tuple(("x", axis) for axis in range(len(x.shape)))
+    terms = []
+    for v, bar, dot in zip(ends, outer, inner, strict=True):
+        middle = tuple(("v", axis) for axis in range(len(v.shape)))
+        terms.append((1, product([(bar, (*rows, *middle)), (dot, (*middle, *columns))], (*rows, *columns))))
+    return add(terms)
+
+
+def _reaches(graph: Graph, y: Expr, x: Expr) -> bool:
+    seen, stack = set(), [y]
+    while stack:
+        node = stack.pop()
+        if node is x:
+            return True
+        if node not in seen:
+            seen.add(node)
+            stack += graph.below.get(node, ())
+    return False
+
+
+__all__ = ["MODES", "derivative", "derivatives", "eliminated", "pullbacks", "through_cut"]
