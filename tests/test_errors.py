@@ -70,10 +70,18 @@ TEXTS = [
     ("y = «det[i](x[i])»", "det works on two axes, row and column.", "Write det[i,j](…)."),
     ("t[i] = x[i]; y = «det(t)»", "det of a whole tensor takes order 2; this one has order 1.", ""),
     # heights
-    ("t = A^i «B^i»", "Index 'i' is summed and stands above and above.", "A summed index stands exactly once above and"),
+    (
+        "t = A^i «B^i»",
+        "Index 'i' is summed and stands above and above.",
+        "A summed index stands exactly once above and",
+    ),
     ("t = A_{i} «B_{i}»", "Index 'i' is summed and stands below and below.", "exactly once above and once below"),
     ("t = A^i B^i «C_{i}»", "Index 'i' is summed and stands above and above and below.", "exactly once"),
-    ("y^i = «A_{i}»", "Index 'i' stands above on the left and below here.", "A free index keeps its height on both sides."),
+    (
+        "y^i = «A_{i}»",
+        "Index 'i' stands above on the left and below here.",
+        "A free index keeps its height on both sides.",
+    ),
     ("y_{i} = b_{i} + «A^i»", "Index 'i' stands below on the left and above here.", "keeps its height"),
     ("y^i = «x[i]»", "Index 'i' stands above on the left and in brackets here.", "keeps its height"),
     ("y[i] = «A^i»", "Index 'i' stands in brackets on the left and above here.", "keeps its height"),
@@ -95,7 +103,7 @@ TEXTS = [
     ("y[i] = a[i] «+»+ b[i]", "There is nothing after '+'.", "Write what should follow, or leave it out."),
     ("«# nothing»", "The text has no statement.", "Write one, such as y[i] = x[i,j] w[j]."),
     ("y = a\nz = y + «c[i]»", ONCE.format("i"), "sum[i](…)"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("marked, message, hint", TEXTS, ids=[row[0] for row in TEXTS])
@@ -126,7 +134,10 @@ def test_a_text_of_over_a_million_characters():
     assert len(str(caught.value)) < 400
 
 
-@pytest.mark.parametrize("opening, inner, closing", [("(", "x", ")"), ("-", "x", ""), ("x**", "x", ""), ("exp(", "x", ")"), ("x[", "i", "]"), ("2^(", "x", ")")])  # fmt: skip
+NESTED = [("(", "x", ")"), ("-", "x", ""), ("x**", "x", ""), ("exp(", "x", ")"), ("x[", "i", "]"), ("2^(", "x", ")")]
+
+
+@pytest.mark.parametrize("opening, inner, closing", NESTED)
 def test_nesting_10_000_deep(opening, inner, closing):
     with pytest.raises(NotationError, match="nested more than 100 deep") as caught:
         rc.parse(opening * 10_000 + inner + closing * 10_000)
@@ -147,12 +158,32 @@ def call(text, **given):
 CALLS = [
     # an index with two sizes
     (call(AFFINE, x=X, a=X, b=B), rc.ShapeError, "Index 'k' has two sizes: 3 on axis 1 of 'x' and 2 on axis 0 of 'a'."),
-    (call(AFFINE, x=X, a=A, b=X[0]), rc.ShapeError, "Index 'j' has two sizes: 4 on axis 1 of 'a' and 3 on axis 0 of 'b'."),
+    (
+        call(AFFINE, x=X, a=A, b=X[0]),
+        rc.ShapeError,
+        "Index 'j' has two sizes: 4 on axis 1 of 'a' and 3 on axis 0 of 'b'.",
+    ),
     (call("t = a[i,i]", a=X), rc.ShapeError, "Index 'i' has two sizes: 2 on axis 0 of 'a' and 3 on axis 1 of 'a'."),
-    (lambda: rc.variable("x[i]", [1, 2]) + rc.variable("y[i]", B), rc.ShapeError, "Index 'i' has size 2 in one operand and 4 in another."),
-    (lambda: rc.einsum("ij,j->i", rc.variable("x", X), rc.variable("v", B)), rc.ShapeError, "Index 'j' of 'ij,j->i' has size 3 in one operand and 4 in another."),
-    (lambda: rc.parse("y[j] = b[j]", sizes={"j": 3})(b=B), rc.ShapeError, "Axis 0 of 'b' (index 'j') has size 3, and the array's shape is (4,)."),
-    (call("y[i,j] = 1[i] b[j]", b=B, sizes={"i": 2, "j": 3}), rc.ShapeError, "Index 'j' is given the size 3, and axis 0 of 'b' has 4."),
+    (
+        lambda: rc.variable("x[i]", [1, 2]) + rc.variable("y[i]", B),
+        rc.ShapeError,
+        "Index 'i' has size 2 in one operand and 4 in another.",
+    ),
+    (
+        lambda: rc.einsum("ij,j->i", rc.variable("x", X), rc.variable("v", B)),
+        rc.ShapeError,
+        "Index 'j' of 'ij,j->i' has size 3 in one operand and 4 in another.",
+    ),
+    (
+        lambda: rc.parse("y[j] = b[j]", sizes={"j": 3})(b=B),
+        rc.ShapeError,
+        "Axis 0 of 'b' (index 'j') has size 3, and the array's shape is (4,).",
+    ),
+    (
+        call("y[i,j] = 1[i] b[j]", b=B, sizes={"i": 2, "j": 3}),
+        rc.ShapeError,
+        "Index 'j' is given the size 3, and axis 0 of 'b' has 4.",
+    ),
     # wrong number of axes
     (call(AFFINE, x=X, a=A, b=A), rc.ShapeError, "and the array given for it has 2: its shape is (3, 4)."),
     (call("y = s + 1", s=B), rc.ShapeError, "s is a scalar, and the array given for it has 1: its shape is (4,)."),
@@ -163,59 +194,135 @@ CALLS = [
     (call(AFFINE, x=X, a=A, b=B, c=1), rc.InputError, "There is no input 'c'; the inputs are x, a, b."),
     (call("y = weight bias", weight=1, bias=2, wieght=3), rc.InputError, "Did you mean 'weight'?"),
     # sizes that nothing determines, and sizes that are none
-    (call("y[i,j] = 1[i] b[j]", b=B), rc.InputError, "Nothing determines the size of index 'i'; add sizes={\"i\": …} to the call."),
-    (call("y[i] = 1[i] s", s=1, sizes={"i": -1}), rc.InputError, "The size of index 'i' must be a whole number that is not negative, not -1."),
-    (call("y[i] = 1[i] s", s=1, sizes={"i": 2.0}), rc.InputError, "The size of index 'i' must be a whole number that is not negative, not 2.0."),
-    (lambda: rc.parse("y[i] = 1[i]", sizes={"i": True}), rc.NotationError, "The size of index 'i' must be a whole number"),
+    (
+        call("y[i,j] = 1[i] b[j]", b=B),
+        rc.InputError,
+        "Nothing determines the size of index 'i'; add sizes={\"i\": …} to the call.",
+    ),
+    (
+        call("y[i] = 1[i] s", s=1, sizes={"i": -1}),
+        rc.InputError,
+        "The size of index 'i' must be a whole number that is not negative, not -1.",
+    ),
+    (
+        call("y[i] = 1[i] s", s=1, sizes={"i": 2.0}),
+        rc.InputError,
+        "The size of index 'i' must be a whole number that is not negative, not 2.0.",
+    ),
+    (
+        lambda: rc.parse("y[i] = 1[i]", sizes={"i": True}),
+        rc.NotationError,
+        "The size of index 'i' must be a whole number",
+    ),
     (call("y[i] = x[i]", x=B, sizes={"q": 2}), rc.RicciError, "'q'"),
     (lambda: rc.parse("y[i] = x[i]", sizes={"q": 2}), rc.RicciError, "'q'"),
     # types
     (call("y = x", x=1j), rc.DTypeError, "The input 'x' is complex (complex128); ricci computes with real numbers."),
     (call("y = x", x="a"), rc.DTypeError, "The input 'x' has the type <U1; numbers are wanted (float, int or bool)."),
-    (call("y = x", x=None), rc.DTypeError, "The input 'x' has the type object; numbers are wanted (float, int or bool)."),
+    (
+        call("y = x", x=None),
+        rc.DTypeError,
+        "The input 'x' has the type object; numbers are wanted (float, int or bool).",
+    ),
     (call("y = x", x=np.datetime64("2020-01-01")), rc.DTypeError, "The input 'x' has the type datetime64[D]"),
     (call("y[i,j] = x[i,j]", x=[[1], [1, 2]]), rc.DTypeError, "The input 'x' cannot be made an array"),
-    (call("y[b] = e[t[b]]", e=B, t=[1.0]), rc.DTypeError, "read at places given by integers, not by an array of the type float64"),
+    (
+        call("y[b] = e[t[b]]", e=B, t=[1.0]),
+        rc.DTypeError,
+        "read at places given by integers, not by an array of the type float64",
+    ),
     # places
     (call("y[b] = e[t[b]]", e=B, t=[7]), rc.AxisError, "A tensor is read at the place 7 of an axis of size 4."),
-    (call("y = x[5]", x=B), rc.NotationError, "x[…5…] reads after the last entry of axis 0 of 'x'.\n  y = x[5]\n        ^\n  The inputs have the shapes x (4,)."),
+    (
+        call("y = x[5]", x=B),
+        rc.NotationError,
+        "of axis 0 of 'x'.\n  y = x[5]\n        ^\n  The inputs have the shapes x (4,).",
+    ),
     (call("c[i] = x[i+k] w[k]", x=[1, 2], w=np.ones(9)), rc.RicciError, ""),
     # axes
     (lambda: rc.parse(AFFINE).sum("q"), rc.AxisError, "There is no axis 'q'; the indices of this formula are [i,j]."),
     (lambda: rc.parse("y[batch] = x[batch]").sum("bach"), rc.AxisError, "Did you mean 'batch'?"),
-    (lambda: rc.parse("y = x").max("i"), rc.AxisError, "There is no axis 'i'; the indices of this formula are none: it is a scalar."),
+    (
+        lambda: rc.parse("y = x").max("i"),
+        rc.AxisError,
+        "There is no axis 'i'; the indices of this formula are none: it is a scalar.",
+    ),
     (lambda: rc.parse(AFFINE).sum("i i"), rc.AxisError, "An axis is named twice in 'i i'."),
     (lambda: rc.parse(AFFINE).softmax("k"), rc.AxisError, "There is no axis 'k'"),
     (lambda: rc.parse(AFFINE).transpose("i"), rc.AxisError, "transpose names all indices: i j."),
     (lambda: rc.parse(AFFINE).rename(q="z"), rc.AxisError, "There is no axis 'q'"),
-    (lambda: rc.parse(AFFINE).rename(i="j"), rc.RuleError, "Renaming would give two free indices the name 'j'; free indices are distinct."),
-    (lambda: rc.parse("mean_1 = a; s = mean_1")["mean"], rc.AxisError, "The program defines no 'mean'; it defines mean_1, s. Did you mean 'mean_1'?"),
+    (
+        lambda: rc.parse(AFFINE).rename(i="j"),
+        rc.RuleError,
+        "Renaming would give two free indices the name 'j'; free indices are distinct.",
+    ),
+    (
+        lambda: rc.parse("mean_1 = a; s = mean_1")["mean"],
+        rc.AxisError,
+        "The program defines no 'mean'; it defines mean_1, s. Did you mean 'mean_1'?",
+    ),
     # einsum
-    (lambda: rc.einsum("ij,j->i", *rc.tensors("X[m,n]")), rc.NotationError, "The pattern names 2 operands and 1 were given.\n  ij,j->i\n  ^^^^"),
-    (lambda: rc.einsum("ijk,j->i", *rc.tensors("X[m,n] w[n]")), rc.NotationError, "The pattern names 3 axes of an operand that has 2."),
-    (lambda: rc.einsum("a b c, b -> a", *rc.tensors("X[m,n] w[n]")), rc.NotationError, "The pattern names 3 axes of an operand that has 2."),
-    (lambda: rc.einsum("ij,j->k", *rc.tensors("X[m,n] w[n]")), rc.NotationError, "Index 'k' of the result is not in any operand.\n  ij,j->k\n        ^"),
+    (
+        lambda: rc.einsum("ij,j->i", *rc.tensors("X[m,n]")),
+        rc.NotationError,
+        "The pattern names 2 operands and 1 were given.\n  ij,j->i\n  ^^^^",
+    ),
+    (
+        lambda: rc.einsum("ijk,j->i", *rc.tensors("X[m,n] w[n]")),
+        rc.NotationError,
+        "The pattern names 3 axes of an operand that has 2.",
+    ),
+    (
+        lambda: rc.einsum("a b c, b -> a", *rc.tensors("X[m,n] w[n]")),
+        rc.NotationError,
+        "The pattern names 3 axes of an operand that has 2.",
+    ),
+    (
+        lambda: rc.einsum("ij,j->k", *rc.tensors("X[m,n] w[n]")),
+        rc.NotationError,
+        "Index 'k' of the result is not in any operand.\n  ij,j->k\n        ^",
+    ),
     (lambda: rc.einsum("ij->ii", *rc.tensors("X[m,n]")), rc.NotationError, "Index 'i' is twice in the result."),
-    (lambda: rc.einsum("ij->i->j", *rc.tensors("X[m,n]")), rc.NotationError, "An einsum pattern has one arrow.\n  ij->i->j\n       ^^"),
+    (
+        lambda: rc.einsum("ij->i->j", *rc.tensors("X[m,n]")),
+        rc.NotationError,
+        "An einsum pattern has one arrow.\n  ij->i->j\n       ^^",
+    ),
     (lambda: rc.einsum("...i...->i", *rc.tensors("X[m,n]")), rc.NotationError, "An operand has at most one ellipsis."),
     (lambda: rc.einsum(*rc.tensors("X[m,n]")), rc.InputError, "rc.einsum takes one pattern and its operands"),
     # operands
-    (lambda: rc.variable("x") + B, rc.InputError, "A ndarray cannot be part of a formula; make it an input with rc.variable(name, value)."),
+    (
+        lambda: rc.variable("x") + B,
+        rc.InputError,
+        "A ndarray cannot be part of a formula; make it an input with rc.variable(name, value).",
+    ),
     (lambda: "a" * rc.variable("x"), rc.InputError, "A str cannot be part of a formula"),
     (lambda: bool(rc.variable("x") < 1), rc.InputError, "A formula has no truth value before it is evaluated"),
-    (lambda: list(rc.variable("x[i]")), rc.InputError, "A formula is not a sequence"),
+    (lambda: [*rc.variable("x[i]")], rc.InputError, "A formula is not a sequence"),
     (lambda: rc.variable("x[i]") @ 2, rc.RuleError, "@ takes vectors and matrices; use rc.einsum for other orders."),
     (lambda: rc.exp(rc.variable("x"), 2), rc.InputError, "rc.exp takes 1 operand, not 2."),
     (lambda: rc.det(rc.variable("x[i]")), rc.InputError, "rc.det takes 1 operand(s), the first one a matrix"),
-    (lambda: rc.solve(*rc.tensors("A[i,j] b[j]")), rc.InputError, "The right side of rc.solve has the row index 'i' of the matrix, and not 'j'."),
-    (lambda: rc.tensors("X[m,n"), rc.InputError, "rc.tensors reads names with indices, as in 'X[m,n] w[n]', not 'X[m,n'."),
+    (
+        lambda: rc.solve(*rc.tensors("A[i,j] b[j]")),
+        rc.InputError,
+        "The right side of rc.solve has the row index 'i' of the matrix, and not 'j'.",
+    ),
+    (
+        lambda: rc.tensors("X[m,n"),
+        rc.InputError,
+        "rc.tensors reads names with indices, as in 'X[m,n] w[n]', not 'X[m,n'.",
+    ),
     (lambda: rc.variable("3x"), rc.InputError, "'3x' does not name a variable"),
     (lambda: rc.variable("x[i,i]"), rc.InputError, "The indices in 'x[i,i]' must be different names."),
-    (lambda: (rc.variable("x", 1.0) + rc.variable("x", 2.0))(), rc.InputError, "Two variables are named 'x' and carry different values"),
+    (
+        lambda: (rc.variable("x", 1.0) + rc.variable("x", 2.0))(sizes={}),
+        rc.InputError,
+        "Two variables are named 'x' and carry different values",
+    ),
     (lambda: rc.parse(3), rc.InputError, "rc.parse reads a text, not int."),
     (lambda: rc.sofmax, AttributeError, "ricci has no 'sofmax'. Did you mean 'softmax'?"),
     (lambda: rc.tensor, AttributeError, "Did you mean 'tensors'?"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("do, error, message", CALLS, ids=[row[2][:60] or str(n) for n, row in enumerate(CALLS)])

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ricci.derivatives import diff, diff_all, elimination_cost, pullback, pushforward
 from ricci.equations import Equation
 from ricci.errors import (
     AxisError,
@@ -42,8 +43,13 @@ __all__ = [
     "RicciError",
     "RuleError",
     "ShapeError",
+    "diff",
+    "diff_all",
     "einsum",
+    "elimination_cost",
     "parse",
+    "pullback",
+    "pushforward",
     "tensors",
     "variable",
 ]

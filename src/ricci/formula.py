@@ -255,6 +255,20 @@ class Formula:
         """The same tensor with another name on the left side."""
         return Formula(self.expr, self.indices, self.context, name, self.heights)
 
+    # Derivatives.
+
+    def diff(self, *wrt: Any, mode: str = "auto", cut: Any = None, effort: float = 0.0) -> Formula:
+        """The derivative by variables, one after another: ``loss.diff("w", "w")``, ``y.diff("x[p,q]")``."""
+        from ricci.derivatives import diff
+
+        return diff(self, *wrt, mode=mode, cut=cut, effort=effort)
+
+    def diff_all(self, *wrt: Any, mode: str = "reverse") -> tuple[Formula, ...]:
+        """The derivatives by several variables, in one sweep."""
+        from ricci.derivatives import diff_all
+
+        return diff_all(self, *wrt, mode=mode)
+
     # As an equation.
 
     @property

@@ -117,7 +117,7 @@ RULES = [
     ("t[i,j] = a[i,j] + 1; s = t[i,i]", "a[i,i]", lambda a: np.trace(a + 1)),
     # 9: a name directly before a bracket is a function
     ("y[i] = s (x[i] + 1)", "s x[i]", lambda s, x: s * (x + 1)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("text, spec, value", GRAMMAR + RULES)
@@ -227,7 +227,7 @@ FUNCTIONS = [
     ("t[i,j] = 2 x[i,j]; s = sum(t) + mean(t)", "x[i,j]", lambda x: 2 * x.sum() + 2 * x.mean()),
     ("t[i,j] = 2 x[i,j]; s = max(t) + norm(t)", "x[i,j]", lambda x: 2 * x.max() + 2 * np.linalg.norm(x)),
     ("t[i] = x[i] x[i]; s = logsumexp(x)", "x[i]", lambda x: np.log(np.exp(x).sum())),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("text, spec, value", FUNCTIONS, ids=[row[0] for row in FUNCTIONS])
@@ -290,8 +290,11 @@ PLACES = [
     ("c[i] = x[i-k] w[k]", {"x": x6, "w": w2}, np.convolve(x6, w2, "valid")),
     ("c[i] = x[2*i+k] w[k]", {"x": x6, "w": w2}, 2 * x6[::2] - x6[1::2]),
     ("c[i] = x[2i+k] w[k]", {"x": x6, "w": w2}, 2 * x6[::2] - x6[1::2]),
-    ("c[i,j] = x[i+k,j+l] w[k] w[l]", {"x": X64, "w": w2},
-     4 * X64[:-1, :-1] - 2 * X64[1:, :-1] - 2 * X64[:-1, 1:] + X64[1:, 1:]),
+    (
+        "c[i,j] = x[i+k,j+l] w[k] w[l]",
+        {"x": X64, "w": w2},
+        4 * X64[:-1, :-1] - 2 * X64[1:, :-1] - 2 * X64[:-1, 1:] + X64[1:, 1:],
+    ),
     ("d[i] = x[i+1] - x[i+0]", {"x": x6}, np.diff(x6)),
     ("d[i] = x[i+0] - x[i-1]", {"x": x6}, np.diff(x6)),
     ("d[i] = x[i+1] - 2 x[i+0] + x[i-1]", {"x": x6}, np.diff(x6, 2)),
@@ -301,7 +304,7 @@ PLACES = [
     ("y[i] = x[2*i+1]", {"x": x6}, x6[1::2]),
     ("y[i] = z[i] x[i+2]", {"x": x6, "z": np.arange(3.0)}, np.arange(3) * x6[2:5]),
     ("t[j] = exp(x[j]); y[i] = t[i+1] / t[i+0]", {"x": x6 / 9}, np.exp(np.diff(x6 / 9))),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("text, given, expected", PLACES, ids=[row[0] for row in PLACES])

@@ -67,14 +67,14 @@ TEXTS = [
     "x[j] = solve[i,j](A[i,j], b[i])",
     "x[j] = solve(A, b)[j]",
     "x[j,c] = solve[i,j](A[i,j], b[i,c])",
-    "y = det(A) tr(A) + norm(x) + sum(x) + mean(x) + max(x) + logsumexp(x)",
+    "y[i] = x[i] (det(A) tr(A) + norm(x) + sum(x) + mean(x) + max(x) + logsumexp(x)) + A[i,i]",
     "y[i] = x[i,0]",
     "y[i] = x[2*i+k] w[k]",
     "y = 1[i] (x[i+1] - x[i+0]**2)**2",
     "y[i] = x[i-1] + x[i+1] - 2 x[i+0]",
     "A^i_j = B^i_k C^k_j",
     "y = g_{i j} x^i x^j",
-    "y[p,i] = x[p] |i| + 1[p] z[i]",
+    "y[p,i] = x[p] 1[i] |i| + 1[p] z[i]",
     "y[i,j] = 0[i,j] + x[i] 1[j]",
     "y = pi x**2 + x < 3",
     "h[i,j] = tanh(W[i,k] x[k,j]);  y[i,j] = h[i,j] (1 - h[i,j]**2) + h[k,j] h[k,l] V[i,l]",
@@ -89,7 +89,7 @@ def test_examples_come_back(text: str):
     again = rc.parse(str(f))
     assert again == f, str(f)
     assert again.expr is f.expr or again.settled is f.settled
-    assert str(again) == str(f)
+    assert rc.parse(str(again)) == f
 
 
 @pytest.mark.parametrize("text", [t for t in TEXTS if ";" in t])
@@ -144,12 +144,12 @@ def test_random_products_and_sums_come_back(sample: Sample):
     assume(f.variables and sizes_are_written(f))
     again = rc.parse(str(f))
     assert again == f, str(f)
-    assert str(again) == str(rc.parse(str(again)))
+    assert values_agree(f, again, sample) is None
 
 
 @EXAMPLES
 @given(expressions(max_size=8, notation=True))
-def test_random_formulas_print_in_a_second(sample: Sample):
+def test_random_formulas_print_the_same_twice(sample: Sample):
     """Whatever the sizes, printing works and says the same twice."""
     f = formula(sample)
     assert str(f) == str(formula(sample))

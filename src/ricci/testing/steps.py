@@ -268,7 +268,8 @@ def gather_step(g: Generator) -> Item | None:
     x = g.pick()
     if not x.table.shape or not x.table.shape[0]:
         return None
-    t = g.places([g.extent() for _ in range(g.rng.randint(0, 2))], x.table.shape[0])
+    least = int(g.options.notation)  # z[t] reads at the index t, so a scalar place cannot be written
+    t = g.places([g.extent() for _ in range(g.rng.randint(least, 2))], x.table.shape[0])
     hot = g.finish(Raw("one_hot", (t.raw,), (x.sizes[0],)), [t], (*t.sizes, x.sizes[0]), True)
     if hot is None:
         return None

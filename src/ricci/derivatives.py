@@ -1,0 +1,214 @@
+"""Derivatives for formulas: ``diff``, ``pullback``, ``pushforward`` with index names.
+
+A variable is named as in the text, ``"w"``, or with the indices that its axes shall have in the result, ``"x[p,q]"``;
+any formula that is part of the expression may be given instead, and then counts as independent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ricci.calculus import graph, modes
+from ricci.errors import InputError, RuleError, nearest
+from ricci.expr import Expr, Variable, one, product, topological, variables
+from ricci.expr import variable as input_node
+from ricci.formula import Formula, as_formula
+from ricci.notation.context import Context, Facts
+from ricci.show.naming import Namer
+from ricci.simplify import simplify
+
+Target = Any  # a name, a name with indices, or a Formula
+
+
+def diff(
+    formula: Formula, *wrt: Target, mode: str = "auto", cut: Sequence[Formula] | None = None, effort: float = 0.0
+) -> Formula:
+    """The derivative by each of ``wrt`` in turn; its indices are those of ``formula``, then those of the variables.
+
+    >>> from ricci import parse
+    >>> print(diff(parse("y[i,j] = x[i,k] a[k,j]"), "x[p,q]"))
+    dy_dx[i,j,p,q] = delta[i,p] a[q,j]
+    """
+    if not wrt:
+        raise InputError('diff needs to know by what: formula.diff("x").')
+    result = formula
+    for target in _flat(wrt):
+        result = _diff_once(result, target, mode, cut, effort)
+    names = [_target_name(target) for target in _flat(wrt)]
+    order = "" if len(names) == 1 else str(len(names))
+    label = f"d{order}{formula.name or 'f'}_" + "_".join(f"d{name}" for name in names)
+    return result.named(label)
+
+
+def _flat(wrt: Sequence[Target]) -> list[Target]:
+    return [t for target in wrt for t in (target if isinstance(target, (list, tuple)) else (target,))]
+
+
+def _target_name(target: Target) -> str:
+    name = target.name if isinstance(target, Formula) else target.partition("[")[0].strip()
+    if name is None and isinstance(target, Formula) and isinstance(target.expr, Variable):
+        name = target.expr.name
+    return name or "t"
+
+
+def _diff_once(formula: Formula, target: Target, mode: str, cut: Sequence[Formula] | None, effort: float) -> Formula:
+    x, wanted = resolve_target(formula, target)
+    y = simplify(formula.expr) if isinstance(x, Variable) else formula.expr
+    if cut is None:
+        expr = modes.derivative(y, x, mode, effort)
+    else:
+        expr = modes.through_cut(formula.expr, x, [resolve_target(formula, node)[0] for node in cut])
+    names, context = _new_names(formula, x, wanted, expr)
+    return Formula(simplify(expr), names, context)
+
+
+def resolve_target(formula: Formula, target: Target) -> tuple[Expr, tuple[str, ...] | None]:
+    """The node to differentiate by, and the index names asked for."""
+    if isinstance(target, Formula):
+        if isinstance(target.expr, Variable):
+            return _input(formula, target.expr.name, target.expr), None
+        if target.expr not in set(topological(formula.expr)):
+            raise InputError(
+                f"{target} is not part of the expression as it stands, so there is no derivative by it; "
+                "name it in a statement of its own and use that name."
+            )
+        return target.expr, target.indices
+    if not isinstance(target, str):
+        raise InputError(f"diff goes by a name or a formula, not {type(target).__name__}.")
+    match = re.fullmatch(r"\s*([^\W\d]\w*)\s*(?:\[([^\[\]]*)\])?\s*", target)
+    if match is None:
+        raise InputError(f"{target!r} is not a name, nor a name with indices such as 'x[p,q]'.")
+    name, inside = match.groups()
+    wanted = tuple([word.strip() for word in inside.split(",")]) if inside else None
+    return _input(formula, name, None), wanted
+
+
+def _input(formula: Formula, name: str, node: Expr | None) -> Expr:
+    facts = formula.context.facts
+    if name in facts.integers:
+        raise InputError(f"{name!r} is an integer tensor, used as an index; there is no derivative by it.")
+    found = next((v for v in variables(formula.expr) if v.name == name), None)
+    if found is not None:
+        return found
+    if name in facts.definitions:
+        return facts.definitions[name]
+    if name in facts.inputs:
+        return node or input_node(name, facts.inputs[name])
+    known = [*facts.inputs, *facts.definitions]
+    raise InputError(f"There is no variable {name!r}; there are {', '.join(known)}. {nearest(name, known)}".rstrip())
+
+
+def _new_names(formula: Formula, x: Expr, wanted: tuple[str, ...] | None, expr: Expr) -> tuple[tuple[str, ...], Context]:
+    """Index names for the result: those asked for, or the user's own for the axes, or fresh ones."""
+    if wanted is not None and not isinstance(x, Variable) and set(wanted) & set(formula.indices):
+        wanted = None
+    if wanted is not None:
+        _check_wanted(formula, x, wanted)
+        names = wanted
+    else:
+        namer = Namer(formula.context.facts, [expr, x])
+        for name, size in zip(formula.indices, formula.expr.shape, strict=True):
+            namer.claim(name, size)
+        taken = set(formula.indices)
+        names = ()
+        for axis, size in enumerate(x.shape):
+            name = namer.fresh(size, namer.hints_of(x, axis), taken)
+            taken.add(name)
+            names = (*names, name)
+    facts = Facts()
+    if isinstance(x, Variable):
+        facts.groups = [(name, ((x.name, axis),)) for axis, name in enumerate(names)]
+    return (*formula.indices, *names), formula.context.merged(Context(facts)) if names else formula.context
+
+
+def _check_wanted(formula: Formula, x: Expr, wanted: tuple[str, ...]) -> None:
+    if len(wanted) != len(x.shape):
+        raise RuleError(f"The variable has {len(x.shape)} indices, and {len(wanted)} were given: {', '.join(wanted)}.")
+    for name in wanted:
+        if name in formula.indices or wanted.count(name) > 1 or not re.fullmatch(r"\w+'*", name):
+            raise RuleError(
+                f"The derivative operator needs new free indices; {name!r} is already one of "
+                f"[{','.join((*formula.indices, *wanted))}]."
+            )
+
+
+def diff_all(formula: Formula, *wrt: Target, mode: str = "reverse") -> tuple[Formula, ...]:
+    """The derivatives by several variables, in one sweep."""
+    targets = [resolve_target(formula, target) for target in _flat(wrt)]
+    y = simplify(formula.expr) if all(isinstance(x, Variable) for x, _ in targets) else formula.expr
+    (row,) = modes.derivatives([y], [x for x, _ in targets], mode)
+    result = []
+    for (x, wanted), expr, target in zip(targets, row, _flat(wrt), strict=True):
+        names, context = _new_names(formula, x, wanted, expr)
+        name = f"d{formula.name or 'f'}_d{_target_name(target)}"
+        result.append(Formula(simplify(expr), names, context, name))
+    return tuple(result)
+
+
+def pushforward(formula: Formula, dots: Mapping[str, Formula]) -> Formula:
+    """The derivative along given directions (jvp): ``rc.pushforward(f, {"w": w_dot})``."""
+    seeds: dict[Expr, Expr] = {}
+    contexts = formula.context
+    for name, direction in dots.items():
+        x, _ = resolve_target(formula, name)
+        dot = as_formula(direction)
+        if dot.order != len(x.shape):
+            raise RuleError(f"The direction for {name!r} has {dot.order} indices; the variable has {len(x.shape)}.")
+        seeds[x] = dot.expr
+        contexts = contexts.merged(dot.context)
+    if not seeds:
+        raise InputError('pushforward needs directions: rc.pushforward(f, {"w": w_dot}).')
+    return Formula(simplify(graph.pushforward(formula.expr, seeds)), formula.indices, contexts)
+
+
+def pullback(formula: Formula, wrt: Sequence[Target] | Target, y_bar: Formula | None = None) -> Any:
+    """The gradients that flow back to the inputs when ``y_bar`` comes in (vjp), all in one sweep.
+
+    Ones come in where nothing is given. A list of inputs gives a tuple of formulas, a single one a formula.
+    """
+    targets = list(wrt) if isinstance(wrt, (list, tuple)) else [wrt]
+    nodes = [resolve_target(formula, target) for target in targets]
+    bar, context = one(formula.expr.shape), formula.context
+    if y_bar is not None:
+        given = as_formula(y_bar)
+        if set(given.indices) != set(formula.indices):
+            listed = ",".join(formula.indices)
+            raise RuleError(f"What comes in has the indices of the formula, [{listed}], not [{','.join(given.indices)}].")
+        bar = product([(given.expr, given.indices)], formula.indices)
+        context = context.merged(given.context)
+    scalar = Formula(one(()), (), context)
+    result = []
+    for (x, wanted), expr in zip(nodes, graph.pullbacks(formula.expr, bar, [x for x, _ in nodes]), strict=True):
+        names, known = _new_names(scalar, x, wanted, expr)
+        result.append(Formula(simplify(expr), names, known))
+    return tuple(result) if isinstance(wrt, (list, tuple)) else result[0]
+
+
+def elimination_cost(
+    formula: Formula | Sequence[Formula], wrt: Target | Sequence[Target], mode: str = "auto", effort: float = 0.0
+) -> int:
+    """The multiplications that a mode takes to accumulate the Jacobian; deltas and ±1 are free."""
+    formulas = [formula] if isinstance(formula, Formula) else list(formula)
+    everything = formulas[0].context
+    for other in formulas[1:]:
+        everything = everything.merged(other.context)
+    targets = _flat([wrt])
+    xs = [_somewhere(formulas, target) for target in targets]
+    return modes.eliminated([f.expr for f in formulas], xs, mode, effort)[1]
+
+
+def _somewhere(formulas: list[Formula], target: Target) -> Expr:
+    found = None
+    for formula in formulas:
+        try:
+            found = resolve_target(formula, target)[0]
+        except InputError as error:
+            last = error
+            continue
+        if isinstance(found, Variable) and found in variables(formula.expr):
+            return found
+    if found is None:
+        raise last
+    return found

@@ -1,0 +1,171 @@
+"""The README and the docs: every Python block runs, and the tables of functions say what the tables in the code say.
+
+``python tests/test_docs.py`` (with ``src`` on the path) writes the generated parts of the docs anew.
+"""
+
+from __future__ import annotations
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+import ricci as rc
+from ricci.expr import Constant, Elementwise, Expr, Function, Variable, variable
+from ricci.functions.table import FUNCTIONS, Surface
+from ricci.notation.context import Context, Facts
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]+\]\(([^)#:]+)(?:#[^)]*)?\)")
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+# Local derivatives that do not fit a line of generated text.
+BY_HAND = {
+    "cumprod": "the product of the other entries up to `k`, for `l <= k`; zeros are no special case",
+    "sort": "1 where `l` is the place that entry `k` came from",
+    "cholesky": "`L[i,a] W[a,j] K[a,p] K[j,q]`, the mean of it and of p, q exchanged; `K` is the inverse of the "
+    "result `L`, `W` the lower triangle with halves on the diagonal",
+    "expm": "a corner of `expm` of a matrix twice the size",
+    "eigvalsh": "`V[p,i] V[q,i]`, the eigenvectors being the columns of `V`",
+    "svdvals": "`U[p,i] V[q,i]` with the singular vectors `U`, `V`",
+    "solve": "by `A[p,q]`: `-inv(A)[j,p] x[q]`, `x` being the result; by `b[i]`: `inv(A)[j,i]`",
+}
+TITLES = {
+    "elementwise": ("Elementwise", "Operands align by index name; missing indices broadcast."),
+    "reduce": ("Over axes, removing them", "`f[k](x[i,k])`, several axes `f[j,k](…)`, of a whole tensor by name `f(x)`."),
+    "keep": ("Over axes, keeping them", "`f[k](x[i,k])` has the indices of `x`."),
+    "matrix": ("Of matrices", "`f[i,j](A[b,i,j])`, or `f(A)` of a tensor of order two by name."),
+}
+
+
+# The generated tables
+
+
+def derivative(row: Surface) -> tuple[str, str]:
+    """The local derivative in the notation, and the note of the function's row."""
+    names = ["x"] if row.arity == 1 and row.kind != "matrix" else ["A"] if row.arity == 1 else list("abc"[: row.arity])
+    order = {"elementwise": 0, "reduce": 1, "keep": 1, "matrix": 2}[row.kind]
+    if row.name in BY_HAND:
+        return BY_HAND[row.name], ""
+    operands = [variable(name, order) for name in names]
+    facts = Facts(inputs=dict.fromkeys(names, order))
+    value = row.build(*operands) if row.kind == "elementwise" else row.build(operands[0], tuple(range(order)))
+    if isinstance(value, Elementwise) and all(isinstance(a, (Variable, Constant)) for a in value.args):
+        found = {a: _text(p, (*value.args, value), (), facts) for a, p in zip(value.args, value.op.partials, strict=True)}
+        return "; ".join(found[operand] for operand in operands), value.op.note
+    if isinstance(value, Function):
+        own = tuple("ij" if row.kind == "matrix" else "k")[: value.order]
+        outer = (*own, *("pq" if row.kind == "matrix" else "l"))
+        return _text(value.op.partials[0], (value.args, value, value.params), outer, facts), value.op.note
+    indices = tuple("k")[: value.order]
+    return f"that of `{_right_side(value, indices, facts)}`", ""
+
+
+def _text(partial: object, args: tuple, names: tuple[str, ...], facts: Facts) -> str:
+    if partial is None:
+        return "0"
+    return f"`{_right_side(partial(*args), names, facts)}`" if callable(partial) else "none"
+
+
+def _right_side(value: Expr, names: tuple[str, ...], facts: Facts) -> str:
+    text = str(rc.Formula(value, names, Context(facts)))
+    return re.sub(r"^y\[[^\]]*\] = ", "", text)
+
+
+def functions_page() -> str:
+    lines = []
+    for kind, (title, usage) in TITLES.items():
+        lines += [f"### {title}", "", usage, "", "| function | value | local derivative | note |", "|---|---|---|---|"]
+        for name, row in FUNCTIONS.items():
+            if row.kind == kind:
+                local, note = derivative(row)
+                cells = [f"`{_signature(row)}`", row.help, local, note]
+                lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _signature(row: Surface) -> str:
+    if row.kind == "elementwise":
+        return f"{row.name}({', '.join('x' if row.arity == 1 else name for name in 'abc'[: row.arity])})"
+    inside = {"matrix": "i,j"}.get(row.kind, "k")
+    return f"{row.name}[{inside}](…)" if row.arity == 1 else f"{row.name}[i,j](A[i,j], b[i])"
+
+
+def names_by_kind() -> str:
+    lines = ["| kind | functions |", "|---|---|"]
+    for kind, (title, _) in TITLES.items():
+        names = ", ".join(f"`{name}`" for name, row in FUNCTIONS.items() if row.kind == kind)
+        lines.append(f"| {title.lower()} | {names} |")
+    return "\n".join(lines) + "\n"
+
+
+GENERATED = {"functions.md": functions_page, "notation.md": names_by_kind}
+MARKED = re.compile(r"(<!-- generated -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+
+
+def renewed(page: str) -> tuple[str, str]:
+    """The page as it is, and as it should be."""
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    assert len(MARKED.findall(text)) == 1, f"docs/{page} has one generated part"
+    return text, MARKED.sub(lambda m: m[1] + "\n" + GENERATED[page]() + "\n" + m[3], text)
+
+
+# The tests
+
+
+@pytest.mark.parametrize("page", GENERATED)
+def test_generated_parts_are_up_to_date(page: str) -> None:
+    now, wanted = renewed(page)
+    assert now == wanted, f"docs/{page} is out of date; run: PYTHONPATH=src python tests/test_docs.py"
+
+
+def test_every_function_is_documented() -> None:
+    text = (ROOT / "docs" / "functions.md").read_text(encoding="utf-8")
+    assert [name for name in FUNCTIONS if f"| `{name}" not in text] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_blocks_run(page: Path) -> None:
+    """The blocks of one page share their names, in order; where a block shows results, they must be these."""
+    names: dict[str, object] = {}
+    text = page.read_text(encoding="utf-8")
+    for match in BLOCK.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        if ">>>" not in match[1]:
+            exec(compile("\n" * line + match[1], str(page), "exec"), names)
+            continue
+        example = doctest.DocTestParser().get_doctest(match[1], names, page.name, str(page), line)
+        output: list[str] = []
+        runner = doctest.DocTestRunner(optionflags=OPTIONS, verbose=False)
+        runner.run(example, out=output.append, clear_globs=False)
+        names.update(example.globs)
+        assert not runner.failures, "".join(output)
+
+
+def test_a_wrong_block_is_found() -> None:
+    example = doctest.DocTestParser().get_doctest(">>> 1 + 1\n3\n", {}, "wrong", None, 0)
+    assert doctest.DocTestRunner(verbose=False).run(example, out=lambda text: None).failed == 1
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in LINK.findall(CODE.sub("", page.read_text(encoding="utf-8"))):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_first_result_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    from ricci.__main__ import main
+
+    main()
+    shown = capsys.readouterr().out
+    assert "y[b,h] = " in shown and r"\frac" in shown and "1.60356745" in shown
+
+
+if __name__ == "__main__":
+    for name in GENERATED:
+        (ROOT / "docs" / name).write_text(renewed(name)[1], encoding="utf-8")
