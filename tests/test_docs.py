@@ -47,7 +47,7 @@ TITLES = {
 
 def derivative(row: Surface) -> tuple[str, str]:
     """The local derivative in the notation, and the note of the function's row."""
-    names = ["x"] if row.arity == 1 and row.kind != "matrix" else ["A"] if row.arity == 1 else list("abc"[: row.arity])
+    names = operand_names(row)
     order = {"elementwise": 0, "reduce": 1, "keep": 1, "matrix": 2}[row.kind]
     if row.name in BY_HAND:
         return BY_HAND[row.name], ""
@@ -63,6 +63,14 @@ def derivative(row: Surface) -> tuple[str, str]:
         return _text(value.op.partials[0], (value.args, value, value.params), outer, facts), value.op.note
     indices = tuple("k")[: value.order]
     return f"that of `{_right_side(value, indices, facts)}`", ""
+
+
+def operand_names(row: Surface) -> list[str]:
+    """As the help names them, where it does: ``clip(x, low, high)``."""
+    found = re.match(rf"{row.name}\(([\w, ]+)\)", row.help)
+    if found:
+        return found[1].split(", ")
+    return ["A"] if row.kind == "matrix" else ["x"] if row.arity == 1 else ["a", "b"]
 
 
 def _text(partial: object, args: tuple, names: tuple[str, ...], facts: Facts) -> str:
@@ -83,15 +91,16 @@ def functions_page() -> str:
         for name, row in FUNCTIONS.items():
             if row.kind == kind:
                 local, note = derivative(row)
-                cells = [f"`{_signature(row)}`", row.help, local, note]
-                lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+                new = "" if note.rstrip(".").lower() in row.help.lower() else note
+                cells = [f"`{_signature(row)}`", row.help.replace("*", r"\*"), local, new]
+                lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |")
         lines.append("")
     return "\n".join(lines)
 
 
 def _signature(row: Surface) -> str:
     if row.kind == "elementwise":
-        return f"{row.name}({', '.join('x' if row.arity == 1 else name for name in 'abc'[: row.arity])})"
+        return f"{row.name}({', '.join(operand_names(row))})"
     inside = {"matrix": "i,j"}.get(row.kind, "k")
     return f"{row.name}[{inside}](…)" if row.arity == 1 else f"{row.name}[i,j](A[i,j], b[i])"
 

@@ -12,10 +12,13 @@ from typing import Any
 
 from ricci.calculus import graph, modes
 from ricci.errors import InputError, RuleError, nearest
-from ricci.expr import Expr, Variable, one, product, topological, variables
+from ricci.expr import Expr, Variable, one, product, substitute, topological, variables
 from ricci.expr import variable as input_node
 from ricci.formula import Formula, as_formula
 from ricci.notation.context import Context, Facts
+from ricci.notation.resolve import resolve
+from ricci.show.derivation import Derivation
+from ricci.show.derivation import derivation as show_derivation
 from ricci.show.naming import Namer
 from ricci.simplify import simplify
 
@@ -39,7 +42,9 @@ def diff(
     names = [_target_name(target) for target in _flat(wrt)]
     order = "" if len(names) == 1 else str(len(names))
     label = f"d{order}{formula.name or 'f'}_" + "_".join(f"d{name}" for name in names)
-    return result.named(label)
+    named = result.named(label)
+    named.origin = result.origin
+    return named
 
 
 def _flat(wrt: Sequence[Target]) -> list[Target]:
@@ -54,6 +59,10 @@ def _target_name(target: Target) -> str:
 
 
 def _diff_once(formula: Formula, target: Target, mode: str, cut: Sequence[Formula] | None, effort: float) -> Formula:
+    if isinstance(target, str) and formula.source is not None:
+        name = target.partition("[")[0].strip()
+        if name in formula.context.facts.definitions and cut is None:
+            return _diff_by_definition(formula, target, name, mode, effort)
     x, wanted = resolve_target(formula, target)
     y = simplify(formula.expr) if isinstance(x, Variable) else formula.expr
     if cut is None:
@@ -61,7 +70,22 @@ def _diff_once(formula: Formula, target: Target, mode: str, cut: Sequence[Formul
     else:
         expr = modes.through_cut(formula.expr, x, [resolve_target(formula, node)[0] for node in cut])
     names, context = _new_names(formula, x, wanted, expr)
-    return Formula(simplify(expr), names, context)
+    result = Formula(simplify(expr), names, context)
+    result.origin = (formula, x, names[len(formula.indices) :])
+    return result
+
+
+def _diff_by_definition(formula: Formula, target: str, name: str, mode: str, effort: float) -> Formula:
+    """By a defined name, which counts as independent: the text is read again with the name as an input."""
+    assert formula.source is not None
+    text, sizes, position = formula.source
+    parts = resolve(text, sizes, modes.derivative, independent=name)
+    part, value = parts[position], formula.context.facts.definitions[name]
+    stand_in = Formula(part.value.expr, part.value.names, part.context, part.name)
+    stand_in.context.facts.inputs[name] = len(value.shape)
+    result = _diff_once(stand_in, target, mode, None, effort)
+    x = input_node(name, value.shape)
+    return Formula(simplify(substitute(result.expr, {x: value})), result.indices, formula.context.merged(result.context))
 
 
 def resolve_target(formula: Formula, target: Target) -> tuple[Expr, tuple[str, ...] | None]:
@@ -93,7 +117,10 @@ def _input(formula: Formula, name: str, node: Expr | None) -> Expr:
     if found is not None:
         return found
     if name in facts.definitions:
-        return facts.definitions[name]
+        node = facts.definitions[name]
+        if node in set(topological(formula.expr)):
+            return node
+        raise InputError(f"{name!r} is not part of the expression as it stands, so there is no derivative by it.")
     if name in facts.inputs:
         return node or input_node(name, facts.inputs[name])
     known = [*facts.inputs, *facts.definitions]
@@ -132,6 +159,23 @@ def _check_wanted(formula: Formula, x: Expr, wanted: tuple[str, ...]) -> None:
                 f"The derivative operator needs new free indices; {name!r} is already one of "
                 f"[{','.join((*formula.indices, *wanted))}]."
             )
+
+
+def derivation(formula: Formula) -> Derivation:
+    """The steps that lead to a derivative, from the definition of the function."""
+    if formula.origin is None:
+        raise InputError('Only a derivative has a derivation: f.diff("x").derivation().')
+    chain = []
+    while formula.origin is not None:
+        chain.append(formula)
+        formula = formula.origin[0]
+    steps, name = [], formula.name or "f"
+    for derived in reversed(chain):
+        source, x, names = derived.origin
+        facts = derived.context.facts
+        steps += show_derivation(source.expr, name, source.indices, x, names, facts, first=not steps)
+        name = f"d{name}_d{x.name}" if isinstance(x, Variable) else name
+    return Derivation(steps)
 
 
 def diff_all(formula: Formula, *wrt: Target, mode: str = "reverse") -> tuple[Formula, ...]:

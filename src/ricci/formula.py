@@ -35,7 +35,7 @@ class Formula:
     (('i', 'j'), (i, j), ('x', 'a', 'b'))
     """
 
-    __slots__ = ("__weakref__", "_settled", "context", "expr", "heights", "indices", "name", "statements")
+    __slots__ = ("__weakref__", "_settled", "context", "expr", "heights", "indices", "name", "origin", "source", "statements")
 
     def __init__(
         self,
@@ -53,6 +53,8 @@ class Formula:
         self.heights = heights
         self.statements = {} if statements is None else statements
         self._settled: Expr | None = None
+        self.source: tuple[str, dict[str, int], int] | None = None  # the text, its sizes, the number of the statement
+        self.origin: Any = None  # for a derivative, what it was derived from
 
     # What it is.
 
@@ -269,6 +271,18 @@ class Formula:
 
         return diff_all(self, *wrt, mode=mode)
 
+    def structure(self):
+        """What the result is made of: cores, deltas, ones and symmetries, and how many numbers it takes."""
+        from ricci.show.structure import report
+
+        return report(self.expr, self.indices, self.shape)
+
+    def derivation(self):
+        """The steps that lead to this derivative, each with its rule."""
+        from ricci.derivatives import derivation
+
+        return derivation(self)
+
     # As an equation.
 
     @property
@@ -348,6 +362,13 @@ def apply(function: str, *operands: Operand) -> Formula:
     return aligned(FUNCTIONS[function].build, *operands)
 
 
+def _derive(y: Expr, x: Expr) -> Expr:
+    from ricci.calculus.modes import derivative
+    from ricci.simplify import simplify
+
+    return simplify(derivative(simplify(y), x))
+
+
 def parse(text: str, result: str | None = None, *, sizes: Mapping[str, int] | None = None) -> Formula:
     """Read equations in index notation; the value is the last statement, or the one named by ``result``.
 
@@ -359,8 +380,9 @@ def parse(text: str, result: str | None = None, *, sizes: Mapping[str, int] | No
         raise InputError(f"rc.parse reads a text, not {type(text).__name__}.")
     statements: dict[str, Formula] = {}
     last = None
-    for part in resolve(text, sizes or {}):
+    for position, part in enumerate(resolve(text, sizes or {}, _derive)):
         last = Formula(part.value.expr, part.value.names, part.context, part.name, part.heights, statements)
+        last.source = (text, dict(sizes or {}), position)
         if part.name is not None:
             statements[part.name] = last
     assert last is not None

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, assume, given, settings
 
 import ricci as rc
 from ricci.expr import Constant, Dim, Structure, topological, variables
-from ricci.expr.dims import atoms
+from ricci.expr.dims import atoms, axis_size
+from ricci.expr.settle import SizeClasses
 from ricci.notation.context import Context, Facts
 from ricci.testing import Sample, expressions
 from ricci.testing.checking import difference
@@ -121,9 +122,23 @@ def sizes_are_written(f: rc.Formula) -> bool:
     return True
 
 
+def same_links(f: rc.Formula, g: rc.Formula) -> bool:
+    """Whether the same axes must agree in both. A text makes sizes agree by index names alone: that ``1[i,j]`` has
+    two equal axes because it was made with the sizes of a square matrix is not said by it."""
+    axes = [axis_size(v.name, axis) for v in variables(f.expr) for axis in range(v.order)]
+    partitions = []
+    for h in (f, g):
+        classes = SizeClasses(h.expr)
+        places = [*axes, *h.expr.shape]
+        partitions.append([[classes.find(a) == classes.find(b) for b in places] for a in places])
+    return partitions[0] == partitions[1]
+
+
 def values_agree(f: rc.Formula, g: rc.Formula, sample: Sample) -> str | None:
     inputs = {name: sample.inputs[name] for name in f.variables}
-    left, right = f(**inputs), g(**inputs)
+    left = f(**inputs)
+    given = dict(zip(g.indices, np.shape(left), strict=True))  # an index of the result that only ones carry has no other
+    right = g(**inputs, sizes=given)
     return difference("the formula", from_array(left), "its text", from_array(right), 1e-9)
 
 
@@ -133,7 +148,7 @@ def test_random_formulas_come_back(sample: Sample):
     f = formula(sample)
     assume(f.variables and sizes_are_written(f))
     again = rc.parse(str(f))
-    assert again == f, str(f)
+    assert again == f or not same_links(f, again), str(f)
     assert values_agree(f, again, sample) is None
 
 
@@ -143,7 +158,7 @@ def test_random_products_and_sums_come_back(sample: Sample):
     f = formula(sample)
     assume(f.variables and sizes_are_written(f))
     again = rc.parse(str(f))
-    assert again == f, str(f)
+    assert again == f or not same_links(f, again), str(f)
     assert values_agree(f, again, sample) is None
 
 

@@ -7,7 +7,7 @@ single factor that is not a tensor is left to that factor. What cannot be summed
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ricci.errors import NotationError, nearest
@@ -24,6 +24,8 @@ from ricci.expr import (
     product,
     reciprocal,
     scale,
+    substitute,
+    variable,
     window,
     zero,
 )
@@ -62,8 +64,14 @@ class Result:
     context: Context
 
 
-def resolve(text: str, sizes: Mapping[str, int]) -> list[Result]:
-    """All statements of ``text``, in order."""
+def resolve(
+    text: str, sizes: Mapping[str, int], derive: Callable[[Expr, Expr], Expr], independent: str | None = None
+) -> list[Result]:
+    """All statements of ``text``, in order.
+
+    ``derive(y, x)`` is the derivative that ``D(y, x[i])`` stands for. The definition named ``independent`` is used as
+    an input of that name wherever it occurs.
+    """
     program = parse_program(text, FUNCTION_NAMES)
     scope = Scope(text, sizes)
     results = []
@@ -73,11 +81,12 @@ def resolve(text: str, sizes: Mapping[str, int]) -> list[Result]:
             _define(scope, statement)
     _check_sizes(scope, sizes)
     context = Context(scope.facts)
-    builder = Builder(scope)
+    builder = Builder(scope, derive)
     for statement in program.statements:
         value, heights = builder.statement(statement)
         if statement.name is not None:
-            scope.definitions[statement.name].expr = value.expr
+            expr = variable(statement.name, value.expr.shape) if statement.name == independent else value.expr
+            scope.definitions[statement.name].expr = expr
             scope.facts.definitions[statement.name] = value.expr
         results.append(Result(statement.name, value, heights, context))
     scope.finish()
@@ -106,8 +115,10 @@ def _check_sizes(scope: Scope, sizes: Mapping[str, int]) -> None:
 class Builder:
     """Builds the pieces of one program."""
 
-    def __init__(self, scope: Scope):
+    def __init__(self, scope: Scope, derive: Callable[[Expr, Expr], Expr]):
         self.scope = scope
+        self.derive = derive
+        self.done: list[syntax.Statement] = []
         self.fail = scope.fail
         self.open = Occurrences()
         self.fresh = 0
@@ -116,6 +127,7 @@ class Builder:
     # Statements.
 
     def statement(self, node: syntax.Statement) -> tuple[Named, tuple[str, ...]]:
+        self.done.append(node)
         heights = self._heights(node)
         self.uses_heights = any(h for hs in heights.values() for h in hs)
         if node.name is None:
@@ -384,7 +396,43 @@ class Builder:
         return Named(build(*[p.arranged(names, sizes) if p.names else p.expr for p in parts]), names)
 
     def _derivative(self, node: syntax.Derivative, free: Free) -> Named:
-        raise self.fail("D(…) is not known in this version.", node)
+        target = node.variable
+        names = self._plain_names(target.indices or (), "the variable of a derivative")
+        if len(names) != len(target.indices or ()):
+            raise self.fail("The indices of the variable of a derivative are different.", target)
+        if target.name in self.scope.facts.integers:
+            raise self.fail(f"{target.name!r} is an integer tensor; there is no derivative by it.", target)
+        if target.name in self.scope.definitions:
+            body, expr = self._by_definition(node, free - frozenset(names))
+        else:
+            body = self.sum(node.body, free - frozenset(names))
+            expr = self.derive(body.expr, self.scope.input(target.name))
+        for name in names:
+            if name in body.names:
+                raise self.fail(f"Index {name!r} is already one of what is differentiated.", target, "Use a new index.")
+        return Named(expr, (*body.names, *names))
+
+    def _by_definition(self, node: syntax.Derivative, free: Free) -> tuple[Named, Expr]:
+        """The derivative by a defined name, which counts as independent: what uses it is built anew around it."""
+        name = node.variable.name
+        definitions = self.scope.definitions
+        saved = {key: definition.expr for key, definition in definitions.items()}
+        value = saved[name]
+        if value is None:
+            raise self.fail(f"{name!r} is used before it is defined.", node.variable, "Put its statement first.")
+        stand_in = variable(name, value.shape)
+        definitions[name].expr = stand_in
+        after = [s.name for s in self.done].index(name) + 1
+        again = Builder(self.scope, self.derive)
+        for statement in self.done[after:-1]:
+            rebuilt, _ = again.statement(statement)
+            if statement.name is not None:
+                definitions[statement.name].expr = rebuilt.expr
+        body = self.sum(node.body, free)
+        expr = self.derive(body.expr, stand_in)
+        for key, old in saved.items():
+            definitions[key].expr = old
+        return body, substitute(expr, {stand_in: value})
 
     def _call(self, node: syntax.Call, free: Free) -> Named:
         function = FUNCTIONS.get(node.name)

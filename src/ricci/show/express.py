@@ -41,10 +41,10 @@ _COMPARISONS = {"less": ("<", ">"), "less_equal": ("<=", ">="), "equal": ("==", 
 
 def program(root: Expr, names: Names, facts: Facts, name: str | None, heights: Names = ()) -> syntax.Program:
     """The statements that define ``root``, the last one being itself."""
-    return _Writer(root, names, facts, heights).program(name)
+    return Writer(root, names, facts, heights).program(name)
 
 
-class _Writer:
+class Writer:
     def __init__(self, root: Expr, names: Names, facts: Facts, heights: Names):
         self.root, self.names, self.facts = root, names, facts
         self.height = dict(zip(names, heights, strict=False)) if any(heights) or facts.heights else {}
@@ -67,10 +67,10 @@ class _Writer:
             taken: set[str] = set()
             indices = tuple([self.fresh(part, axis, taken) for axis in range(len(part.shape))])
             body = self.node(part, indices, set(indices))
-            statements.append(syntax.Statement(0, 0, label, _indices(indices) or None, body))
+            statements.append(syntax.Statement(0, 0, label, indices_of(indices) or None, body))
             self.line[part] = label
         body = self.node(self.root, self.names, set(self.names))
-        left = self.with_heights(_indices(self.names), [self.height.get(n, "") for n in self.names])
+        left = self.with_heights(indices_of(self.names), [self.height.get(n, "") for n in self.names])
         statements.append(syntax.Statement(0, 0, name, left or None, body))
         return syntax.Program("", tuple(statements))
 
@@ -83,7 +83,7 @@ class _Writer:
 
     def node(self, e: Expr, names: Names, taken: set[str]) -> syntax.Node:
         if self.by_name(e):
-            return self.tensor(e, _indices(names))
+            return self.tensor(e, indices_of(names))
         if isinstance(e, Constant):
             return self.constant(e, names, taken)
         if isinstance(e, Structure):
@@ -100,7 +100,7 @@ class _Writer:
     def by_name(self, e: Expr) -> bool:
         return isinstance(e, Variable) or e in self.line
 
-    def tensor(self, e: Expr, indices: syntax.Indices) -> syntax.Tensor:
+    def tensor(self, e: Expr, indices: syntax.Indices) -> syntax.Node:
         if e in self.line:
             return syntax.Tensor(0, 0, self.line[e], indices or None)
         assert isinstance(e, Variable)
@@ -119,7 +119,7 @@ class _Writer:
         if e.value == "pi":
             return syntax.Pi(0, 0)
         value = numeric(e)
-        return _number(value) if value is not None else _tensor(f"array_{e.value.digest[:6]}", names)
+        return _number(value) if value is not None else tensor_of(f"array_{e.value.digest[:6]}", names)
 
     def size(self, size: Size, taken: set[str]) -> syntax.Node:
         """A size as an expression in ``|i|``."""
@@ -155,24 +155,26 @@ class _Writer:
     def structure(self, e: Structure, names: Names, taken: set[str]) -> syntax.Node:
         kind = e.relation[0]
         if kind in ("one", "zero"):
-            return (syntax.Ones if kind == "one" else syntax.Zeros)(0, 0, _indices(names))
+            return (syntax.Ones if kind == "one" else syntax.Zeros)(0, 0, indices_of(names))
         if kind == "at":
             index = syntax.Index(0, 0, (), tensor=self.gathered(e.args[0], names[:-1]))
-            return syntax.Delta(0, 0, (index, *_indices(names[-1:])))
+            return syntax.Delta(0, 0, (index, *indices_of(names[-1:])))
         _, coefs, const = e.relation
         if kind == ">=":
             if _is_triangle(e):
                 row, column = (names[0], names[1]) if coefs[0] == 1 else (names[1], names[0])
-                return syntax.Call(0, 0, "cumsum", (_delta(row, column),), _indices((row,)), None)
-            return syntax.Call(0, 0, "triangle", tuple(_tensor(n, ()) for n in names), None, None)
+                return syntax.Call(0, 0, "cumsum", (_delta(row, column),), indices_of((row,)), None)
+            return syntax.Call(0, 0, "triangle", tuple(tensor_of(n, ()) for n in names), None, None)
         if is_delta(e):
-            return syntax.Delta(0, 0, self.with_heights(_indices(names), [self.height.get(n, "") for n in names]))
+            return syntax.Delta(0, 0, self.with_heights(indices_of(names), [self.height.get(n, "") for n in names]))
         left = [(c, n) for c, n in zip(coefs, names, strict=True) if isinstance(c, int) and c > 0]
         right = [(-1 * c, n) for c, n in zip(coefs, names, strict=True) if not (isinstance(c, int) and c > 0)]
         return syntax.Delta(0, 0, (self.affine(left, 0, taken), self.affine(right, -1 * const, taken)))
 
     def gathered(self, e: Expr, names: Names) -> syntax.Tensor:
-        return self.tensor(e, _indices(names))
+        node = self.tensor(e, indices_of(names))
+        assert isinstance(node, syntax.Tensor)
+        return node
 
     def affine(self, terms: Sequence[tuple[Size, str]], const: Size, taken: set[str]) -> syntax.Index:
         """An index expression; symbolic strides are named as sizes."""
@@ -252,12 +254,12 @@ class _Writer:
             own = tuple([indices.get((a, labels, axis)) or _index(label[x]) for axis, x in enumerate(labels)])
             exponent, node = self.factor(a, own, taken)
             for axis in along.get((a, labels), ()):
-                node = syntax.Call(0, 0, "cumsum", (node,), _indices((axis,)), None)
+                node = syntax.Call(0, 0, "cumsum", (node,), indices_of((axis,)), None)
             body.append((exponent, node))
         ones += self.lonely([label[x] for x in label if x not in e.out], body)
         written += [f for f in body if isinstance(f[1], syntax.Size)]
         if ones:
-            written.append((1, syntax.Ones(0, 0, _indices(tuple(ones)))))
+            written.append((1, syntax.Ones(0, 0, indices_of(tuple(ones)))))
         written += [f for f in body if isinstance(f[1], syntax.Delta)]
         others = [f for f in body if not isinstance(f[1], (syntax.Size, syntax.Delta))]
         return _product(written + [f for f in others if f[0] > 0] + [f for f in others if f[0] < 0])
@@ -426,7 +428,7 @@ class _Writer:
             args = tuple([self.node(a, (), taken) for a in e.args])
             short = len(first.shape) == 2 and not (e.op.columns and e.params[0])
             if short:
-                return syntax.Call(0, 0, e.op.name, args, None, _indices(rest) if rest else None)
+                return syntax.Call(0, 0, e.op.name, args, None, indices_of(rest) if rest else None)
         if kind == "keep" or result == "matrix":
             axes = rest
         elif result == "solve":
@@ -437,7 +439,7 @@ class _Writer:
         args = [self.node(first, (*names[:lead], *axes), taken)]
         if result == "solve":
             args.append(self.node(e.args[1], (*names[:lead], axes[0], *rest[1:]), taken))
-        return syntax.Call(0, 0, e.op.name, tuple(args), _indices(axes), None)
+        return syntax.Call(0, 0, e.op.name, tuple(args), indices_of(axes), None)
 
 
 def _is_triangle(e: Structure) -> bool:
@@ -448,16 +450,16 @@ def _index(name: str) -> syntax.Index:
     return syntax.Index(0, 0, ((1, name),), plain=True)
 
 
-def _indices(names: Names) -> syntax.Indices:
+def indices_of(names: Names) -> syntax.Indices:
     return tuple([_index(name) for name in names])
 
 
-def _tensor(name: str, names: Names) -> syntax.Tensor:
-    return syntax.Tensor(0, 0, name, _indices(names) or None)
+def tensor_of(name: str, names: Names) -> syntax.Tensor:
+    return syntax.Tensor(0, 0, name, indices_of(names) or None)
 
 
 def _delta(a: str, b: str) -> syntax.Delta:
-    return syntax.Delta(0, 0, _indices((a, b)))
+    return syntax.Delta(0, 0, indices_of((a, b)))
 
 
 def _open(index: syntax.Index) -> list[str]:

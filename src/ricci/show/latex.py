@@ -157,6 +157,13 @@ def _compare(node: syntax.Compare, place: int) -> str:
     return rf"\left[{render(node.left, TERM)} {_COMPARE[node.op]} {render(node.right, TERM)}\right]"
 
 
+def _derivative(node: syntax.Derivative, place: int) -> str:
+    below = rf"\partial {render(node.variable, ATOM)}"
+    if isinstance(node.body, (syntax.Tensor, syntax.Derivative)):
+        return rf"\frac{{\partial {render(node.body, ATOM)}}}{{{below}}}"
+    return rf"\frac{{\partial}}{{{below}}} {_brackets(render(node.body, SUM), True)}"
+
+
 _RENDER = {
     syntax.Number: _number,
     syntax.Pi: lambda node, place: r"\pi",
@@ -171,4 +178,5 @@ _RENDER = {
     syntax.Product: _product,
     syntax.Power: _power,
     syntax.Compare: _compare,
+    syntax.Derivative: _derivative,
 }

@@ -24,13 +24,20 @@ def parts_with_lines(root: Expr, named: set[Expr]) -> list[Expr]:
     uses = _uses(order)
     large = _tree_size(order, root) > SMALL
     lines: dict[Expr, None] = {}
+    varies: set[Expr] = set()
     size: dict[Expr, int] = {}
     depth: dict[Expr, int] = {}
     for node in order:
         size[node] = 1 + sum(size[a] for a in node.args)
         depth[node] = 1 + max((depth[a] for a in node.args), default=0)
+        if isinstance(node, (Variable, Constant, Structure)):
+            varies |= {node} if isinstance(node, Variable) or node.args else set()
+            continue
+        if not any(a in varies for a in node.args):
+            continue
+        varies.add(node)
         part = arranged_inner(node)
-        if part is root or isinstance(part, (Variable, Constant, Structure)):
+        if part is root or isinstance(part, Variable):
             continue
         again = large and uses[part] > 1 and size[node] >= WORTH and not _is_scaled(part)
         named_here = part in named and size[node] >= WORTH

@@ -156,4 +156,5 @@ _RENDER = {
     syntax.Product: _product,
     syntax.Power: _power,
     syntax.Compare: _compare,
+    syntax.Derivative: lambda node, place: f"D({render(node.body, SUM)}, {render(node.variable, ATOM)})",
 }

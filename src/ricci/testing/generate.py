@@ -75,8 +75,8 @@ def random_expression(rng: random.Random, **options: Any) -> Sample:
     have, drawn evenly. With ``symbolic``, sizes are bound by the inputs instead of being numbers. ``functions``,
     ``structures``, ``integers`` (inputs that index others, and places like argmax) and ``arrays`` (constants with
     entries) may be left out. ``notation`` keeps to what the equation language can say: sizes are symbolic and belong to axes of inputs; there are
-    no array constants, no triangles but the square one, no relations between indices other than reads like ``x[i+k]``,
-    no reshapes, and no functions that only derivatives use.
+    no array constants, no triangles but the square one, no relations between indices other than reads ``x[i+k]`` and
+    ``x[0]``, no reshapes, no scalars as places, and no functions that only derivatives use.
 
     >>> sample = random_expression(random.Random(8), size=2, structures=False)
     >>> print(sample.raw)  # doctest: +SKIP

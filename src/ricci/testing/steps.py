@@ -231,13 +231,13 @@ def structure_step(g: Generator) -> Item | None:
         (Raw("zero", (), ((a,),)), (a,)),
         (Raw("place", (), (g.rng.randrange(n) if n else 0, a)), (a,)),
         (Raw("triangle", (), (a, a, 0)), (a, a)),
-        (Raw("window", (), ((1, 1), 0, a, (b, c))), (a, b, c)),
     ]
     if not g.options.notation:
         relation, coefs = g.rng.choice(("==", ">=")), tuple([g.rng.choice((-2, -1, 1, 1, 2, 0)) for _ in range(3)])
         const = shift if any(coefs) else 0
         choices += [
             (Raw("triangle", (), (a, b, shift)), (a, b)),
+            (Raw("window", (), ((1, 1), 0, a, (b, c))), (a, b, c)),
             (Raw("window", (), ((g.rng.choice((1, 2, -1)),), shift, a, (b,))), (a, b)),
             (Raw("affine", (), (relation, coefs, const, (a, b, c))), (a, b, c)),
             (Raw("merge", (), ((a, b),)), (a * b, a, b)),
@@ -261,6 +261,24 @@ def reshape_step(g: Generator) -> Item | None:
     labels = (("all", *rest), ("all", "p", "q"))
     raw = Raw("product", (flat.raw, merge.raw), (labels, ("p", "q", *rest), ()))
     return g.finish(raw, [flat, merge], x.sizes, True)
+
+
+def read_step(g: Generator) -> Item | None:
+    """``x[i+k] w[k]``: both of them inputs, and ``i`` at all places where the reads are inside."""
+    inputs = [item for item in g.pool if item.raw.kind == "variable" and item.sizes]
+    if len(inputs) < 2:
+        return None
+    x, w = g.rng.sample(inputs, 2)
+    n, k = x.table.shape[0], w.table.shape[0]
+    if not 0 < k <= n or len(x.sizes) + len(w.sizes) > _LABELS:
+        return None
+    places = x.sizes[0] - w.sizes[0] + 1
+    read = (x.sizes[0], places, w.sizes[0])
+    window = g.leaf(Raw("window", (), ((1, 1), 0, read[0], read[1:])), read)
+    rest, more = tuple([f"x{axis}" for axis in range(1, len(x.sizes))]), tuple([f"w{axis}" for axis in range(1, len(w.sizes))])
+    labels = (("j", *rest), ("j", "i", "k"), ("k", *more))
+    raw = Raw("product", (x.raw, window.raw, w.raw), (labels, ("i", *rest, *more), ()))
+    return g.finish(raw, [x, window, w], (places, *x.sizes[1:], *w.sizes[1:]), True)
 
 
 def gather_step(g: Generator) -> Item | None:
@@ -313,5 +331,6 @@ STEPS: dict[Callable[[Generator], Item | None], Callable[[Options], bool]] = {
     over_step: _functions,
     matrix_step: lambda options: options.functions and options.order > 1,
     reshape_step: lambda options: options.structures and not options.notation,
+    read_step: lambda options: options.structures,
     gather_step: lambda options: options.structures and options.integers,
 }

@@ -1,0 +1,118 @@
+"""Whether an identity is true: against central differences, against its textbook form, in every mode.
+
+Each check returns what is wrong, in a sentence, or ``None``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from ricci.formula import Formula
+from ricci.identities.inputs import Inputs, draw, size_names
+from ricci.identities.row import LEFT, Identity, indices_of
+
+MODES = ("forward", "reverse", "cross-country", "auto")
+STEP = 2.0**-9  # of the larger of the two central differences
+SIZES = ((3, 2, 4, 2, 3), (2, 3, 1, 2, 2), (1, 1, 1, 1, 1))  # of the named sizes, in the order in which they occur
+
+
+def cases(identity: Identity) -> Iterator[Inputs]:
+    """Inputs of several shapes, among them one with all sizes 1."""
+    names = size_names(identity.inputs)
+    for seed, sizes in enumerate(SIZES):
+        yield draw(identity.inputs, dict(zip(names, sizes, strict=False)), np.random.default_rng(seed))
+        if not names:
+            return
+
+
+def fault(identity: Identity, rtol: float = 1e-6) -> str | None:
+    """The first thing wrong with an identity.
+
+    >>> wrong = Identity("square", "example", "f = x[i] x[i]", "x[p]", "3 x[p]", {"x": "n"})
+    >>> print(fault(wrong))
+    square: the derivative and the textbook form differ ...
+    """
+    for inputs in cases(identity):
+        found = fault_in_differences(identity, inputs, rtol) or fault_in_textbook(identity, inputs, rtol)
+        if found:
+            return found
+    return fault_in_modes(identity, inputs) or fault_in_form(identity)
+
+
+def fault_in_differences(identity: Identity, inputs: Inputs, rtol: float = 1e-6) -> str | None:
+    """Every derivative on the way to the one asked for, against central differences of the one before it."""
+    lower = identity.derivative(order=0)
+    for order, target in enumerate(identity.targets, 1):
+        upper = identity.derivative(order=order)
+        found = central_differences(lower, inputs, target.partition("[")[0])
+        words = f"the derivative of order {order} and central differences"
+        problem = _difference(identity, words, value(upper, inputs, identity), found, rtol)
+        if problem:
+            return problem
+        lower = upper
+    return None
+
+
+def fault_in_textbook(identity: Identity, inputs: Inputs, rtol: float = 1e-6) -> str | None:
+    if identity.expected is None:
+        return None if identity.note else f"{identity.name}: there is no textbook form, and the note does not say why."
+    ours, theirs = value(identity.derivative(), inputs, identity), value(identity.textbook(), inputs, identity)
+    return _difference(identity, "the derivative and the textbook form", ours, theirs, rtol)
+
+
+def fault_in_modes(identity: Identity, inputs: Inputs, rtol: float = 1e-9) -> str | None:
+    values = {mode: value(identity.derivative(mode), inputs, identity) for mode in MODES}
+    found = [_difference(identity, f"auto and {mode} mode", values["auto"], values[mode], rtol) for mode in MODES[:-1]]
+    return next(filter(None, found), None)
+
+
+def fault_in_form(identity: Identity) -> str | None:
+    """Whether the textbook form is the same expression as the derivative, where the row says so."""
+    if not identity.exact or identity.derivative() == identity.textbook():
+        return None
+    ours, theirs = identity.derivative().named(LEFT), identity.textbook()
+    return f"{identity.name}: the derivative and the textbook form are not one expression:\n{ours}\n{theirs}"
+
+
+def value(formula: Formula, inputs: Inputs, identity: Identity | None = None) -> np.ndarray:
+    """The value, with the sizes of the indices of the derivative given where they must be."""
+    sizes = _target_sizes(identity, inputs) if identity else {}
+    named = {name: size for name, size in sizes.items() if name in formula.indices}
+    return np.asarray(formula(**inputs, sizes=named))
+
+
+def _target_sizes(identity: Identity, inputs: Mapping[str, np.ndarray]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for target in identity.targets:
+        shape = inputs[target.partition("[")[0]].shape
+        sizes.update(zip(indices_of(target), shape, strict=True))
+    return sizes
+
+
+def central_differences(formula: Formula, inputs: Inputs, name: str) -> np.ndarray:
+    """The derivative by ``name``, one entry of it at a time, with an error of the fourth power of the step."""
+    x = inputs[name]
+    columns = [_richardson(formula, inputs, name, place) for place in np.ndindex(x.shape)]
+    result = np.stack(columns, -1)
+    return result.reshape(*result.shape[:-1], *x.shape)
+
+
+def _richardson(formula: Formula, inputs: Inputs, name: str, place: tuple[int, ...]) -> np.ndarray:
+    def at(step: float) -> np.ndarray:
+        moved = inputs[name].copy()
+        moved[place] += step
+        return np.asarray(formula(**{**inputs, name: moved}))
+
+    wide, close = [(at(h) - at(-h)) / (2 * h) for h in (STEP, STEP / 2)]
+    return (4 * close - wide) / 3
+
+
+def _difference(identity: Identity, words: str, a: np.ndarray, b: np.ndarray, rtol: float) -> str | None:
+    where = f"{identity.name}: {words} differ"
+    if a.shape != b.shape:
+        return f"{where} in shape: {a.shape} and {b.shape}."
+    error = np.max(np.abs(a - b), initial=0.0)
+    scale = np.max(np.abs(b), initial=1e-3)
+    return None if error <= rtol * scale else f"{where} by {error:.2g}, entries being up to {scale:.2g}."

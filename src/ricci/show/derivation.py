@@ -1,0 +1,262 @@
+"""Derivations: the steps that a person would write down, each with the rule that it uses.
+
+The derivative operator is applied to the definition and pushed inwards, one rule at a time: sum, product, quotient and
+chain rule, the rules of functions, until it stands only before the variable itself. There it is a product of Kronecker
+deltas, which are then substituted, and terms are collected. On the way the expression holds *pending* derivatives:
+placeholder inputs that print as ``D(u, x[p])``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ricci.calculus.local import compose, edge_of, identity, local
+from ricci.expr import (
+    POWER,
+    Elementwise,
+    Expr,
+    Function,
+    Product,
+    Sum,
+    Variable,
+    add,
+    numeric,
+    substitute,
+    topological,
+    variable,
+    zero,
+)
+from ricci.notation import syntax
+from ricci.notation.context import Facts
+from ricci.show import latex as latex_form
+from ricci.show import text as text_form
+from ricci.show.express import Names, Writer, indices_of, tensor_of
+from ricci.simplify import simplify
+
+MOST_STEPS = 300
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line: the rule, what stands on the left (nothing where the line goes on), and the right side."""
+
+    rule: str
+    left: syntax.Node | None
+    program: syntax.Program
+
+    @property
+    def text(self) -> str:
+        *before, last = self.program.statements
+        right = text_form.render(last.body, text_form.SUM)
+        left = "" if self.left is None else text_form.render(self.left, text_form.SUM)
+        return "\n".join([*(text_form.statement(s) for s in before), f"{left} = {right}".strip()])
+
+    def latex(self) -> str:
+        *before, last = self.program.statements
+        left = "" if self.left is None else latex_form.render(self.left, latex_form.SUM)
+        right = latex_form.render(last.body, latex_form.SUM)
+        lines = [latex_form.statement(s).replace(" = ", " &= ", 1) for s in before]
+        lines.append(rf"{left} &= {right} && \text{{{self.rule}}}")
+        return " \\\\\n".join(lines)
+
+
+class Derivation(Sequence[Step]):
+    """The steps of a derivation. Printing shows them numbered; ``latex()`` gives an aligned display."""
+
+    def __init__(self, steps: Sequence[Step]):
+        self.steps: list[Step] = []
+        shown: set[str] = set()
+        for step in steps:
+            *before, last = step.program.statements
+            new = [s for s in before if text_form.statement(s) not in shown]
+            shown |= {text_form.statement(s) for s in before}
+            self.steps.append(Step(step.rule, step.left, syntax.Program("", (*new, last))))
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __getitem__(self, position):
+        return self.steps[position]
+
+    def __str__(self) -> str:
+        rows = []
+        for number, step in enumerate(self.steps, 1):
+            lines = step.text.split("\n")
+            shown = [f"{number:>3}. {lines[0]}" if not at else f"     {line}" for at, line in enumerate(lines)]
+            rows.append(([*shown[:-1]], shown[-1], step.rule))
+            if len(shown) == 1:
+                rows[-1] = ([], f"{number:>3}. {'    ' if step.left is None else ''}{lines[0]}", step.rule)
+        width = min(72, max(len(last) for _, last, _ in rows))
+        return "\n".join("\n".join([*before, f"{last:<{width}}   {rule}"]) for before, last, rule in rows)
+
+    __repr__ = __str__
+
+    def latex(self) -> str:
+        """All steps in LaTeX, aligned at the equals signs."""
+        return "\\begin{aligned}\n" + " \\\\\n".join(step.latex() for step in self.steps) + "\n\\end{aligned}"
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+
+class PendingWriter(Writer):
+    """Writes placeholders as the derivatives that they stand for."""
+
+    def __init__(self, root: Expr, names: Names, facts: Facts, pending: dict[Expr, Expr], x: Variable, solved: bool):
+        super().__init__(root, names, facts, ())
+        self.pending, self.x, self.solved = pending, x, solved
+        for placeholder, u in pending.items():
+            self.first[placeholder] = self.first_use(u)
+
+    def tensor(self, e: Expr, indices: syntax.Indices) -> syntax.Node:
+        u = self.pending.get(e)
+        if u is None:
+            return super().tensor(e, indices)
+        order = len(u.shape)
+        rows, columns = indices[:order], indices[order:]
+        if u is self.x and self.solved:
+            deltas = [(1, syntax.Delta(0, 0, pair)) for pair in zip(rows, columns, strict=True)]
+            return deltas[0][1] if len(deltas) == 1 else syntax.Product(0, 0, tuple(deltas))
+        variable_node = syntax.Tensor(0, 0, self.x.name, columns or None)
+        if self.by_name(u):
+            return syntax.Derivative(0, 0, super().tensor(u, rows), variable_node)
+        names = tuple([index.terms[0][1] if index.terms else "" for index in rows])
+        used = {name for index in indices for _, name in index.terms}
+        return syntax.Derivative(0, 0, self.node(u, names, used | set(self.names)), variable_node)
+
+
+class _Deriving:
+    def __init__(self, y: Expr, y_name: str, y_names: Names, x: Variable, x_names: Names, facts: Facts):
+        self.y, self.x, self.facts = y, x, facts
+        self.names = (*y_names, *x_names)
+        self.left = syntax.Derivative(0, 0, tensor_of(y_name, y_names), tensor_of(x.name, x_names))
+        self.pending: dict[Expr, Expr] = {}
+        self.placeholder: dict[Expr, Expr] = {}
+        live: set[Expr] = set()
+        for node in topological(y):
+            if node is x or any(a in live for a in node.args):
+                live.add(node)
+        self.live = live
+
+    def pend(self, u: Expr) -> Expr:
+        """The placeholder for ``∂u/∂x``."""
+        if u not in self.placeholder:
+            made = variable(f"∂{len(self.placeholder)}", (*u.shape, *self.x.shape))
+            self.placeholder[u] = made
+            self.pending[made] = u
+        return self.placeholder[u]
+
+    def expanded(self, u: Expr) -> tuple[Expr, str]:
+        """``∂u/∂x`` by its operands' derivatives, and the name of the rule."""
+        parts = []
+        for position, arg in enumerate(u.args):
+            edge = local(u, position) if arg in self.live else None
+            if edge is not None:
+                parts.append((1, compose(edge, edge_of(self.pend(arg), len(arg.shape))).expr()))
+        return (add(parts) if parts else zero((*u.shape, *self.x.shape))), rule_name(u)
+
+    def steps(self) -> Iterator[Step]:
+        current = self.pend(self.y) if self.y in self.live else zero((*self.y.shape, *self.x.shape))
+        free = ", ".join(self.names[len(self.y.shape) :])
+        rule = f"derivative operator, new free indices {free}" if free else "derivative operator"
+        yield self.line(current, rule, self.left)
+        for _ in range(MOST_STEPS):
+            waiting = [self.pending[n] for n in topological(current) if n in self.pending and self.pending[n] is not self.x]
+            if not waiting:
+                break
+            top = [u for u in waiting if not any(u is not v and u in set(topological(v)) for v in waiting)]
+            values, rules = {}, []
+            for u in top:
+                values[self.pend(u)], rule = self.expanded(u)
+                rules.append(rule)
+            current = substitute(current, values)
+            if any(not _is_trivial(u) for u in top):
+                yield self.line(current, "; ".join(dict.fromkeys(r for r in rules if r)))
+        if self.placeholder.get(self.x) in set(topological(current)):
+            yield self.line(current, "derivative of a tensor by itself", solved=True)
+            current = substitute(current, {self.placeholder[self.x]: identity(self.x.shape).expr()})
+            if self.x.shape:
+                yield self.line(current, "delta substitution")
+            else:
+                yield self.line(current, "collecting terms")
+        self.result = current
+
+    def line(self, e: Expr, rule: str, left: syntax.Node | None = None, solved: bool = False) -> Step:
+        writer = PendingWriter(e, self.names, self.facts, self.pending, self.x, solved)
+        return Step(rule, left, _flattened(writer.program(None)))
+
+
+def rule_name(u: Expr) -> str:
+    if isinstance(u, Sum):
+        return "sum rule" if len(u.args) > 1 else ""
+    if isinstance(u, Product):
+        if any(_is_inverse(a) for a in u.args) and len(u.args) > 1:
+            return "quotient rule"
+        return "product rule" if len(u.args) > 1 else ""
+    if isinstance(u, Elementwise):
+        return "power rule and chain rule" if u.op is POWER else f"chain rule, derivative of {u.op.name}"
+    return f"chain rule, derivative of {u.op.name}" if isinstance(u, Function) else ""
+
+
+def _is_inverse(e: Expr) -> bool:
+    exponent = numeric(e.args[1]) if isinstance(e, Elementwise) and e.op is POWER else None
+    return exponent is not None and exponent < 0
+
+
+def _is_trivial(u: Expr) -> bool:
+    return isinstance(u, (Sum, Product)) and len(u.args) == 1
+
+
+def derivation(
+    y: Expr, y_name: str, y_names: Names, x: Expr, x_names: Names, facts: Facts, first: bool = True
+) -> list[Step]:
+    """The steps from the definition of ``y`` to ``∂y/∂x``."""
+    if not isinstance(x, Variable):
+        return []
+    steps: list[Step] = []
+    definition = syntax.Tensor(0, 0, y_name, indices_of(y_names) or None)
+    if first:
+        steps.append(Step("definition", definition, Writer(y, y_names, facts, ()).program(None)))
+    trace: list = []
+    better = simplify(y, trace)
+    if better is not y:
+        steps.append(Step(_rules(trace), definition, Writer(better, y_names, facts, ()).program(None)))
+    deriving = _Deriving(better, y_name, y_names, x, x_names, facts)
+    steps += deriving.steps()
+    trace = []
+    result = simplify(deriving.result, trace)
+    if result is not deriving.result:
+        steps.append(deriving.line(result, _rules(trace)))
+    return steps
+
+
+def _rules(trace: list) -> str:
+    return ", ".join(dict.fromkeys(step.rule for step in trace)) or "simplification"
+
+
+def _flattened(tree: syntax.Program) -> syntax.Program:
+    """Products of deltas, put in for a derivative, become factors of the product around them."""
+    return syntax.Program(tree.text, tuple([_statement(s) for s in tree.statements]))
+
+
+def _statement(s: syntax.Statement) -> syntax.Statement:
+    return syntax.Statement(s.start, s.end, s.name, s.indices, _flat(s.body))
+
+
+def _flat(node: syntax.Node) -> syntax.Node:
+    if isinstance(node, syntax.Sum):
+        return syntax.Sum(0, 0, tuple([(sign, _flat(term)) for sign, term in node.terms]))
+    if isinstance(node, syntax.Neg):
+        return syntax.Neg(0, 0, _flat(node.body))
+    if not isinstance(node, syntax.Product):
+        return node
+    factors: list[tuple[int, syntax.Node]] = []
+    for exponent, factor in node.factors:
+        inner = _flat(factor)
+        deltas = isinstance(inner, syntax.Product) and all(isinstance(f, syntax.Delta) for _, f in inner.factors)
+        if exponent > 0 and deltas and isinstance(inner, syntax.Product):
+            factors += inner.factors
+        else:
+            factors.append((exponent, inner))
+    return syntax.Product(0, 0, tuple(factors))
