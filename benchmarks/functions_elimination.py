@@ -92,18 +92,14 @@ def robot_arm(m: Any, *angles: Scalar) -> list[Scalar]:
         c, s = m.cos(angle), m.sin(angle)
         place = [_plus(p, along_z, a) for p, a in zip(place, z, strict=True)]
         x, y = (
-            [_turned(c, a, s, b) for a, b in zip(x, y, strict=True)],
-            [_turned(c, b, -s, a) for a, b in zip(x, y, strict=True)],
+            [c * a + s * b for a, b in zip(x, y, strict=True)],
+            [c * b - s * a for a, b in zip(x, y, strict=True)],
         )
         place = [_plus(p, along_x, a) for p, a in zip(place, x, strict=True)]
         if tilt:
             y, z = [tilt * a for a in z], [-tilt * a for a in y]
     bend = m.atan2(m.sqrt(x[2] * x[2] + y[2] * y[2]), z[2])
     return [*place, m.atan2(z[1], z[0]), bend, m.atan2(y[2], -x[2])]
-
-
-def _turned(c: Scalar, a: Scalar, s: Scalar, b: Scalar) -> Scalar:
-    return c * a + s * b
 
 
 def _plus(p: Scalar, length: float, direction: Scalar) -> Scalar:
@@ -267,6 +263,8 @@ class Step:
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Any:
+        if isinstance(other, (int, float)) and other == 0:
+            return self
         return self.tape.step((self, True), (other, True))
 
     def __rsub__(self, other: Any) -> Any:

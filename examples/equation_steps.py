@@ -55,9 +55,7 @@ sizes = {"b": (3, 4), "c": (4,), "g": (5,), "h": (3,)}
 values = {name: rng.normal(size=shape) for name, shape in sizes.items()}
 values["a"] = values["b"] @ values["c"]
 for name, equation in steps.items():
-    left, right = (
-        side(**{v: values[v] for v in side.variables}) for side in (equation.left, equation.right)
-    )
+    left, right = (side(**{v: values[v] for v in side.variables}) for side in (equation.left, equation.right))
     assert np.allclose(left, right), name
 assert refused(lambda: start.contract("k")).startswith("Index 'k' is already a dummy index")
 

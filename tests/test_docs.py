@@ -36,7 +36,10 @@ BY_HAND = {
 }
 TITLES = {
     "elementwise": ("Elementwise", "Operands align by index name; missing indices broadcast."),
-    "reduce": ("Over axes, removing them", "`f[k](x[i,k])`, several axes `f[j,k](…)`, of a whole tensor by name `f(x)`."),
+    "reduce": (
+        "Over axes, removing them",
+        "`f[k](x[i,k])`, several axes `f[j,k](…)`, of a whole tensor by name `f(x)`.",
+    ),
     "keep": ("Over axes, keeping them", "`f[k](x[i,k])` has the indices of `x`."),
     "matrix": ("Of matrices", "`f[i,j](A[b,i,j])`, or `f(A)` of a tensor of order two by name."),
 }
@@ -55,7 +58,9 @@ def derivative(row: Surface) -> tuple[str, str]:
     facts = Facts(inputs=dict.fromkeys(names, order))
     value = row.build(*operands) if row.kind == "elementwise" else row.build(operands[0], tuple(range(order)))
     if isinstance(value, Elementwise) and all(isinstance(a, (Variable, Constant)) for a in value.args):
-        found = {a: _text(p, (*value.args, value), (), facts) for a, p in zip(value.args, value.op.partials, strict=True)}
+        found = {
+            a: _text(p, (*value.args, value), (), facts) for a, p in zip(value.args, value.op.partials, strict=True)
+        }
         return "; ".join(found[operand] for operand in operands), value.op.note
     if isinstance(value, Function):
         own = tuple("ij" if row.kind == "matrix" else "k")[: value.order]
@@ -88,7 +93,7 @@ def functions_page() -> str:
     lines = []
     for kind, (title, usage) in TITLES.items():
         lines += [f"### {title}", "", usage, "", "| function | value | local derivative | note |", "|---|---|---|---|"]
-        for name, row in FUNCTIONS.items():
+        for row in FUNCTIONS.values():
             if row.kind == kind:
                 local, note = derivative(row)
                 new = "" if note.rstrip(".").lower() in row.help.lower() else note

@@ -13,7 +13,7 @@ import ricci
 
 SOURCE = Path(ricci.__file__).parent
 
-# Each part imports only from those before it. Those on one line do not import each other either, unless by name below.
+# Each part imports only from lines above its own; a new part gets its place here.
 ORDER = [
     ["errors"],
     ["expr"],
@@ -26,56 +26,57 @@ ORDER = [
     ["formula"],
     ["derivatives", "equations", "surface"],
     ["testing"],
+    ["identities"],
     ["__init__"],
     ["__main__"],
 ]
-# Imports inside functions that point forward, and why they may.
-ALLOWED = {
-    ("formula", "equations"): "a formula makes an equation of itself, in a property",
-    ("formula", "derivatives"): "its methods diff, pullback and their kin work on formulas",
-}
 RANK = {part: rank for rank, parts in enumerate(ORDER) for part in parts}
+# Imports that point forward: only inside functions, and each for a reason.
+ALLOWED = {
+    ("ricci.expr.algebra", "functions"): "the derivative of a power has a logarithm, built when it is asked for",
+    ("ricci.formula", "equations"): "a formula makes an equation of itself",
+    ("ricci.formula", "derivatives"): "the methods diff, pullback and their kin belong to formulas",
+}
 
 
 def part_of(module):
     """The part of the package that ``ricci.expr.node`` belongs to."""
     words = module.split(".")
-    return words[1] if len(words) > 1 else "__init__"
+    return words[1] if len(words) > 1 and words[1] in RANK else "__init__"
 
 
-def imported(tree, module, is_package):
-    """All modules of ricci that a source imports, anywhere in it, with their lines."""
-    names = module.split(".")
-    for node in ast.walk(tree):
+def imported(source, module):
+    """All modules of ricci that a source imports, anywhere in it: name, line, and whether inside a function."""
+    package = module.split(".")[: None if module.endswith(".__init__") else -1]
+    package = [word for word in package if word != "__init__"]
+    stack = [(node, False) for node in ast.parse(source).body]
+    while stack:
+        node, inside = stack.pop()
+        inside = inside or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        stack += [(child, inside) for child in ast.iter_child_nodes(node)]
+        found = []
         if isinstance(node, ast.Import):
             found = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            level = node.level - is_package
-            base = ".".join(names[: len(names) - level]) if node.level else ""
+            base = ".".join(package[: len(package) - node.level + 1]) if node.level else ""
             base = ".".join(filter(None, [base, node.module]))
-            # ``from ricci import x``: x may be a part or something that the package itself defines
+            # ``from ricci import x``: x may be a part, or something that the package itself defines
             found = [f"{base}.{alias.name}" for alias in node.names] if base == "ricci" else [base]
-        else:
-            continue
-        for name in found:
-            if name.split(".")[0] == "ricci":
-                yield name, node.lineno
+        yield from ((name, node.lineno, inside) for name in found if name.split(".")[0] == "ricci")
 
 
 def backward_imports(sources):
     """The faults, as text, in ``{module: source}``; a module that ends in ``.__init__`` is a package."""
     faults = []
     for module, source in sources.items():
-        is_package = module.endswith(".__init__")
-        own = part_of(module.removesuffix(".__init__"))
-        if own not in RANK:
+        words = module.split(".")
+        if words[1] not in RANK:
             faults.append(f"{module} has no place in the order")
             continue
-        for name, line in imported(ast.parse(source), module.removesuffix(".__init__"), is_package):
-            other = part_of(name)
-            if other not in RANK:
-                other = "__init__"
-            if other != own and RANK[other] >= RANK[own] and (own, other) not in ALLOWED:
+        for name, line, inside in imported(source, module):
+            own, other = part_of(module), part_of(name)
+            forward = other != own and RANK[other] >= RANK[own]
+            if forward and not (inside and (module, other) in ALLOWED):
                 faults.append(f"{module}:{line} imports {name}")
     return faults
 
@@ -95,7 +96,8 @@ def test_imports_point_one_way():
 def test_the_check_reads_the_whole_package():
     names = sources()
     assert {"ricci.errors", "ricci.expr.node", "ricci.notation.parser", "ricci.compile.backends.numpy"} <= set(names)
-    assert {part_of(name.removesuffix(".__init__")) for name in names} <= set(RANK)
+    found = {part_of(name) for source in names for name, _, _ in imported(names[source], source)}
+    assert {"errors", "expr", "functions", "notation", "show", "formula"} <= found
 
 
 @pytest.mark.parametrize(
@@ -110,6 +112,8 @@ def test_the_check_reads_the_whole_package():
         ("ricci.expr.__init__", "from ..functions import table"),
         ("ricci.expr.node", "from ricci import parse"),
         ("ricci.surface", "from ricci.equations import Equation"),
+        ("ricci.formula", "from ricci.equations import Equation"),
+        ("ricci.formula", "class A:\n    from ricci.derivatives import diff"),
         ("ricci.unheard_of", "x = 1"),
     ],
 )
@@ -131,12 +135,8 @@ def test_the_check_lets_pass_what_is_right(module, source):
 
 
 def test_what_is_allowed_is_still_needed():
-    text = {part_of(name.removesuffix(".__init__")): [] for name in sources()}
-    for name, source in sources().items():
-        part = part_of(name.removesuffix(".__init__"))
-        text[part] += [part_of(n) for n, _ in imported(ast.parse(source), name.removesuffix(".__init__"), False)]
-    for own, other in ALLOWED:
-        assert other in text[own]
+    for module, part in ALLOWED:
+        assert part in {part_of(name) for name, _, inside in imported(sources()[module], module) if inside}
 
 
 def run(code):

@@ -85,7 +85,9 @@ def _diff_by_definition(formula: Formula, target: str, name: str, mode: str, eff
     stand_in.context.facts.inputs[name] = len(value.shape)
     result = _diff_once(stand_in, target, mode, None, effort)
     x = input_node(name, value.shape)
-    return Formula(simplify(substitute(result.expr, {x: value})), result.indices, formula.context.merged(result.context))
+    return Formula(
+        simplify(substitute(result.expr, {x: value})), result.indices, formula.context.merged(result.context)
+    )
 
 
 def resolve_target(formula: Formula, target: Target) -> tuple[Expr, tuple[str, ...] | None]:
@@ -127,7 +129,9 @@ def _input(formula: Formula, name: str, node: Expr | None) -> Expr:
     raise InputError(f"There is no variable {name!r}; there are {', '.join(known)}. {nearest(name, known)}".rstrip())
 
 
-def _new_names(formula: Formula, x: Expr, wanted: tuple[str, ...] | None, expr: Expr) -> tuple[tuple[str, ...], Context]:
+def _new_names(
+    formula: Formula, x: Expr, wanted: tuple[str, ...] | None, expr: Expr
+) -> tuple[tuple[str, ...], Context]:
     """Index names for the result: those asked for, or the user's own for the axes, or fresh ones."""
     if wanted is not None and not isinstance(x, Variable) and set(wanted) & set(formula.indices):
         wanted = None
@@ -219,7 +223,9 @@ def pullback(formula: Formula, wrt: Sequence[Target] | Target, y_bar: Formula | 
         given = as_formula(y_bar)
         if set(given.indices) != set(formula.indices):
             listed = ",".join(formula.indices)
-            raise RuleError(f"What comes in has the indices of the formula, [{listed}], not [{','.join(given.indices)}].")
+            raise RuleError(
+                f"What comes in has the indices of the formula, [{listed}], not [{','.join(given.indices)}]."
+            )
         bar = product([(given.expr, given.indices)], formula.indices)
         context = context.merged(given.context)
     scalar = Formula(one(()), (), context)

@@ -8,6 +8,7 @@ substituting one equation into another. A step that the rules do not allow is re
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from ricci.errors import RuleError
@@ -40,7 +41,8 @@ class Equation:
         return self.left.indices
 
     def __str__(self) -> str:
-        return f"{_side(self.left)} = {_side(self.right)}"
+        (before, left), (more, right) = (_written(side) for side in (self.left, self.right))
+        return "\n".join([*before, *more, f"{left} = {right}"])
 
     def __repr__(self) -> str:
         return f"<ricci.Equation {self}>"
@@ -121,8 +123,19 @@ class Equation:
         return {name for side in (self.left, self.right) for name in _printed_indices(side)} - set(self.indices)
 
 
-def _side(side: Formula) -> str:
-    return str(side.named(None)).partition(" = ")[2] or str(side.named(None))
+def _written(side: Formula) -> tuple[list[str], str]:
+    """A side as text: the lines that define its parts, where there must be some, and itself."""
+    from ricci.show import text
+
+    *before, last = _program(side).statements
+    return [text.statement(s) for s in before], text.render(last.body, text.SUM)
+
+
+def _program(side: Formula):
+    """The tree of a side, without the names that the user has defined for parts of it."""
+    from ricci.show.express import program
+
+    return program(side.expr, side.indices, replace(side.context.facts, definitions={}), None)
 
 
 def _list(names: tuple[str, ...]) -> str:
@@ -142,9 +155,8 @@ def _times(side: Formula, factor: Formula, kept: list[str]) -> Formula:
 def _printed_indices(side: Formula) -> Iterator[str]:
     from ricci.notation.occurrences import in_indices
     from ricci.notation.scope import children
-    from ricci.show.express import program
 
-    for statement in program(side.expr, side.indices, side.context.facts, None).statements:
+    for statement in _program(side).statements:
         stack = [statement.body]
         while stack:
             node = stack.pop()

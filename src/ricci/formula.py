@@ -35,7 +35,18 @@ class Formula:
     (('i', 'j'), (i, j), ('x', 'a', 'b'))
     """
 
-    __slots__ = ("__weakref__", "_settled", "context", "expr", "heights", "indices", "name", "origin", "source", "statements")
+    __slots__ = (
+        "__weakref__",
+        "_settled",
+        "context",
+        "expr",
+        "heights",
+        "indices",
+        "name",
+        "origin",
+        "source",
+        "statements",
+    )
 
     def __init__(
         self,
@@ -55,6 +66,8 @@ class Formula:
         self._settled: Expr | None = None
         self.source: tuple[str, dict[str, int], int] | None = None  # the text, its sizes, the number of the statement
         self.origin: Any = None  # for a derivative, what it was derived from
+
+    __array_ufunc__ = None  # NumPy arrays leave arithmetic with formulas to them
 
     # What it is.
 
@@ -132,9 +145,20 @@ class Formula:
         """The value for NumPy arrays (or numbers) as inputs; sizes are inferred from them and checked."""
         from ricci.compile.evaluate import evaluate
 
+        if sizes and not self.context.facts.ranges.keys().isdisjoint(sizes):
+            return self._read_again(sizes)(sizes=None, **inputs)
         named = dict(zip(self.indices, self.expr.shape, strict=True))
         (result,) = evaluate([self.expr], named, self.context.facts, inputs, sizes or {})
         return result
+
+    def _read_again(self, sizes: Mapping[str, int]) -> Formula:
+        """The formula with the range of an index given, which otherwise follows from reads such as ``x[i+1]``."""
+        if self.source is None:
+            names = ", ".join(name for name in sizes if name in self.context.facts.ranges)
+            raise InputError(f"The range of {names} was settled when the text was read; give its size to rc.parse.")
+        text, known, position = self.source
+        part = resolve(text, {**known, **sizes}, _derive)[position]
+        return Formula(part.value.expr, part.value.names, part.context, part.name)
 
     # Arithmetic, aligned by index name; missing indices broadcast.
 
@@ -193,15 +217,16 @@ class Formula:
         """NumPy's matrix product for vectors and matrices, by position; the inner indices need not have one name."""
         if not isinstance(other, Formula) or not (1 <= self.order <= 2 and 1 <= other.order <= 2):
             raise RuleError("@ takes vectors and matrices; use rc.einsum for other orders.")
-        left, right = list(self.indices), list(other.indices)
-        inner = left.pop()
-        right.remove(other.indices[0])
+        left, right = self.indices[:-1], other.indices[1:]
         clash = set(left) & set(right)
         if clash:
             raise RuleError(f"Both sides of @ have the index {clash.pop()!r}; rename one of them with .rename(…).")
-        labels = [inner if p == 0 else name for p, name in enumerate(other.indices)]
-        expr = contract([(self.expr, self.indices), (other.expr, labels)], (*left, *right))
+        inner = ("inner",)
+        expr = contract([(self.expr, (*left, inner)), (other.expr, (inner, *right))], (*left, *right))
         return Formula(expr, (*left, *right), self.context.merged(other.context))
+
+    def __rmatmul__(self, other: Any) -> Formula:
+        return as_formula(other) @ self
 
     def _new(self, expr: Expr, indices: Iterable[str] | None = None) -> Formula:
         return Formula(expr, self.indices if indices is None else indices, self.context)

@@ -24,23 +24,26 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ricci.calculus.graph import Graph
-from ricci.calculus.local import Edge, Label, flat
-from ricci.expr import Expr, Size, Structure, dims, numeric
+from ricci.calculus.local import Edge, Factor, Label
+from ricci.expr import Expr, Number, Product, Size, Structure, Sum, dims, numeric
 from ricci.expr.structure import is_delta
 
 ASSUMED_SIZE = 16
+DEPTH = 4  # how deep to look into sums and products for deltas
 MANY = 2_000  # vertices; above this many, greedy tries one rule only and nothing is annealed
-STEPS_PER_SECOND = 150_000  # eliminations on the skeleton that a second of ``effort`` pays for, on any machine
+STEPS_PER_SECOND = 300_000  # eliminations on the skeleton that a second of ``effort`` pays for, on any machine
+WARMTH = 0.01  # of the cost, that annealing begins by giving away in a step
 PATIENCE = 4.0  # how many times ``effort`` may pass before annealing stops in any case
-
-
-def size_of(size: Size) -> int:
-    return size if isinstance(size, int) else dims.evaluate(size, _Assumed())
 
 
 class _Assumed(dict):
     def __missing__(self, atom: object) -> int:
         return ASSUMED_SIZE
+
+
+@lru_cache(maxsize=1 << 14)
+def size_of(size: Size) -> int:
+    return size if isinstance(size, int) else dims.evaluate(size, _Assumed())
 
 
 def entries(shape: Sequence[Size]) -> int:
@@ -69,28 +72,59 @@ SIGN = Weight((), (), (), frozenset(), True)
 
 def weigh(edge: Edge) -> Weight:
     """The weight of a derivative."""
-    free = len(edge.terms) == 1 and edge.terms[0][0] in (1, -1)
-    carried: dict[Label, int] = {}
-    links: list[tuple[Label, Label]] = []
-    for _, factors in edge.terms:
-        for e, own in flat(factors):
-            if is_delta(e):
-                links.append((own[0], own[1]))
-            elif not isinstance(e, Structure) and numeric(e) not in (1, -1):
-                free = False
-                carried.update({x: size_of(size) for x, size in zip(own, e.shape, strict=True)})
-    if not edge.out and not edge.into and not carried:
-        return SIGN if free else NUMBER
-    if len(edge.terms) > 1:
-        links = []  # another term may not have them
-    sizes = {**{x: size_of(size) for x, size in edge.sizes.items()}, **carried}
-    return _numbered(edge.out, edge.into, sizes, set(carried), links, free)
+    parts = [(coef, _of_factors(factors, DEPTH)) for coef, factors in edge.terms]
+    facts = _of_sum(parts)
+    if not edge.out and not edge.into and not facts.carried:
+        return SIGN if facts.free else NUMBER
+    return _numbered(edge.out, edge.into, {**edge.sizes, **facts.carried}, facts.carried, facts.links, facts.free)
+
+
+class _Facts(NamedTuple):
+    """Of an expression with labels: what it carries, with sizes; pairs of labels that deltas link; whether it is ±1."""
+
+    carried: dict[Label, Size]
+    links: set[frozenset[Label]]
+    free: bool
+
+
+def _of_factors(factors: Iterable[Factor], depth: int) -> _Facts:
+    facts = _Facts({}, set(), True)
+    for e, labels in factors:
+        one = _facts(e, labels, depth)
+        facts = _Facts({**facts.carried, **one.carried}, facts.links | one.links, facts.free and one.free)
+    return facts
+
+
+def _of_sum(parts: list[tuple[Number, _Facts]]) -> _Facts:
+    """A label that a delta links in some terms only is carried by the sum."""
+    if len(parts) == 1:
+        ((coef, facts),) = parts
+        return facts._replace(free=facts.free and coef in (1, -1))
+    carried: dict[Label, Size] = {}
+    for _, facts in parts:
+        carried.update(facts.carried)
+    links = set.intersection(*[facts.links for _, facts in parts])
+    return _Facts(carried, links, False)
+
+
+def _facts(e: Expr, labels: tuple[Label, ...], depth: int) -> _Facts:
+    if is_delta(e):
+        return _Facts({}, {frozenset(labels)}, True)
+    if isinstance(e, Structure) or numeric(e) in (1, -1):
+        return _Facts({}, set(), True)
+    if depth and isinstance(e, Product) and not e.sums:
+        return _of_factors([(a, tuple([labels[x] for x in own])) for a, own in e.factors()], depth - 1)
+    whole = dict(zip(labels, e.shape, strict=True))
+    if depth and isinstance(e, Sum):
+        facts = _of_sum([(c, _facts(a, labels, depth - 1)) for c, a in zip(e.coefs, e.args, strict=True)])
+        return facts if len(e.args) == 1 or facts.links else facts._replace(carried=whole)
+    return _Facts(whole, set(), False)
 
 
 def _numbered(
     out: Sequence[Hashable],
     into: Sequence[Hashable],
-    sizes: Mapping[Any, int],
+    sizes: Mapping[Any, Size],
     carried: Iterable[Hashable],
     links: Iterable[tuple[Hashable, Hashable]],
     free: bool,
@@ -109,11 +143,12 @@ def _numbered(
             same[b] = a
     number: dict[Hashable, int] = {}
     ends = [tuple([number.setdefault(root(x), len(number)) for x in labels]) for labels in (out, into)]
-    inner = sorted((sizes[x] for x in {root(x) for x in carried} - number.keys()), reverse=True)
-    seen = {number[root(x)] for x in carried if root(x) in number}
-    listed = tuple([sizes[x] for x in number])
-    dummies = range(len(listed), len(listed) + len(inner))
-    return Weight(*ends, (*listed, *inner), frozenset(seen.union(dummies)), free)
+    used = {root(x) for x in carried}
+    dummies = sorted([size_of(sizes[x]) for x in used - number.keys()], reverse=True)
+    listed = [size_of(sizes[x]) for x in number]
+    seen = [number[x] for x in used & number.keys()]
+    places = range(len(listed), len(listed) + len(dummies))
+    return Weight(*ends, (*listed, *dummies), frozenset([*seen, *places]), free)
 
 
 @lru_cache(maxsize=1 << 14)
@@ -137,9 +172,16 @@ def added(one: Weight, other: Weight) -> Weight:
     """The weight of the sum of two parallel edges; where their deltas differ it is dense."""
     if one.out == other.out and one.into == other.into:
         return one._replace(carried=one.carried | other.carried, free=False)
-    sizes = dict(enumerate([one.sizes[x] for x in (*one.out, *one.into)]))
-    out, into = range(len(one.out)), range(len(one.out), len(sizes))
-    return _numbered(out, into, sizes, range(len(sizes)), (), False)
+    out, into = list(zip(one.out, other.out, strict=True)), list(zip(one.into, other.into, strict=True))
+    places = {*out, *into}
+    sizes = {pair: one.sizes[pair[0]] for pair in places}
+    whole = [{pair[side] for pair in places if sum(pair[side] == p[side] for p in places) == 1} for side in (0, 1)]
+    carried = [
+        (a, b)
+        for a, b in places
+        if a in one.carried or b in other.carried or a not in whole[0] or b not in whole[1]
+    ]
+    return _numbered(out, into, sizes, carried, (), False)
 
 
 def joining_cost(outer: Weight, inner: Weight) -> int:
@@ -153,6 +195,7 @@ class Counted:
     def __init__(self, graph: Graph):
         self.graph = graph
         self.cost = 0
+        self._outputs = set(graph.outputs)
         self._weights: dict[int, tuple[Edge, Weight]] = {}
 
     def weight(self, edge: Edge) -> Weight:
@@ -167,8 +210,20 @@ class Counted:
         return sum(joining_cost(outer, inner) for outer in above for inner in below)
 
     def eliminate(self, vertex: Expr) -> None:
+        """Take a vertex out. An output stays, but no longer stands between others."""
         self.cost += self.price(vertex)
+        row = self.graph.below[vertex]
         self.graph.eliminate(vertex)
+        if vertex in self._outputs:
+            self.graph.below[vertex], self.graph.above[vertex] = row, {}
+            for low, edge in row.items():
+                self.graph.above[low][vertex] = edge
+
+
+def vertices(graph: Graph) -> list[Expr]:
+    """What has to be eliminated, operands first: all but inputs and the outputs that nothing else uses."""
+    ends = {*graph.inputs, *(y for y in graph.outputs if not graph.above.get(y))}
+    return [node for node in graph.order if node not in ends]
 
 
 def run(graph: Graph, mode: str, effort: float = 0.0) -> Counted:
@@ -182,8 +237,7 @@ def run(graph: Graph, mode: str, effort: float = 0.0) -> Counted:
 def _order(graph: Graph, mode: str, effort: float) -> list[Expr]:
     if mode == "cross-country":
         return annealed(graph, effort) if effort > 0 else greedy(graph)
-    vertices = graph.vertices()
-    return vertices if mode == "forward" else vertices[::-1]
+    return vertices(graph) if mode == "forward" else vertices(graph)[::-1]
 
 
 # The graph without expressions. Rows are replaced, never changed, so that a copy of a state is a copy of two lists.
@@ -195,25 +249,24 @@ State = tuple[list, ...]
 class Skeleton:
     """Costs of elimination: nodes are numbers, operands first, and an edge is a weight."""
 
-    def __init__(self, edges: Mapping[tuple[int, int], Weight], kept: Iterable[int], nodes: int):
-        """``edges`` from (user, operand); ``kept`` are inputs and outputs."""
-        self.edges, self.nodes = edges, nodes
-        ends = set(kept)
-        self.vertices = [v for v in range(nodes) if v not in ends]
-
-    @staticmethod
-    def of(graph: Graph) -> Skeleton:
-        """The skeleton of a graph; its nodes are numbered as in ``graph.order``."""
-        number = {node: position for position, node in enumerate(graph.order)}
-        edges = {
-            (number[high], number[low]): weigh(edge) for high, row in graph.below.items() for low, edge in row.items()
-        }
-        kept = [number[node] for node in {*graph.inputs, *graph.outputs} if node in number]
-        return skeleton(edges, kept, len(graph.order))
+    def __init__(
+        self, edges: Mapping[tuple[int, int], Weight], inputs: Iterable[int], outputs: Iterable[int], sizes: Sequence[int]
+    ):
+        """``edges`` by (user, operand), ``sizes`` the entries of the nodes. An output that is used gets a twin."""
+        self.edges, self.sizes = dict(edges), list(sizes)
+        self.inputs, self.outputs = list(dict.fromkeys(inputs)), list(dict.fromkeys(outputs))
+        used = {low for _, low in edges}
+        for place, output in enumerate(self.outputs):
+            if output in used and output not in self.inputs:
+                self.outputs[place] = len(self.sizes)
+                self.edges[len(self.sizes), output] = _identity(edges, output)
+                self.sizes.append(self.sizes[output])
+        ends = {*self.inputs, *self.outputs}
+        self.vertices = [v for v in range(len(self.sizes)) if v not in ends]
 
     def start(self) -> State:
-        below: list[Row] = [{} for _ in range(self.nodes)]
-        above: list[Row] = [{} for _ in range(self.nodes)]
+        below: list[Row] = [{} for _ in self.sizes]
+        above: list[Row] = [{} for _ in self.sizes]
         for (high, low), weight in self.edges.items():
             below[high][low] = above[low][high] = weight
         return below, above
@@ -253,7 +306,7 @@ class Scalars(Skeleton):
     """All nodes are scalars: rows are sets of bits, of all neighbours and of those whose edge is not ±1."""
 
     def start(self) -> State:
-        lows, dear_lows, highs, dear_highs = state = tuple([[0] * self.nodes for _ in range(4)])
+        lows, dear_lows, highs, dear_highs = state = tuple([[0] * len(self.sizes) for _ in range(4)])
         for (high, low), weight in self.edges.items():
             lows[high] |= 1 << low
             highs[low] |= 1 << high
@@ -296,10 +349,29 @@ def _bits(mask: int) -> list[int]:
     return found
 
 
-def skeleton(edges: Mapping[tuple[int, int], Weight], kept: Iterable[int], nodes: int) -> Skeleton:
-    """The skeleton with these edges, the fast one where all is scalar."""
-    scalar = nodes <= MANY and all(not weight.sizes for weight in edges.values())
-    return (Scalars if scalar else Skeleton)(edges, kept, nodes)
+def _identity(edges: Mapping[tuple[int, int], Weight], node: int) -> Weight:
+    axes, sizes = next(
+        (weight.out, weight.sizes) for (high, _), weight in edges.items() if high == node
+    )
+    shape = tuple([sizes[x] for x in axes])
+    same = tuple(range(len(shape)))
+    return Weight(same, same, shape, frozenset(), True)
+
+
+def skeleton(
+    edges: Mapping[tuple[int, int], Weight], inputs: Iterable[int], outputs: Iterable[int], sizes: Sequence[int]
+) -> Skeleton:
+    """The skeleton with these edges; the fast one where all is scalar."""
+    scalar = len(sizes) <= MANY and all(not weight.sizes for weight in edges.values())
+    return (Scalars if scalar else Skeleton)(edges, inputs, outputs, sizes)
+
+
+def skeleton_of(graph: Graph) -> Skeleton:
+    """The skeleton of a graph; its nodes are numbered as in ``graph.order``."""
+    number = {node: position for position, node in enumerate(graph.order)}
+    edges = {(number[high], number[low]): weigh(edge) for high, row in graph.below.items() for low, edge in row.items()}
+    inputs, outputs = ([number[x] for x in ends if x in number] for ends in (graph.inputs, graph.outputs))
+    return skeleton(edges, inputs, outputs, [entries(node.shape) for node in graph.order])
 
 
 # Greedy orders. A rule gives the value by which the next vertex is the least.
@@ -309,7 +381,7 @@ Rule = Callable[[int, int], Any]  # of the price and the vertex
 
 def greedy(graph: Graph) -> list[Expr]:
     """The best of the greedy orders."""
-    return [graph.order[v] for v in greedy_order(Skeleton.of(graph))]
+    return [graph.order[v] for v in greedy_order(skeleton_of(graph))]
 
 
 def greedy_order(bones: Skeleton) -> list[int]:
@@ -336,12 +408,21 @@ def _rules(bones: Skeleton) -> list[Rule]:
 
 
 def _prices_at_the_end(bones: Skeleton) -> list[int]:
-    """What each vertex would cost if it were eliminated after all the others."""
-    state = bones.start()
-    prices = [0] * bones.nodes
-    for v in bones.vertices:  # forward: what is below is final, and what is above in the reversed graph will be
-        bones.eliminate(state, v)
-    return prices
+    """What each vertex would cost, about, if it were eliminated after all the others."""
+    down, up = [0] * len(bones.sizes), [0] * len(bones.sizes)  # sets of inputs and of outputs, as bits
+    for v in bones.inputs:
+        down[v] = 1 << v
+    for v in bones.outputs:
+        up[v] = 1 << v
+    for high, low in sorted(bones.edges):
+        down[high] |= down[low]
+    for high, low in sorted(bones.edges, key=lambda edge: -edge[1]):
+        up[low] |= up[high]
+
+    def total(mask: int) -> int:
+        return sum(bones.sizes[v] for v in _bits(mask))
+
+    return [size * total(a) * total(b) for size, a, b in zip(bones.sizes, down, up, strict=True)]
 
 
 def _by_rule(bones: Skeleton, rule: Rule) -> list[int]:
@@ -372,4 +453,59 @@ def _by_rule(bones: Skeleton, rule: Rule) -> list[int]:
 
 def annealed(graph: Graph, effort: float) -> list[Expr]:
     """The best order found with ``effort``, about as many seconds, starting from the greedy one."""
-    return [graph.order[v] for v in annealed_order(Skeleton.of(graph), effort)]
+    return [graph.order[v] for v in annealed_order(skeleton_of(graph), effort)]
+
+
+def annealed_order(bones: Skeleton, effort: float, seed: int = 0) -> list[int]:
+    """Sweeps over the order: at every place, one vertex is moved there from behind, or away from there.
+
+    A sweep keeps the state of the graph at its place, so a trial eliminates only the vertices that a move affects. The
+    work is counted, not timed, so that the same effort gives the same order on every machine that is not very slow.
+    """
+    order = greedy_order(bones)
+    if not 2 <= len(order) <= MANY:
+        return order
+    walk = _Walk(bones, order, random.Random(seed))
+    budget, end = effort * STEPS_PER_SECOND, time.monotonic() + effort * PATIENCE
+    while walk.work < budget and time.monotonic() < end:
+        walk.sweep(heat=WARMTH * walk.best_cost * (1 - walk.work / budget) ** 2)
+    return walk.best
+
+
+class _Walk:
+    """An order that changes at random, and the best one seen."""
+
+    def __init__(self, bones: Skeleton, order: list[int], rng: random.Random):
+        self.bones, self.rng = bones, rng
+        self.order, self.best = list(order), list(order)
+        state = bones.start()
+        self.prices = [bones.eliminate(state, v) for v in order]
+        self.best_cost = sum(self.prices)
+        self.work = len(order)
+
+    def sweep(self, heat: float) -> None:
+        state = self.bones.start()
+        for place in range(len(self.order) - 1):
+            self._try(state, place, heat)
+            self.bones.eliminate(state, self.order[place])
+        self.work += len(self.order)
+        if sum(self.prices) < self.best_cost:
+            self.best, self.best_cost = list(self.order), sum(self.prices)
+
+    def _try(self, state: State, place: int, heat: float) -> None:
+        """Move a vertex within the places from ``place`` to a random one, if that is cheaper, or warm enough."""
+        furthest = len(self.order) - place
+        end = place + 1 + min(furthest - 1, int(furthest ** self.rng.random()))
+        window = self.order[place:end]
+        moved = [*window[1:], window[0]] if self.rng.random() < 0.5 else [window[-1], *window[:-1]]
+        room = sum(self.prices[place:end]) - heat * math.log(1 - self.rng.random())
+        copy = tuple([rows[:] for rows in state])
+        prices = []
+        for v in moved:
+            prices.append(self.bones.eliminate(copy, v))
+            room -= prices[-1]
+            if room < 0:
+                break
+        self.work += len(prices)
+        if room >= 0:
+            self.order[place:end], self.prices[place:end] = moved, prices

@@ -26,8 +26,10 @@ def bind(
     arrays = _arrays(needed, facts, inputs)
     env = _axis_sizes(needed, facts, arrays)
     _check_groups(facts, env)
-    _given_sizes(names, facts, sizes, env)
-    _complete(roots, names, env)
+    mentioned = {atom for node in topological(*roots) for size in _sizes(node) for atom in dims.atoms(size)}
+    _given_sizes(names, facts, sizes, env, {atom[0] for atom in mentioned if len(atom) == 1})
+    _complete(roots, names, env, mentioned)
+    _check_ranges(facts, env)
     for check in facts.checks:
         if dims.atoms(check.size) <= env.keys() and dims.evaluate(check.size, env) < 0:
             raise _outside(check, arrays)
@@ -46,11 +48,18 @@ def _arrays(needed: Iterable[Variable], facts: Facts, inputs: Mapping[str, Any])
             listed = ", ".join(known) or "none"
             raise InputError(f"There is no input {name!r}; the inputs are {listed}. {nearest(name, known)}".rstrip())
     given = {**facts.values, **inputs}
-    missing = [v.name for v in needed if v.name not in given]
+    lacking = {v.name for v in needed if v.name not in given}
+    missing = [name for name in known if name in lacking]
     if missing:
         call = ", ".join(f"{name}=…" for name in missing)
         raise InputError(f"The call lacks a value for {', '.join(missing)}; add {call}.")
-    return {name: _array(name, value) for name, value in given.items()}
+    arrays = {name: _array(name, value) for name, value in given.items()}
+    floats = [arrays[name].dtype for name, value in given.items() if not isinstance(value, float)]
+    floats = [dtype for dtype in floats if dtype.kind == "f"]
+    for name, value in given.items():  # a Python number does not decide the type, as in NumPy
+        if type(value) is float and floats:
+            arrays[name] = arrays[name].astype(np.result_type(*floats))
+    return arrays
 
 
 def _array(name: str, value: Any) -> np.ndarray:
@@ -89,6 +98,8 @@ def _axis_sizes(needed: list[Variable], facts: Facts, arrays: Mapping[str, np.nd
 def _check_groups(facts: Facts, env: Env) -> None:
     for name, axes in facts.groups:
         sizes = [(env[axis], axis) for axis in axes if axis in env]
+        if sizes:
+            env.update({axis: sizes[0][0] for axis in axes if axis not in env})
         for size, axis in sizes[1:]:
             if size != sizes[0][0]:
                 raise ShapeError(_two_sizes(name, sizes[0][0], sizes[0][1], size, axis))
@@ -101,9 +112,14 @@ def _two_sizes(name: str, size: int, axis: tuple, other: int, other_axis: tuple)
     )
 
 
-def _given_sizes(names: Mapping[str, Size], facts: Facts, sizes: Mapping[str, int], env: Env) -> None:
-    known = {name for name, _ in facts.groups} | set(names) | set(facts.ranges) | set(facts.sizes)
+def _given_sizes(
+    names: Mapping[str, Size], facts: Facts, sizes: Mapping[str, int], env: Env, free: set[str]
+) -> None:
+    known = {name for name, _ in facts.groups} | set(names) | set(facts.ranges) | set(facts.sizes) | free
     for name, size in sizes.items():
+        if name not in known:
+            listed = ", ".join(sorted(known)) or "none"
+            raise InputError(f"There is no index {name!r} to have a size; the indices are {listed}.")
         if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0:
             raise InputError(f"The size of index {name!r} must be a whole number that is not negative, not {size!r}.")
         atoms = [axis for group, axes in facts.groups if group == name for axis in axes]
@@ -117,15 +133,20 @@ def _given_sizes(names: Mapping[str, Size], facts: Facts, sizes: Mapping[str, in
                 )
         if isinstance(own, int) and own != size:
             raise ShapeError(f"Index {name!r} is given the size {size}, and has {own} in the expression.")
-        known.discard(name)
 
 
-def _complete(roots: list[Expr], names: Mapping[str, Size], env: Env) -> None:
+def _check_ranges(facts: Facts, env: Env) -> None:
+    for name, size in facts.ranges.items():
+        if dims.atoms(size) <= env.keys() and dims.evaluate(size, env) < 0:
+            raise ShapeError(f"There is no place for index {name!r} where every read is inside its tensor.")
+
+
+def _complete(roots: list[Expr], names: Mapping[str, Size], env: Env, mentioned: set[dims.Atom]) -> None:
     """Every size that the expression mentions, from those of the axes that it must agree with."""
-    nodes = topological(*roots)
-    wanted = {atom for node in nodes for size in _sizes(node) for atom in dims.atoms(size)} - env.keys()
+    wanted = mentioned - env.keys()
     if not wanted:
         return
+    nodes = topological(*roots)
     classes = SizeClasses(*roots)
     members: dict[Size, list[Size]] = {}
     for size in [*classes.parent, *(s for node in nodes for s in node.shape)]:

@@ -117,9 +117,10 @@ def _merged_axis(pattern: Pattern) -> int | None:
 def _reshaped(factor: Factor, pattern: Pattern, labels: Labels, merged: int) -> Factor:
     array, own = factor
     inner = [labels[axis] for axis in reversed(_by_stride(pattern, merged))]
-    outer = [label for label in own if label not in inner]
-    moved = np.transpose(array, [own.index(label) for label in (*outer, *inner)])
-    return moved.reshape(*moved.shape[: len(outer)], pattern.shape[merged]), (*outer, labels[merged])
+    outer = [axis for axis, label in enumerate(own) if label not in inner]
+    moved = np.transpose(array, [*outer, *[own.index(label) for label in inner]])
+    shape = (*moved.shape[: len(outer)], pattern.shape[merged])
+    return moved.reshape(shape), (*[own[axis] for axis in outer], labels[merged])
 
 
 def _read(factor: Factor, pattern: Pattern, labels: Labels, axis: int, sizes: dict[int, int]) -> Factor:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ricci.errors import ShapeError
 from ricci.expr import dims
-from ricci.expr.axes import as_scalar, broadcast, in_natural_order
+from ricci.expr.axes import arrangement, as_scalar, broadcast, in_natural_order
 from ricci.expr.node import Elementwise, Expr, Function, Op, Shape, make
 from ricci.expr.scale import constant, numeric
 
@@ -25,7 +25,7 @@ def elementwise(op: Op, *args: Expr) -> Expr:
     result = _rewritten(op, args)
     if result is None:
         if op.symmetric:
-            args = tuple(sorted(args, key=lambda e: e.key))
+            args = tuple(sorted(args, key=arrangement))
         inner = next((e.shape for e in args if e.shape), ())
         result = in_natural_order(args, inner, lambda parts: _make(op, parts))
     return broadcast(result, (), shape) if shape and not result.shape else result
@@ -36,7 +36,7 @@ def _make(op: Op, args: tuple[Expr, ...]) -> Expr:
     for e in args:
         if e.shape:
             shape = e.shape if not shape else _agree(op, shape, e.shape)
-    return make(Elementwise, args, shape, op)
+    return make(Elementwise, tuple(sorted(args, key=lambda e: e.key)) if op.symmetric else args, shape, op)
 
 
 def _agree(op: Op, a: Shape, b: Shape) -> Shape:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from ricci.expr.node import Expr, Product, Shape, Structure, Sum
 from ricci.expr.product import product
 from ricci.expr.scale import scale
-from ricci.expr.structure import ONE, ZERO, one, zero
+from ricci.expr.structure import ONE, ZERO, one, symmetric, zero
 
 
 def natural(e: Expr) -> tuple[int, ...]:
@@ -25,6 +25,16 @@ def natural(e: Expr) -> tuple[int, ...]:
     if isinstance(e, Structure) and e.relation in (ONE, ZERO):
         return ()
     return tuple(range(len(e.shape)))
+
+
+def arrangement(e: Expr, weight: float = 0.0) -> tuple:
+    """Orders operands that may be exchanged before their axes are put in natural order.
+
+    It looks at what they are rather than at how their axes are arranged: of equal ones the one that is not rearranged
+    comes first, and matrices that equal their transpose, which arrange nothing, come last.
+    """
+    form = tuple([a.key for a in e.args]) if isinstance(e, Product) and not e.sums else (e.key,)
+    return symmetric(e), form, weight, natural(e) != tuple(range(len(e.shape))), e.key
 
 
 def restrict(e: Expr, axes: Sequence[int]) -> Expr:

@@ -255,8 +255,6 @@ def _placed(e: Expr, labels: tuple[Label, ...], place: dict[Label, int]) -> tupl
 
 def _without_sums(factors: list[Factor], out: tuple[Label, ...], size: dict[Label, Size]) -> Expr:
     """The node for factors all of whose labels are in the output."""
-    if len(factors) == 1 and factors[0][1] == out:
-        return factors[0][0]
     carried: dict[Label, Size] = {}
     for e, labels in factors:
         for label, axis in zip(labels, e.shape, strict=True):
@@ -267,6 +265,8 @@ def _without_sums(factors: list[Factor], out: tuple[Label, ...], size: dict[Labe
         return one(shape)
     place = {label: position for position, label in enumerate(out)}
     placed = [(e, _placed(e, labels, place)) for e, labels in factors]
+    if len(placed) == 1 and placed[0][1] == tuple(range(len(out))):
+        return placed[0][0]
     if len(placed) > 1:
         placed.sort(key=lambda factor: (factor[0].key, factor[1]))
     args = tuple([e for e, _ in placed])

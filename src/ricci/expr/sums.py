@@ -12,12 +12,12 @@ from collections.abc import Hashable, Sequence
 
 from ricci.errors import ShapeError
 from ricci.expr import dims
-from ricci.expr.axes import in_natural_order, natural
+from ricci.expr.axes import arrangement, in_natural_order
 from ricci.expr.node import Expr, Product, Shape, Structure, Sum, make
 from ricci.expr.numbers import Number, number
 from ricci.expr.product import product
 from ricci.expr.scale import numeric, scale
-from ricci.expr.structure import ONE, is_zero, one, symmetric, zero
+from ricci.expr.structure import ONE, is_zero, one, zero
 
 FLATTEN_LIMIT = 32
 Factor = tuple[Expr, tuple[Hashable, ...]]
@@ -72,10 +72,7 @@ def _build(collected: dict[Expr, Number], shape: Shape) -> Expr:
     if len(collected) == 1:
         ((e, coef),) = collected.items()
         return scale(coef, e)
-    terms = sorted(
-        collected,
-        key=lambda e: (symmetric(e), _form(e), abs(float(collected[e])), natural(e) != tuple(range(len(shape))), e.key),
-    )
+    terms = sorted(collected, key=lambda e: arrangement(e, abs(float(collected[e]))))
     coefs = [collected[e] for e in terms]
 
     def build(args: tuple[Expr, ...]) -> Expr:
@@ -84,11 +81,6 @@ def _build(collected: dict[Expr, Number], shape: Shape) -> Expr:
         return make(Sum, tuple([a for a, _ in pairs]), common, tuple([c for _, c in pairs]))
 
     return in_natural_order(tuple(terms), shape, build)
-
-
-def _form(e: Expr) -> tuple:
-    """Orders terms regardless of how their axes are arranged, as far as one look tells."""
-    return tuple([a.key for a in e.args]) if isinstance(e, Product) and not e.sums else (e.key,)
 
 
 # A factor common to all terms. Labels of a term are the positions of its axes, or a tuple for its summed ones.

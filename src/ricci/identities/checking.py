@@ -96,7 +96,7 @@ def central_differences(formula: Formula, inputs: Inputs, name: str) -> np.ndarr
     x = inputs[name]
     columns = [_richardson(formula, inputs, name, place) for place in np.ndindex(x.shape)]
     result = np.stack(columns, -1)
-    return result.reshape(*result.shape[:-1], *x.shape)
+    return result.reshape((*result.shape[:-1], *x.shape))
 
 
 def _richardson(formula: Formula, inputs: Inputs, name: str, place: tuple[int, ...]) -> np.ndarray:

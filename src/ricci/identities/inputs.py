@@ -4,6 +4,7 @@
 ``n m``        normally distributed entries
 ``pos n``      between 1/2 and 2
 ``unit n``     between -0.8 and 0.8
+``inside n``   between 0.2 and 0.8
 ``prob m n``   positive, with sum 1 along the last axis
 ``sign m``     -1 or 1
 ``bit m``      0 or 1
@@ -85,6 +86,7 @@ KINDS: dict[str, Callable[..., Array]] = {
     "": lambda rng, *shape: rng.normal(size=shape),
     "pos": lambda rng, *shape: rng.uniform(0.5, 2, shape),
     "unit": lambda rng, *shape: rng.uniform(-0.8, 0.8, shape),
+    "inside": lambda rng, *shape: rng.uniform(0.2, 0.8, shape),
     "prob": _probabilities,
     "sign": lambda rng, *shape: rng.choice([-1.0, 1.0], shape),
     "bit": lambda rng, *shape: rng.choice([0.0, 1.0], shape),

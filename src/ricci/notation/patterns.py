@@ -52,10 +52,14 @@ def _is_spaced(parts: list[str], right: str, orders: Sequence[int]) -> bool:
     if any(len(part.replace(ELLIPSIS, " ").split()) > 1 for part in [*parts, right]):
         return True
     letters = [len(part.strip().replace(ELLIPSIS, "")) for part in parts]
-    whole = all(
-        n <= order if ELLIPSIS in part else n == order for n, order, part in zip(letters, orders, parts, strict=True)
-    )
-    return not whole
+    words = [len(part.replace(ELLIPSIS, " ").split()) for part in parts]
+    if _fits(letters, orders, parts):
+        return False
+    return _fits(words, orders, parts)
+
+
+def _fits(counts: list[int], orders: Sequence[int], parts: list[str]) -> bool:
+    return all(n <= o if ELLIPSIS in part else n == o for n, o, part in zip(counts, orders, parts, strict=True))
 
 
 def _names(part: str, spaced: bool, text: str) -> tuple[str, ...]:

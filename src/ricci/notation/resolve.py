@@ -110,6 +110,9 @@ def _check_sizes(scope: Scope, sizes: Mapping[str, int]) -> None:
             raise NotationError(
                 f"The size of index {name!r} must be a whole number that is not negative, not {size!r}."
             )
+        if name not in scope.names:
+            known = ", ".join(sorted(scope.names)) or "none"
+            raise NotationError(f"There is no index {name!r} to have a size; the indices are {known}.", scope.text)
 
 
 class Builder:
@@ -129,7 +132,8 @@ class Builder:
     def statement(self, node: syntax.Statement) -> tuple[Named, tuple[str, ...]]:
         self.done.append(node)
         heights = self._heights(node)
-        self.uses_heights = any(h for hs in heights.values() for h in hs)
+        written = [h for hs in (*self.open.of(node.body).values(), *heights.values()) for h in hs]
+        self.uses_heights = any(written)
         if node.name is None:
             names = self._free_of(node.body)
         else:

@@ -46,6 +46,7 @@ class Scope:
     index_axes: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
     reads: dict[str, list[Read]] = field(default_factory=dict)
     starts: dict[str, Size] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
     _class: dict[str, str] = field(default_factory=dict)
     _size: dict[str, Size] = field(default_factory=dict)
     _pending: set[str] = field(default_factory=set)
@@ -58,9 +59,14 @@ class Scope:
     def collect(self, statement: syntax.Statement) -> None:
         """Take in the names of a statement."""
         stack: list[syntax.Node] = [statement.body]
+        self._note(statement.indices)
         tensors: list[tuple[syntax.Node, int | None]] = []
         while stack:
             node = stack.pop()
+            if isinstance(node, syntax.Size):
+                self.names.add(node.name)
+            for part in ("indices", "axes", "result"):
+                self._note(getattr(node, part, None))
             if isinstance(node, syntax.Tensor):
                 tensors.append((node, None))
             elif isinstance(node, syntax.Call) and node.axes is None and self._takes_tensors(node):
@@ -74,6 +80,9 @@ class Scope:
         for tensor, order in reversed(tensors):
             if isinstance(tensor, syntax.Tensor):
                 self._tensor(tensor, order)
+
+    def _note(self, indices: syntax.Indices | None) -> None:
+        self.names.update(name for index in indices or () for _, name in (*index.terms, *index.sizes))
 
     @staticmethod
     def _takes_tensors(node: syntax.Call) -> bool:
@@ -126,6 +135,7 @@ class Scope:
                 self._link(node.name, axis, index.terms[0][1])
             elif index.tensor is not None:
                 self.facts.integers.add(index.tensor.name)
+                self._note(index.tensor.indices)
                 self._tensor(index.tensor, None)
             else:
                 for _, name in index.terms:

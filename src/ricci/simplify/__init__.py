@@ -1,5 +1,8 @@
-"""Simplification."""
+"""Simplification: named rules that make an expression more stable, or cheaper; its cost; and its symmetries."""
 
+from ricci.simplify.cost import cost
+from ricci.simplify.engine import RULES, simplify
+from ricci.simplify.match import Rule, Step
+from ricci.simplify.symmetry import symmetries
 
-def simplify(root, trace=None):
-    return root
+__all__ = ["RULES", "Rule", "Step", "cost", "simplify", "symmetries"]

@@ -1,0 +1,188 @@
+"""Vectors: forms, norms, products, functions entry by entry."""
+
+from __future__ import annotations
+
+from ricci.identities.row import row
+
+_row = row("vectors")
+_N = {"x": "n"}
+_NN = {"x": "n", "A": "n n"}
+_XA = {"x": "n", "a": "n"}
+
+VECTORS = (
+    _row("linear form", "f = a[i] x[i]", "x[p]", "a[p]", _XA),
+    _row("linear map", "y[i] = A[i,j] x[j]", "x[p]", "A[i,p]", {"A": "m n", "x": "n"}),
+    _row("linear map, by the matrix", "y[i] = A[i,j] x[j]", "A[p,q]", "delta[i,p] x[q]", {"A": "m n", "x": "n"}),
+    _row("affine map", "y[i] = A[i,j] x[j] + b[i]", "b[p]", "delta[i,p]", {"A": "m n", "x": "n", "b": "m"}),
+    _row("bilinear form", "f = x[i] A[i,j] y[j]", "x[p]", "A[p,j] y[j]", {"x": "m", "A": "m n", "y": "n"}),
+    _row(
+        "bilinear form, by the matrix", "f = x[i] A[i,j] y[j]", "A[p,q]", "x[p] y[q]", {"x": "m", "A": "m n", "y": "n"}
+    ),
+    _row("bilinear form, mixed", "f = x[i] A[i,j] y[j]", ("x[p]", "y[q]"), "A[p,q]", {"x": "m", "A": "m n", "y": "n"}),
+    _row("quadratic form", "f = x[i] A[i,j] x[j]", "x[p]", "(A[p,j] + A[j,p]) x[j]", _NN),
+    _row("quadratic form, Hessian", "f = x[i] A[i,j] x[j]", ("x[p]", "x[q]"), "A[p,q] + A[q,p]", _NN),
+    _row(
+        "shifted quadratic form",
+        "f = (x[i] - a[i]) A[i,j] (x[j] - a[j])",
+        "x[p]",
+        "(A[p,j] + A[j,p]) (x[j] - a[j])",
+        {**_NN, "a": "n"},
+    ),
+    _row("square of a linear form", "f = (a[i] x[i])**2", "x[p]", "2 a[i] x[i] a[p]", _XA),
+    _row(
+        "product of linear forms",
+        "f = a[i] x[i] b[j] x[j]",
+        "x[p]",
+        "a[p] b[j] x[j] + a[i] x[i] b[p]",
+        {**_XA, "b": "n"},
+    ),
+    _row("squared norm", "f = x[i] x[i]", "x[p]", "2 x[p]", _N),
+    _row("squared norm, Hessian", "f = x[i] x[i]", ("x[p]", "x[q]"), "2 delta[p,q]", _N),
+    _row("norm", "f = norm[i](x[i])", "x[p]", "x[p]/norm(x)", _N),
+    _row(
+        "norm, Hessian",
+        "f = norm[i](x[i])",
+        ("x[p]", "x[q]"),
+        "delta[p,q]/norm(x) - x[p] x[q]/norm(x)**3",
+        _N,
+    ),
+    _row("distance", "f = norm[i](x[i] - a[i])", "x[p]", "(x[p] - a[p])/norm[i](x[i] - a[i])", _XA),
+    _row(
+        "norm of order s",
+        "f = (1[i] abs(x[i])**s)**(1/s)",
+        "x[p]",
+        "sign(x[p]) abs(x[p])**(s - 1) f**(1 - s)",
+        {"x": "pos n", "s": "exactly 3"},
+        exact=False,
+    ),
+    _row("norm of order 1", "f = 1[i] abs(x[i])", "x[p]", "sign(x[p])", _N),
+    _row("largest entry", "f = max[i](x[i])", "x[p]", "x[p] == f", _N, "entries that tie share it equally", False),
+    _row("log-sum-exp", "f = logsumexp[i](x[i])", "x[p]", "softmax[p](x[p])", _N),
+    _row(
+        "log-sum-exp, Hessian",
+        "f = logsumexp[i](x[i])",
+        ("x[p]", "x[q]"),
+        "s[i] = softmax[i](x[i]); s[p] delta[p,q] - s[p] s[q]",
+        _N,
+    ),
+    _row("product of all entries", "f = prod[i](x[i])", "x[p]", "f/x[p]", {"x": "pos n"}, exact=False),
+    _row("normalised vector", "y[i] = x[i]/norm[j](x[j])", "x[p]", "(delta[i,p] - y[i] y[p])/norm(x)", _N, exact=False),
+    _row(
+        "vector over its sum",
+        "y[i] = x[i]/(1[j] x[j])",
+        "x[p]",
+        "(delta[i,p] - y[i] 1[p])/sum(x)",
+        {"x": "pos n"},
+        exact=False,
+    ),
+    _row(
+        "cosine similarity",
+        "c = x[i] a[i]/(norm[j](x[j]) norm[k](a[k]))",
+        "x[p]",
+        "a[p]/(norm(x) norm(a)) - c x[p]/(x[i] x[i])",
+        _XA,
+        exact=False,
+    ),
+    _row(
+        "projection on a line",
+        "y[i] = a[i] a[j] x[j]/(a[k] a[k])",
+        "x[p]",
+        "a[i] a[p]/(a[k] a[k])",
+        _XA,
+    ),
+    _row(
+        "projection on a line, by its direction",
+        "s = a[j] x[j]/(a[k] a[k]); y[i] = s a[i]",
+        "a[p]",
+        "s delta[i,p] + a[i] x[p]/(a[k] a[k]) - 2 s a[i] a[p]/(a[k] a[k])",
+        _XA,
+        exact=False,
+    ),
+    _row("outer product", "y[i,j] = x[i] a[j]", "x[p]", "delta[i,p] a[j]", {"x": "m", "a": "n"}),
+    _row("outer square", "y[i,j] = x[i] x[j]", "x[p]", "x[i] delta[j,p] + delta[i,p] x[j]", _N),
+    _row("entrywise product", "y[i] = a[i] x[i]", "x[p]", "a[i] delta[i,p]", _XA),
+    _row(
+        "cross product",
+        "y[i] = e[i,j,k] x[j] a[k]",
+        "x[p]",
+        "e[i,p,k] a[k]",
+        {"e": "levi", "x": "3", "a": "3"},
+        "e is the Levi-Civita tensor",
+    ),
+    _row(
+        "best approximation of rank one",
+        "f = 1[i,j] (A[i,j] - x[i] y[j])**2",
+        "x[p]",
+        "-2 (A[p,j] - x[p] y[j]) y[j]",
+        {"A": "m n", "x": "m", "y": "n"},
+    ),
+    _row("exponential of a linear form", "f = exp(a[i] x[i])", "x[p]", "f a[p]", _XA),
+    _row("exponential of a linear form, Hessian", "f = exp(a[i] x[i])", ("x[p]", "x[q]"), "f a[p] a[q]", _XA),
+    _row("logarithm of a linear form", "f = log(a[i] x[i])", "x[p]", "a[p]/(a[i] x[i])", {"x": "pos n", "a": "pos n"}),
+    _row(
+        "linear form under a bell curve",
+        "f = b[i] x[i] exp(-x[j] x[j])",
+        "x[p]",
+        "(b[p] - 2 b[i] x[i] x[p]) exp(-x[j] x[j])",
+        {"x": "n", "b": "n"},
+    ),
+    _row("sine entry by entry", "y[i] = sin(x[i])", "x[p]", "cos(x[i]) delta[i,p]", _N),
+    _row("logistic function", "y[i] = sigmoid(x[i])", "x[p]", "y[i] (1 - y[i]) delta[i,p]", _N),
+    _row("hyperbolic tangent", "y[i] = tanh(x[i])", "x[p]", "(1 - y[i]**2) delta[i,p]", _N),
+    _row("softplus", "y[i] = softplus(x[i])", "x[p]", "sigmoid(x[i]) delta[i,p]", _N),
+    _row("rectifier", "y[i] = relu(x[i])", "x[p]", "(x[i] > 0) delta[i,p]", _N, "0 at 0", exact=False),
+    _row(
+        "silu",
+        "y[i] = silu(x[i])",
+        "x[p]",
+        "s[i] = sigmoid(x[i]); s[i] (1 + x[i] (1 - s[i])) delta[i,p]",
+        _N,
+        exact=False,
+    ),
+    _row(
+        "gelu",
+        "y = gelu(x)",
+        "x",
+        "1/2 (1 + erf(x/sqrt(2))) + x exp(-x**2/2)/sqrt(2 pi)",
+        {"x": ""},
+        exact=False,
+    ),
+    _row("error function", "y = erf(x)", "x", "2/sqrt(pi) exp(-x**2)", {"x": ""}),
+    _row("power", "y[i] = x[i]**s", "x[p]", "s x[i]**(s - 1) delta[i,p]", {"x": "pos n", "s": ""}),
+    _row("power, by the exponent", "y[i] = x[i]**s", "s", "x[i]**s log(x[i])", {"x": "pos n", "s": ""}, exact=False),
+    _row("log-gamma", "f = 1[i] lgamma(x[i])", "x[p]", "digamma(x[p])", {"x": "pos n"}),
+    _row("cubic polynomial", "y = a + b x + c x**2 + d x**3", "x", "b + 2 c x + 3 d x**2", dict.fromkeys("abcdx", "")),
+    _row(
+        "polynomial, by its coefficients",
+        "y[m] = c[k] x[m]**e[k]",
+        "c[p]",
+        "x[m]**e[p]",
+        {"c": "k", "x": "pos m", "e": "count k"},
+    ),
+    _row("running sums", "y[i] = cumsum[i](x[i])", "x[p]", "cumsum[i](delta[i,p])", _N, "1 where p <= i"),
+    _row("convolution", "y[i] = x[i+k] w[k]", "w[p]", "x[i+k] delta[k,p]", {"w": "k", "x": "n+k"}),
+    _row("convolution, by the signal", "y[i] = x[i+k] w[k]", "x[p]", "delta[p,i+k] w[k]", {"w": "k", "x": "n+k"}),
+    _row(
+        "selection by indices", "y[b] = x[t[b]]", "x[p]", "I[i,p] = delta[i,p]; I[t[b],p]", {"x": "n", "t": "below n m"}
+    ),
+    _row("mean", "f = mean[i](x[i])", "x[p]", "1[p]/|p|", _N),
+    _row("variance", "f = var[i](x[i])", "x[p]", "2/|p| (x[p] - mean(x))", _N, exact=False),
+    _row(
+        "variance, Hessian", "f = var[i](x[i])", ("x[p]", "x[q]"), "2/|p| delta[p,q] - 2/|p|**2 1[p,q]", _N, exact=False
+    ),
+    _row("standard deviation", "f = std[i](x[i])", "x[p]", "(x[p] - mean(x))/(|p| f)", {"x": "n+1"}, exact=False),
+    _row(
+        "covariance of two samples",
+        "f = mean[i](x[i] y[i]) - mean[i](x[i]) mean[i](y[i])",
+        "x[p]",
+        "(y[p] - mean(y))/|p|",
+        {"x": "n", "y": "n"},
+    ),
+    _row(
+        "centring",
+        "y[i] = x[i] - mean[j](x[j])",
+        "x[p]",
+        "delta[i,p] - 1[i,p]/|p|",
+        _N,
+    ),
+)

@@ -1,0 +1,165 @@
+"""The pass: rules applied to every node, operands first, until none fires.
+
+The work is done on a stack, so depth does not matter, and every node is visited once. Where a rule fires, its result
+takes the place of the node and is simplified itself, with all that is new in it. So what comes out holds no node at
+which a rule applies, and a second pass has nothing to do, except that costs are then known better: a guarded rule
+weighs what becomes unused, which depends on the users of nodes. Passes are therefore repeated, three times at most.
+
+The work is bounded: a node is rewritten at most 16 times in a row, and all of them together at most 16 times as often
+as there are nodes. A result that is already being simplified is not taken, so rules cannot chase one another.
+
+*Order.* Rules are tried in the order of :data:`RULES`. Stable forms come first, from the most specific to the least:
+``log(1 + exp(x))`` must become softplus before ``log1p`` is tried. Then come inverse pairs, pairs of terms and factors,
+and powers (``exp(z) exp(z) sigmoid(-z)**2`` must meet as such before equal factors are collected). What depends on
+the cost comes last, when nothing else applies.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from ricci.expr import Expr, rebuild, topological
+from ricci.simplify import collecting, inverses, pairs, powers, stable
+from ricci.simplify.cost import own_cost
+from ricci.simplify.match import Rule, Step, head, nearby
+
+RULES: dict[str, Rule] = {
+    rule.name: rule
+    for rule in (
+        *stable.RULES,
+        *inverses.RULES,
+        *pairs.TERM_RULES,
+        *pairs.FACTOR_RULES,
+        *powers.RULES,
+        *collecting.RULES,
+    )
+}
+PASSES = 3
+MOST_REWRITES = 16
+LOOK = 64  # nodes that weighing a guarded rule may look at
+
+
+def simplify(root: Expr, trace: list[Step] | None = None, rules: dict[str, Rule] | None = None) -> Expr:
+    """An expression of the same value that is more stable, or cheaper, or both; ``trace`` collects the steps.
+
+    >>> from ricci.expr import variable
+    >>> from ricci.functions.elementwise import exp, log, softplus
+    >>> x, steps = variable("x", 1), []
+    >>> simplify(log(1 + exp(x)), steps) is softplus(x)
+    True
+    >>> [step.rule for step in steps]
+    ['log of an exponential']
+    """
+    table = _by_head(RULES if rules is None else rules)
+    for _ in range(PASSES):
+        after = _Pass(root, table, trace).run()
+        if after is root:
+            break
+        root = after
+    return root
+
+
+def _by_head(rules: dict[str, Rule]) -> dict[str, list[Rule]]:
+    table: dict[str, list[Rule]] = {}
+    for rule in rules.values():
+        for name in rule.heads:
+            table.setdefault(name, []).append(rule)
+    return table
+
+
+class _Pass:
+    """One pass over an expression."""
+
+    def __init__(self, root: Expr, table: dict[str, list[Rule]], trace: list[Step] | None):
+        self.root, self.table, self.trace = root, table, trace
+        order = topological(root)
+        self.uses = Counter(a for node in order for a in node.args)
+        self.fuel = MOST_REWRITES * len(order)
+        self.done: dict[Expr, Expr] = {}
+        self.results: set[Expr] = set()
+        self.rewrites: Counter[Expr] = Counter()
+
+    def run(self) -> Expr:
+        """What a node becomes next, if anything, goes on the stack above it, and what that is in the end, it is."""
+        becomes: dict[Expr, Expr] = {}
+        active: set[Expr] = set()
+        stack = [self.root]
+        while stack:
+            node = stack[-1]
+            if node in self.done:
+                stack.pop()
+            elif node in becomes:
+                self.finish(node, self.done[becomes[node]])
+            elif node not in active:
+                active.add(node)
+                stack += [a for a in node.args if a not in self.done and a not in active]
+            else:
+                new = self.next(node)
+                if new is None or new in active and new not in self.done:
+                    self.finish(node, node)
+                else:
+                    becomes[node] = new
+                    stack.append(new)
+        return self.done[self.root]
+
+    def finish(self, node: Expr, result: Expr) -> None:
+        self.done[node] = result
+        self.results.add(result)
+        if result is not node:
+            self.uses[result] += self.uses[node]
+
+    def next(self, node: Expr) -> Expr | None:
+        """The node with its operands simplified; or, if they are, what the first rule that fires makes of it."""
+        args = tuple([self.done.get(a, a) for a in node.args])
+        if args != node.args:
+            new = rebuild(node, args)
+            return new if new is not node else None
+        if self.fuel <= 0 or self.rewrites[node] >= MOST_REWRITES:
+            return None
+        found = self.first(node)
+        if found is None:
+            return None
+        rule, new = found
+        self.fuel -= 1
+        self.rewrites[new] = max(self.rewrites[new], self.rewrites[node] + 1)
+        if self.trace is not None:
+            self.trace.append(Step(rule.name, node, new))
+        return new
+
+    def first(self, node: Expr) -> tuple[Rule, Expr] | None:
+        rules = self.table.get(head(node))
+        if not rules:
+            return None
+        close = nearby(node)
+        for rule in rules:
+            if rule.needs <= close:
+                new = rule.apply(node)
+                if new is not None and new is not node and (not rule.guarded or self.saves(node, new)):
+                    return rule, new
+        return None
+
+    def saves(self, before: Expr, after: Expr) -> bool:
+        """Whether what is new in ``after`` costs less than what only ``before`` needs."""
+        new: set[Expr] = set()
+        kept: set[Expr] = set()
+        stack = [after]
+        while stack:
+            node = stack.pop()
+            if node in self.results or node in new:
+                kept.add(node)
+            elif len(new) < LOOK:
+                new.add(node)
+                stack += node.args
+        spent = sum(map(own_cost, new))
+        return spent < sum(map(own_cost, self.unused(before, kept)))
+
+    def unused(self, before: Expr, kept: set[Expr]) -> set[Expr]:
+        """``before``, and below it what nothing else uses."""
+        gone = {before}
+        stack = list(before.args)
+        while stack and len(gone) < LOOK:
+            node = stack.pop()
+            if self.uses[node] <= 1 and node not in kept and node not in gone:
+                gone.add(node)
+                stack += node.args
+        return gone

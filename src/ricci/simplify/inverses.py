@@ -1,0 +1,168 @@
+"""Inverse pairs: a function after its inverse, and matrices beside their inverses.
+
+Matrices are taken to be invertible where an inverse is written. ``inv`` and its kin take transposes and numbers out of
+their operand first, ``inv(2 A') → inv(A)' / 2``, so that one matrix has one inverse.
+"""
+
+from __future__ import annotations
+
+from ricci.expr import OPS, Expr, Product, Sum, delta, function, one, product, zero
+from ricci.expr.numbers import divide
+from ricci.expr.scale import scale
+from ricci.expr.structure import is_delta
+from ricci.functions import elementwise as el
+from ricci.simplify.match import Factor, Rule, exchanged, head, operand
+from ricci.simplify.symmetry import symmetric_axes
+
+INVERSES: dict[tuple[str, str], str] = {  # outer and inner function, and for which x the pair is the identity
+    ("sin", "asin"): "|x| <= 1",
+    ("cos", "acos"): "|x| <= 1",
+    ("tan", "atan"): "",
+    ("sinh", "asinh"): "",
+    ("asinh", "sinh"): "",
+    ("cosh", "acosh"): "x >= 1",
+    ("tanh", "atanh"): "|x| < 1",
+    ("atanh", "tanh"): "",
+    ("exp2", "log2"): "x > 0",
+    ("log2", "exp2"): "",
+    ("expm1", "log1p"): "x > -1",
+    ("log1p", "expm1"): "",
+}
+
+
+def _pair(inner: str):
+    return lambda e: operand(e.args[0], inner)
+
+
+def _acosh_of_cosh(e: Expr) -> Expr | None:
+    x = operand(e.args[0], "cosh")
+    return None if x is None else el.abs_(x)
+
+
+# Functions of matrices
+
+
+def _of(op: str, x: Expr) -> Expr:
+    return function(OPS[op], (x,))
+
+
+def _inv_of_inv(e: Expr) -> Expr | None:
+    return operand(e.args[0], "inv")
+
+
+def _logdet_of_inv(e: Expr) -> Expr | None:
+    x = operand(e.args[0], "inv")
+    return None if x is None else scale(-1, _of("logdet", x))
+
+
+def _det_of_inv(e: Expr) -> Expr | None:
+    x = operand(e.args[0], "inv")
+    return None if x is None else _of("det", x) ** -1
+
+
+def _sign_of_inv(e: Expr) -> Expr | None:
+    x = operand(e.args[0], "inv")
+    return None if x is None else _of("slogdet_sign", x)
+
+
+def _transposed(x: Expr) -> Expr:
+    lead = len(x.shape) - 2
+    return product([(x, range(lead + 2))], (*range(lead), lead + 1, lead))
+
+
+def _of_transpose(e: Expr) -> Expr | None:
+    """The operand transposed back, if its column comes before its row in the tensor that it is."""
+    (x,) = e.args
+    if not isinstance(x, Product) or x.sums or len(x.args) != 1 or len(x.labels[0]) != len(x.shape):
+        return None
+    row, column = len(x.shape) - 2, len(x.shape) - 1
+    labels = x.labels[0]
+    if labels.index(row) < labels.index(column):
+        return None
+    result = _of(head(e), _transposed(x))
+    return _transposed(result) if len(e.shape) == len(x.shape) else result
+
+
+def _inv_of_multiple(e: Expr) -> Expr | None:
+    (x,) = e.args
+    if not isinstance(x, Sum) or len(x.args) != 1:
+        return None
+    return scale(divide(1, x.coefs[0]), _of("inv", x.args[0]))
+
+
+def _of_identity(e: Expr) -> Expr | None:
+    (x,) = e.args
+    if not is_delta(x):
+        return None
+    return {"inv": x, "det": one(()), "logdet": zero(()), "slogdet_sign": one(())}[head(e)]
+
+
+# A matrix times its inverse, within any contraction
+
+
+def _times_inverse(e: Expr) -> Expr | None:
+    assert isinstance(e, Product)
+    for p, (f, outer) in enumerate(e.factors()):
+        matrix = operand(f, "inv")
+        if matrix is None:
+            continue
+        for q, (g, inner) in enumerate(e.factors()):
+            ends = _ends(e, p, q, outer, inner) if g is matrix and p != q else None
+            if ends is not None:
+                return exchanged(e, [p, q], [(delta(f.shape[-1]), ends)])
+    return None
+
+
+def _ends(e: Product, p: int, q: int, outer: tuple, inner: tuple) -> tuple[int, int] | None:
+    """The labels that a delta between them replaces, where one is summed and nowhere else."""
+    if outer[:-2] != inner[:-2]:
+        return None
+    own = [inner[-2:]]
+    last = len(inner) - 1
+    if (last - 1, last) in symmetric_axes(e.args[q]):
+        own.append((inner[-1], inner[-2]))
+    for row, column in own:
+        for shared, meets, ends in (
+            (outer[-1], row, (outer[-2], column)),
+            (outer[-2], column, (row, outer[-1])),
+        ):
+            if shared == meets and shared not in e.out and sum(x == shared for ls in e.labels for x in ls) == 2:
+                return ends
+    return None
+
+
+def _times_solution(e: Expr) -> Expr | None:
+    """``A[i,j] solve(A, b)[j]`` is ``b[i]``."""
+    assert isinstance(e, Product)
+    for p, (f, outer) in enumerate(e.factors()):
+        if head(f) != "solve":
+            continue
+        matrix, right = f.args
+        lead = len(matrix.shape) - 2
+        for q, (g, inner) in enumerate(e.factors()):
+            shared = outer[lead]
+            if g is not matrix or inner[:-2] != outer[:lead] or inner[-1] != shared or inner[-2] == shared:
+                continue
+            if shared not in e.out and sum(x == shared for ls in e.labels for x in ls) == 2:
+                new: Factor = (right, (*outer[:lead], inner[-2], *outer[lead + 1 :]))
+                return exchanged(e, [p, q], [new])
+    return None
+
+
+MATRIX = ("inv", "det", "logdet", "slogdet_sign")
+_INV = frozenset({"inv"})
+_INVERTIBLE = "the matrix is invertible"
+
+RULES = [
+    *[Rule(f"{f} of {g}", _pair(g), (f,), frozenset({g}), assumes) for (f, g), assumes in INVERSES.items()],
+    Rule("acosh of cosh", _acosh_of_cosh, ("acosh",), frozenset({"cosh"})),
+    Rule("inv of inv", _inv_of_inv, ("inv",), _INV, _INVERTIBLE),
+    Rule("logdet of inv", _logdet_of_inv, ("logdet",), _INV, _INVERTIBLE),
+    Rule("det of inv", _det_of_inv, ("det",), _INV, _INVERTIBLE),
+    Rule("sign of det of inv", _sign_of_inv, ("slogdet_sign",), _INV, _INVERTIBLE),
+    Rule("function of a transpose", _of_transpose, (*MATRIX, "expm"), frozenset({"Product"})),
+    Rule("inv of a multiple", _inv_of_multiple, ("inv",), frozenset({"Sum"})),
+    Rule("function of the identity", _of_identity, MATRIX, frozenset({"Structure"})),
+    Rule("A inv(A)", _times_inverse, ("Product",), _INV, _INVERTIBLE),
+    Rule("A solve(A, b)", _times_solution, ("Product",), frozenset({"solve"}), _INVERTIBLE),
+]

@@ -1,0 +1,123 @@
+"""What rules are made of: their type, and looking at expressions.
+
+A rule is a named function from a node to a node of the same value, or ``None`` where it does not apply. ``heads`` are
+the kinds of node (``"Sum"``, ``"Product"``) or the functions (``"log"``) at which it is tried, ``needs`` the functions
+that must occur close below; both only save time. ``assumes`` says for which values it holds, if not for all. A rule
+that is ``guarded`` is only taken where the cost falls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from ricci.expr import (
+    POWER,
+    Elementwise,
+    Expr,
+    Function,
+    Labels,
+    Number,
+    Product,
+    Structure,
+    Sum,
+    numeric,
+    one,
+    power,
+    product,
+)
+from ricci.expr.scale import scale
+
+Factor = tuple[Expr, Labels]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rewriting that keeps the value."""
+
+    name: str
+    apply: Callable[[Expr], Expr | None]
+    heads: tuple[str, ...]
+    needs: frozenset[str] = frozenset()
+    assumes: str = ""
+    guarded: bool = False
+
+
+@dataclass(frozen=True)
+class Step:
+    """One use of a rule."""
+
+    rule: str
+    before: Expr
+    after: Expr
+
+
+def head(e: Expr) -> str:
+    """The name of a function, or the kind of any other node."""
+    return e.op.name if isinstance(e, (Elementwise, Function)) else type(e).__name__
+
+
+def nearby(e: Expr) -> set[str]:
+    """The functions that occur among the operands, and among the factors and terms that these consist of."""
+    found: set[str] = set()
+    for a in e.args:
+        found.update(_heads(a))
+        if isinstance(a, (Product, Sum)):
+            for b in a.args:
+                found.update(_heads(b))
+                if isinstance(b, (Product, Sum)):
+                    for c in b.args:
+                        found.update(_heads(c))
+    return found
+
+
+def _heads(e: Expr) -> Iterable[str]:
+    return (head(e), head(e.args[0])) if isinstance(e, Elementwise) and e.op is POWER else (head(e),)
+
+
+def power_of(e: Expr) -> tuple[Expr, Number]:
+    """``b`` and ``n`` with ``e = b**n``, where ``n`` is a number; 1 if ``e`` is no power."""
+    if isinstance(e, Elementwise) and e.op is POWER:
+        n = numeric(e.args[1])
+        if n is not None:
+            return e.args[0], n
+    return e, 1
+
+
+def raised(base: Expr, exponent: Number) -> Expr:
+    return base if exponent == 1 else power(base, exponent)
+
+
+def negative(e: Expr) -> Expr:
+    return scale(-1, e)
+
+
+def operand(e: Expr, name: str) -> Expr | None:
+    """``x`` where ``e`` is the function ``name`` of ``x``."""
+    return e.args[0] if isinstance(e, (Elementwise, Function)) and e.op.name == name else None
+
+
+def terms_of(e: Expr) -> list[tuple[Number, Expr]]:
+    return list(zip(e.coefs, e.args, strict=True)) if isinstance(e, Sum) else [(1, e)]
+
+
+def factors_of(e: Expr) -> list[Factor]:
+    """The factors of a product that sums over nothing; of anything else, itself; of a one-tensor, none."""
+    if isinstance(e, Product) and not e.sums:
+        return list(e.factors())
+    if isinstance(e, Structure) and e.relation[0] == "one":
+        return []
+    return [] if numeric(e) == 1 else [(e, tuple(range(len(e.shape))))]
+
+
+def spread(factors: Sequence[Factor], like: Expr) -> Expr:
+    """The product of ``factors`` over the axes of ``like``, whose positions are the labels."""
+    return product(factors, range(len(like.shape)), dict(enumerate(like.shape)))
+
+
+def exchanged(node: Product, gone: Iterable[int], new: Iterable[Factor]) -> Expr:
+    """``node`` with the factors at the positions ``gone`` replaced by ``new``; every label keeps its size."""
+    gone = set(gone)
+    factors: list[Factor] = [f for at, f in enumerate(node.factors()) if at not in gone]
+    kept = [(one(node.args[at].shape), node.labels[at]) for at in gone if node.labels[at]]
+    return product([*factors, *new, *kept], node.out, dict(zip(node.out, node.shape, strict=True)))

@@ -1,0 +1,176 @@
+"""Powers: equal factors collect, roots and powers of powers join, and 0/1 tensors are their own powers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from ricci.expr import Expr, Number, Product, Structure, Sum, constant, number, numeric, product
+from ricci.expr.scale import scale
+from ricci.functions import elementwise as el
+from ricci.simplify.match import Factor, Rule, exchanged, head, operand, power_of, raised, terms_of
+
+NOT_NEGATIVE = frozenset(
+    ("abs", "exp", "exp2", "sigmoid", "softplus", "relu", "cosh", "hypot", "softmax", "erfc", "acos", "acosh")
+)
+ZERO_OR_ONE = frozenset(("less", "less_equal", "equal", "not_equal", "any", "all"))
+
+
+def not_negative(e: Expr) -> bool:
+    """Whether all entries are seen to be at least zero, or NaN."""
+    if isinstance(e, Structure) or head(e) in NOT_NEGATIVE or zero_or_one(e):
+        return True
+    n = power_of(e)[1]
+    return n != 1 and (n % 2 == 0 or n % 1 != 0)
+
+
+def zero_or_one(e: Expr) -> bool:
+    """Whether all entries are seen to be 0 or 1."""
+    if head(e) == "where":
+        return all(numeric(a) in (0, 1) for a in e.args[1:])
+    return isinstance(e, Structure) or head(e) in ZERO_OR_ONE
+
+
+# Products
+
+
+def _collect(e: Expr) -> Expr | None:
+    """Equal factors with equal labels. In a contraction a square stays two factors: it is a scalar product."""
+    assert isinstance(e, Product)
+    groups: dict[Factor, list[tuple[int, Number]]] = {}
+    for at, (a, labels) in enumerate(e.factors()):
+        base, n = power_of(a)
+        groups.setdefault((base, labels), []).append((at, n))
+    gone: list[int] = []
+    new: list[Factor] = []
+    for (base, labels), members in groups.items():
+        if len(members) > 1:
+            plain = all(n == 1 for _, n in members)
+            total = 1 if plain and zero_or_one(base) else number(sum(n for _, n in members))
+            if plain and total != 1 and e.sums:
+                continue
+            gone += [at for at, _ in members]
+            new += [(raised(base, total), labels)] if total != 0 else []
+    return exchanged(e, gone, new) if gone else None
+
+
+# Powers of powers
+
+
+def _power_of_power(e: Expr) -> Expr | None:
+    """``(x**a)**b``: ``|x|**(a b)`` where ``a`` is even, so that the base may be negative; otherwise ``x**(a b)``."""
+    inner, b = power_of(e)
+    x, a = power_of(inner)
+    if b == 1 or a == 1 or isinstance(a, float) or isinstance(b, float):
+        return None
+    total = number(a * b)
+    even = a % 2 == 0 and not not_negative(x) and total % 2 != 0
+    return raised(el.abs_(x) if even else x, total) if total != 0 else None
+
+
+def _power_of_multiple(e: Expr) -> Expr | None:
+    """``(c x)**b`` with a positive ``c`` and a fraction ``b``, where ``c**b`` is rational or ``x`` is a power."""
+    base, b = power_of(e)
+    if not isinstance(b, Fraction) or not isinstance(base, Sum) or len(base.args) != 1 or base.coefs[0] <= 0:
+        return None
+    root = exact_power(base.coefs[0], b)
+    if root is not None:
+        return scale(root, raised(base.args[0], b))
+    return raised(constant(base.coefs[0]), b) * raised(base.args[0], b) if power_of(base.args[0])[1] != 1 else None
+
+
+def _power_of_squares(e: Expr) -> Expr | None:
+    """``(x**2 y**2)**b`` is ``|x|**(2 b) |y|**(2 b)``: a root of a product of even powers."""
+    base, b = power_of(e)
+    if not isinstance(b, Fraction) or not isinstance(base, Product) or base.sums:
+        return None
+    if any(isinstance(a, Structure) or power_of(a)[1] % 2 != 0 for a in base.args):
+        return None
+    factors = [(raised(a, b), labels) for a, labels in base.factors()]
+    return product(factors, base.out, dict(zip(base.out, base.shape, strict=True)))
+
+
+def exact_power(c: Number, b: Fraction) -> Number | None:
+    """``c**b`` if it is rational and ``c`` is."""
+    if isinstance(c, float) or c <= 0:
+        return None
+    root = b.denominator
+    parts = [round(part ** (1 / root)) for part in Fraction(c).as_integer_ratio()]
+    exact = Fraction(parts[0], parts[1]) if parts[1] else Fraction(0)
+    return number(exact**b.numerator) if exact and exact**root == c else None
+
+
+def _power_of_number(e: Expr) -> Expr | None:
+    base, b = power_of(e)
+    c = numeric(base)
+    root = exact_power(c, b) if c is not None and isinstance(b, Fraction) else None
+    return None if root is None else constant(root)
+
+
+def _even_power_of_abs(e: Expr) -> Expr | None:
+    base, n = power_of(e)
+    x = operand(base, "abs")
+    return raised(x, n) if x is not None and n % 2 == 0 else None
+
+
+def _power_of_zero_or_one(e: Expr) -> Expr | None:
+    base, n = power_of(e)
+    return base if n > 0 and n != 1 and zero_or_one(base) else None
+
+
+def _cube_of_cbrt(e: Expr) -> Expr | None:
+    base, n = power_of(e)
+    x = operand(base, "cbrt")
+    return raised(x, n // 3) if x is not None and isinstance(n, int) and n % 3 == 0 else None
+
+
+def _cbrt_of_cube(e: Expr) -> Expr | None:
+    x, n = power_of(e.args[0])
+    return raised(x, n // 3) if isinstance(n, int) and n % 3 == 0 else None
+
+
+def _abs_of_not_negative(e: Expr) -> Expr | None:
+    (x,) = e.args
+    return x if not_negative(x) else None
+
+
+def _abs_of_product(e: Expr) -> Expr | None:
+    """Factors that are not negative come out."""
+    (x,) = e.args
+    if not isinstance(x, Product) or x.sums or not any(map(not_negative, x.args)):
+        return None
+    new = [(a if not_negative(a) else el.abs_(a), labels) for a, labels in x.factors()]
+    return exchanged(x, range(len(x.args)), new)
+
+
+def _parity(e: Expr) -> Expr | None:
+    """``f(-x)`` is ``-f(x)`` for an odd function, and ``f(x)`` for an even one."""
+    (x,) = e.args
+    if not isinstance(x, Sum) or _sign(x) > 0:
+        return None
+    op = e.op  # type: ignore[attr-defined]
+    mirrored = el.Builder(op)(scale(-1, x))
+    return scale(-1, mirrored) if op.name in ODD else mirrored
+
+
+def _sign(x: Sum) -> int:
+    return 1 if terms_of(x)[0][0] > 0 else -1
+
+
+ODD = ("tanh", "sin", "tan", "sinh", "asinh", "atan", "erf", "cbrt", "asin", "atanh", "sign")
+EVEN = ("cos", "cosh", "abs")
+_POWER = frozenset({"power"})
+
+RULES = [
+    Rule("abs of what is not negative", _abs_of_not_negative, ("abs",)),
+    Rule("abs of a product", _abs_of_product, ("abs",), frozenset({"Product"})),
+    Rule("even power of abs", _even_power_of_abs, ("power",), frozenset({"abs"})),
+    Rule("power of 0 and 1", _power_of_zero_or_one, ("power",)),
+    Rule("power of cbrt", _cube_of_cbrt, ("power",), frozenset({"cbrt"})),
+    Rule("cbrt of a power", _cbrt_of_cube, ("cbrt",), _POWER),
+    Rule("power of a power", _power_of_power, ("power",), _POWER, assumes="x >= 0 where a is a fraction"),
+    Rule("root of a multiple", _power_of_multiple, ("power",), frozenset({"Sum"})),
+    Rule("root of squares", _power_of_squares, ("power",), frozenset({"Product", "power"})),
+    Rule("root of a number", _power_of_number, ("power",)),
+    Rule("odd and even functions", _parity, (*ODD, *EVEN), frozenset({"Sum"})),
+    Rule("equal factors to a power", _collect, ("Product",), assumes="x is not 0 where exponents cancel"),
+]

@@ -1,0 +1,332 @@
+"""Stable forms: logarithms and quotients of exponentials, written so that nothing overflows.
+
+All of it rests on one function, :func:`logarithm`: the ``L`` with ``e = exp(L)``, where ``e`` is visibly made of
+exponentials. With it
+
+    log(e) → L        log1p(e) → softplus(L)
+
+are softplus, log-sum-exp, log-softmax and ``log(sigmoid)`` at once:
+
+    exp(x) → x                    sum[k](exp(x)) → logsumexp[k](x)       exp(a) + exp(b) → logaddexp(a, b)
+    1 + exp(x) → softplus(x)      sigmoid(x) → -softplus(-x)             softmax(x) → log_softmax(x)
+    products and positive multiples → sums
+
+The quotients are found in products: ``exp(x) / sum[k](exp(x))`` is a softmax; ``1 / (1 + exp(z))`` is
+``sigmoid(-z)``, and with a factor ``exp(z)`` it is ``sigmoid(z)`` (``pairs.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+
+from ricci.expr import Expr, Number, Product, Structure, Sum, add, constant, function, merge, product, zero
+from ricci.expr.product import _merged_axis
+from ricci.expr.scale import primitive, scale
+from ricci.expr.structure import is_one
+from ricci.functions import elementwise as el
+from ricci.functions.matrix import LOGDET
+from ricci.functions.reductions import LOG_SOFTMAX, SOFTMAX, log_softmax, logsumexp, softmax
+from ricci.simplify.match import (
+    Factor,
+    Rule,
+    exchanged,
+    factors_of,
+    head,
+    negative,
+    operand,
+    power_of,
+    raised,
+    spread,
+    terms_of,
+)
+
+MOST_TERMS = 4  # of a sum of exponentials
+DEPTH = 4
+
+
+# Logarithms
+
+_LOGARITHMS: dict[str, Callable[[Expr], Expr]] = {
+    "exp": lambda x: x,
+    "exp2": lambda x: el.log(2) * x,
+    "sigmoid": lambda x: negative(el.softplus(negative(x))),
+    "cosh": lambda x: el.logaddexp(x, negative(x)) - el.log(2),
+    "softmax": lambda x: function(LOG_SOFTMAX, (x,)),
+    "det": lambda x: function(LOGDET, (x,)),
+}
+
+
+def logarithm(e: Expr, depth: int = DEPTH) -> Expr | None:
+    """``L`` with ``e = exp(L)``, where ``e`` is visibly made of exponentials."""
+    if not depth:
+        return None
+    known = _LOGARITHMS.get(head(e))
+    if known is not None:
+        return known(e.args[0])
+    if isinstance(e, Product):
+        return _of_contraction(e) if e.sums else _of_product(e, depth)
+    if isinstance(e, Sum):
+        return _of_sum(e, depth)
+    base, n = power_of(e)
+    inner = logarithm(base, depth - 1) if n != 1 else None
+    return None if inner is None else scale(n, inner)
+
+
+def _of_product(e: Product, depth: int) -> Expr | None:
+    """The logarithms of the factors that have one, and that of the product of the others."""
+    logs: list[tuple[Number, Expr]] = []
+    rest: list[Factor] = []
+    for a, labels in e.factors():
+        found = logarithm(a, depth - 1)
+        if found is None:
+            rest.append((a, labels))
+        else:
+            logs.append((1, spread([(found, labels if found.shape else ())], e)))
+    if not logs:
+        return None
+    return add([*logs, (1, el.log(spread(rest, e)))] if rest else logs)
+
+
+def _of_contraction(e: Product) -> Expr | None:
+    """Of a sum over axes of exponentials, all of them along the axes of one."""
+    every = set().union(*e.labels)
+    if any(head(a) != "exp" for a in e.args):
+        return _of_moved(e)
+    if not any(set(labels) == every for labels in e.labels):
+        return None
+    axes = (*e.out, *sorted(every - set(e.out)))
+    sizes = {x: n for a, labels in e.factors() for x, n in zip(labels, a.shape, strict=True)}
+    inner = add([(1, product([(a.args[0], labels)], axes, sizes)) for a, labels in e.factors()])
+    return logsumexp(inner, range(len(e.out), len(axes)))
+
+
+def _of_moved(e: Product) -> Expr | None:
+    """Of a softmax whose axis is split into several: the logarithm of each entry, split in the same way."""
+    found = _unsplit(e, "softmax")
+    return (
+        None if found is None else exchanged(e, [found], [(function(LOG_SOFTMAX, e.args[found].args), e.labels[found])])
+    )
+
+
+def _unsplit(e: Expr, name: str) -> int | None:
+    """The position of the one operand, a function ``name``, where the others only split summed axes."""
+    if not isinstance(e, Product) or not e.sums:
+        return None
+    at = [p for p, a in enumerate(e.args) if not isinstance(a, Structure)]
+    if len(at) != 1 or head(e.args[at[0]]) != name:
+        return None
+    for a, labels in e.factors():
+        if isinstance(a, Structure):
+            merged = _merged_axis(a) if a.relation[0] == "==" else None
+            if merged is None or labels[merged] in e.out:
+                return None
+    return at[0]
+
+
+def _of_sum(e: Sum, depth: int) -> Expr | None:
+    coef, rest = primitive(e)
+    if coef != 1:
+        found = logarithm(rest, depth - 1) if coef > 0 else None
+        return None if found is None else found + el.log(constant(coef))
+    if len(e.args) > MOST_TERMS or any(c <= 0 for c in e.coefs) or not all(map(_is_exponential, e.args)):
+        return None
+    parts = []
+    for c, a in zip(e.coefs, e.args, strict=True):
+        found = zero(a.shape) if is_one(a) else logarithm(a, depth - 1)
+        if found is None:
+            return None
+        parts.append((is_one(a) and c == 1, found if c == 1 else found + el.log(constant(c))))
+    if len(parts) == 1:
+        return None
+    total = reduce(el.logaddexp, [part for plain, part in parts if not plain])
+    return el.softplus(total) if any(plain for plain, _ in parts) else total
+
+
+def _is_exponential(e: Expr) -> bool:
+    """Whether a term is an exponential, a product of them, a sum of one over axes, or the number one."""
+    if isinstance(e, Product):
+        return all(head(a) == "exp" or (not e.sums and _is_exponential(a)) for a in e.args)
+    return is_one(e) or head(e) == "exp"
+
+
+def _log(e: Expr) -> Expr | None:
+    return logarithm(e.args[0])
+
+
+def _log_of_power(e: Expr) -> Expr | None:
+    """Not of even powers, whose base may be negative."""
+    base, n = power_of(e.args[0])
+    return None if n == 1 or n % 2 == 0 else scale(n, el.log(base))
+
+
+def _log_of_size(e: Expr) -> Expr | None:
+    inner = operand(e.args[0], "abs")
+    matrix = None if inner is None else operand(inner, "det")
+    return None if matrix is None else function(LOGDET, (matrix,))
+
+
+def _log1p(e: Expr) -> Expr | None:
+    (x,) = e.args
+    inner = logarithm(x) if _is_exponential(x) else None
+    return None if inner is None else el.softplus(inner)
+
+
+def _log_to_log1p(e: Expr) -> Expr | None:
+    (x,) = e.args
+    if not isinstance(x, Sum) or len(x.args) < 2:
+        return None
+    rest = [(c, a) for c, a in terms_of(x) if not (c == 1 and is_one(a))]
+    return el.log1p(add(rest)) if len(rest) < len(x.args) else None
+
+
+# Exponentials
+
+
+def _exp_of_log_softmax(e: Expr) -> Expr | None:
+    (x,) = e.args
+    inner = operand(x, "log_softmax")
+    if inner is not None:
+        return function(SOFTMAX, (inner,))
+    found = _unsplit(x, "log_softmax")
+    if found is None or not isinstance(x, Product):
+        return None
+    return exchanged(x, [found], [(function(SOFTMAX, x.args[found].args), x.labels[found])])
+
+
+def _exp_of_softplus(e: Expr) -> Expr | None:
+    ((coef, inner), *more) = terms_of(e.args[0])
+    x = operand(inner, "softplus")
+    return raised(el.sigmoid(negative(x)), -coef) if x is not None and not more and coef < 0 else None
+
+
+def _exp_of_log(e: Expr) -> Expr | None:
+    ((coef, inner), *more) = terms_of(e.args[0])
+    x = operand(inner, "log")
+    return raised(x, coef) if x is not None and not more else None
+
+
+def _power_of_exp(e: Expr) -> Expr | None:
+    """``exp(x)**n`` where ``n x`` is exact: ``n`` is a power of two, or its negative, as -1 is."""
+    base, n = power_of(e)
+    x = operand(base, "exp")
+    if x is None or isinstance(n, float):
+        return None
+    top, bottom = abs(n).as_integer_ratio()
+    return el.exp(scale(n, x)) if top & (top - 1) == 0 and bottom & (bottom - 1) == 0 else None
+
+
+def _reciprocal_of_softplus_sum(e: Expr) -> Expr | None:
+    """``(1 + exp(z))**-n``, and with it ``(exp(a) + exp(b))**-n`` where one of them is 1."""
+    base, n = power_of(e)
+    if not isinstance(base, Sum) or base.coefs != (1, 1) or n >= 0:
+        return None
+    exps = [operand(a, "exp") for a in base.args if not is_one(a)]
+    return raised(el.sigmoid(negative(exps[0])), -n) if len(exps) == 1 and exps[0] is not None else None
+
+
+# Softmax
+
+
+def _softmax_quotient(e: Expr) -> Expr | None:
+    """A factor ``exp(x)`` and a factor ``sum(exp(x))**-n`` along the same axes."""
+    assert isinstance(e, Product)
+    for at, (a, outer) in enumerate(e.factors()):
+        total, n = power_of(a)
+        if n >= 0 or not isinstance(total, Product) or len(total.args) != 1 or head(total.args[0]) != "exp":
+            continue
+        (exp,), (inner,) = total.args, total.labels
+        if len(set(inner)) != len(inner):
+            continue
+        place = dict(zip(total.out, outer, strict=True))
+        for other, (b, labels) in enumerate(e.factors()):
+            if b is exp and all(place.get(x, y) == y for x, y in zip(inner, labels, strict=True)):
+                along = [p for p, x in enumerate(inner) if x not in place]
+                new = [(softmax(exp.args[0], along), labels), (raised(total, n + 1), outer)]
+                return exchanged(e, [at, other], new if n != -1 else new[:1])
+    return None
+
+
+def _sigmoid_quotient(e: Expr) -> Expr | None:
+    """A factor ``exp(a)`` and a factor ``(exp(a) + exp(b))**-1``."""
+    assert isinstance(e, Product)
+    for at, (f, labels) in enumerate(e.factors()):
+        total, n = power_of(f)
+        if n != -1 or not isinstance(total, Sum) or total.coefs != (1, 1):
+            continue
+        for mine, other in (total.args, total.args[::-1]):
+            where = [p for p, g in enumerate(e.factors()) if g == (mine, labels)]
+            a, b = operand(mine, "exp"), operand(other, "exp")
+            if where and a is not None and b is not None:
+                return exchanged(e, [at, where[0]], [(el.sigmoid(a - b), labels)])
+    return None
+
+
+# Differences
+
+
+def without(node: Sum, at: int, x: Expr) -> list[tuple[Number, Expr]] | None:
+    """The terms but the one at ``at``, with coefficient ``c``, and but ``-c x``; None if not all of ``x`` is there."""
+    c = node.coefs[at]
+    left = {a: k for p, (k, a) in enumerate(terms_of(node)) if p != at}
+    for k, a in terms_of(x):
+        if left.pop(a, 0) != -c * k:
+            return None
+    return [(k, a) for a, k in left.items()]
+
+
+def _less_logsumexp(e: Expr) -> Expr | None:
+    """``x - logsumexp(x)``, also within a longer sum, and where ``x`` is one."""
+    assert isinstance(e, Sum)
+    for at, (coef, term) in enumerate(terms_of(e)):
+        factors = factors_of(term)
+        inner = operand(factors[0][0], "logsumexp") if len(factors) == 1 else None
+        if inner is None:
+            continue
+        labels = factors[0][1]
+        along = [axis for axis in range(len(e.shape)) if axis not in labels]
+        if not along or len(set(labels)) != len(labels):
+            continue
+        split: list = [] if len(along) == 1 else [(merge(tuple([e.shape[a] for a in along])), ("all", *along))]
+        own: list = [(inner, (*labels, "all" if split else along[0]))]
+        x = spread([*own, *split], e)
+        left = without(e, at, x)
+        if left is not None:
+            return add([*left, (-coef, log_softmax(x, along))])
+    return None
+
+
+def _less_softplus(e: Expr) -> Expr | None:
+    """``softplus(x) - x``, also within a longer sum, is ``softplus(-x)``."""
+    assert isinstance(e, Sum)
+    for at, (coef, term) in enumerate(terms_of(e)):
+        factors = factors_of(term)
+        inner = operand(factors[0][0], "softplus") if len(factors) == 1 else None
+        if inner is None:
+            continue
+        left = without(e, at, spread([(inner, factors[0][1] if inner.shape else ())], e))
+        if left is not None:
+            return add([*left, (coef, spread([(el.softplus(negative(inner)), factors[0][1])], e))])
+    return None
+
+
+def _names(*names: str) -> frozenset[str]:
+    return frozenset(names)
+
+
+RULES = [
+    Rule("log of an exponential", _log, ("log",), assumes="a determinant is positive"),
+    Rule("log of a determinant's size", _log_of_size, ("log",), _names("abs")),
+    Rule("log of a power", _log_of_power, ("log",), _names("power")),
+    Rule("log1p of an exponential", _log1p, ("log1p",), _names("exp")),
+    Rule("log(1 + x) to log1p", _log_to_log1p, ("log",), _names("Sum")),
+    Rule("exp of log-softmax", _exp_of_log_softmax, ("exp",), _names("log_softmax")),
+    Rule("exp of -softplus", _exp_of_softplus, ("exp",), _names("softplus")),
+    Rule("exp of log", _exp_of_log, ("exp",), _names("log"), assumes="x > 0"),
+    Rule("1/(1 + exp) to sigmoid", _reciprocal_of_softplus_sum, ("power",), _names("exp", "Sum")),
+    Rule("power of exp", _power_of_exp, ("power",), _names("exp")),
+    Rule("exp over its sum to softmax", _softmax_quotient, ("Product",), _names("exp", "power")),
+    Rule("exp over two exps to sigmoid", _sigmoid_quotient, ("Product",), _names("exp", "power")),
+    Rule("x - logsumexp(x) to log-softmax", _less_logsumexp, ("Sum",), _names("logsumexp")),
+    Rule("softplus(x) - x", _less_softplus, ("Sum",), _names("softplus")),
+]

@@ -1,0 +1,185 @@
+"""Which axes of an expression may be exchanged without changing it.
+
+An exchange of two axes is pushed down to the operands, where it is another exchange, and the node is built again; it
+is symmetric if that gives the same object. Two things make this find more than the constructors do by themselves:
+
+- an operand that is symmetric in two axes is left as it is, and
+- where such an operand has *summed* axes, as ``D`` in ``A[i,n] D[i,j] A[j,p]``, it is replaced, for the comparison
+  only, by a product that shows the symmetry: ``d[i,h] d[j,h]`` with an input ``d`` that occurs nowhere else.
+
+Both passes, down for the exchanges that are asked for and up for their results, go through every node once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ricci.expr import (
+    Elementwise,
+    Expr,
+    Function,
+    Labels,
+    Product,
+    Structure,
+    Sum,
+    add,
+    affine,
+    elementwise,
+    function,
+    index_size,
+    product,
+    topological,
+    variable,
+)
+
+Pair = tuple[int, int]
+MOST_AXES = 6  # of an operand of a contraction that is looked at
+TRANSPOSABLE = frozenset(("inv", "expm"))  # f(A') = f(A)'
+
+
+def symmetries(e: Expr) -> list[Pair]:
+    """The pairs of axes under whose exchange ``e`` is seen to be unchanged.
+
+    >>> from ricci.expr import product, variable
+    >>> x = variable("x", 2)
+    >>> symmetries(product([(x, "mn"), (x, "mp")], "np"))
+    [(0, 1)]
+    """
+    pairs = _equal_sizes(e)
+    if not pairs:
+        return []
+    known = _Exchanges(e, pairs)
+    return [pair for pair in pairs if known.result[e, pair] is e]
+
+
+def symmetric_axes(e: Expr) -> list[Pair]:
+    return symmetries(e) if len(e.shape) <= MOST_AXES else []
+
+
+def _equal_sizes(e: Expr) -> list[Pair]:
+    axes = range(len(e.shape))
+    return [(p, q) for p in axes for q in axes[p + 1 :] if e.shape[p] == e.shape[q]]
+
+
+def _swapped(pair: Pair, order: int) -> list[int]:
+    p, q = pair
+    return [q if axis == p else p if axis == q else axis for axis in range(order)]
+
+
+class _Exchanges:
+    """``result[node, pair]`` for all exchanges that those of ``root`` lead to."""
+
+    def __init__(self, root: Expr, pairs: Iterable[Pair]):
+        order = topological(root)
+        wanted: dict[Expr, dict[Pair, None]] = {root: dict.fromkeys(pairs)}
+        for node in reversed(order):
+            for pair in list(wanted.get(node, ())):
+                for arg, below in _below(node, pair):
+                    wanted.setdefault(arg, {})[below] = None
+        self.result: dict[tuple[Expr, Pair], Expr] = {}
+        for node in order:
+            for pair in wanted.get(node, ()):
+                self.result[node, pair] = self.exchange(node, pair)
+
+    def exchange(self, node: Expr, pair: Pair) -> Expr:
+        """``node`` with two axes exchanged; the operands have been done."""
+        if isinstance(node, Product):
+            return self.product(node, pair)
+        if isinstance(node, Sum):
+            return add([(c, self.result[a, pair]) for c, a in zip(node.coefs, node.args, strict=True)])
+        if isinstance(node, Elementwise):
+            return elementwise(node.op, *[self.result[a, pair] if a.shape else a for a in node.args])
+        if isinstance(node, Function) and _passes(node, pair):
+            return function(node.op, tuple([self.result[a, pair] for a in node.args]), node.params)
+        if isinstance(node, Structure) and node.relation[0] in ("==", ">="):
+            return _exchanged_structure(node, pair)
+        return product([(node, _swapped(pair, len(node.shape)))], range(len(node.shape)))
+
+    def product(self, node: Product, pair: Pair) -> Expr:
+        first, second = (node.out[axis] for axis in pair)
+        name = {first: second, second: first}
+        factors = []
+        for a, labels in node.factors():
+            inner = _places(labels, first, second)
+            if inner is not None and (a, inner) in self.result:
+                factors.append((self.result[a, inner], labels))
+            else:
+                factors.append((a, tuple([name.get(x, x) for x in labels])))
+        sizes = dict(zip(node.out, node.shape, strict=True))
+        built = product(factors, node.out, sizes)
+        if built is node or not node.sums:
+            return built
+        plain, turned = self.shown(node.factors()), self.shown(factors)
+        if plain is not None and turned is not None and product(plain, node.out) is product(turned, node.out):
+            return node
+        return built
+
+    def shown(self, factors: Iterable[tuple[Expr, Labels]]) -> list | None:
+        """The factors, the symmetric ones among them as products that show it; None if there are none such."""
+        result: list = []
+        found = False
+        for at, (a, labels) in enumerate(factors):
+            pairs = [pair for pair in _inner_pairs(a) if self.result.get((a, pair)) is a]
+            if pairs:
+                found = True
+                result += _proxy(a, labels, pairs, at)
+            else:
+                result.append((a, labels))
+        return result if found else None
+
+
+def _below(node: Expr, pair: Pair) -> list[tuple[Expr, Pair]]:
+    """The exchanges of operands that one of ``node`` needs."""
+    if isinstance(node, (Sum, Elementwise)):
+        return [(a, pair) for a in node.args if a.shape]
+    if isinstance(node, Function) and _passes(node, pair):
+        return [(a, pair) for a in node.args]
+    if not isinstance(node, Product):
+        return []
+    first, second = (node.out[axis] for axis in pair)
+    wanted = []
+    for a, labels in node.factors():
+        inner = _places(labels, first, second)
+        if inner is not None:
+            wanted.append((a, inner))
+        if node.sums and len(node.args) > 1:
+            wanted += [(a, other) for other in _inner_pairs(a)]
+    return wanted
+
+
+def _inner_pairs(a: Expr) -> list[Pair]:
+    """The exchanges that are looked at in an operand of a contraction; inputs and short relations have none."""
+    return _equal_sizes(a) if a.args and len(a.shape) <= MOST_AXES else []
+
+
+def _places(labels: Labels, first: int, second: int) -> Pair | None:
+    """Where both labels stand, each once."""
+    if labels.count(first) != 1 or labels.count(second) != 1:
+        return None
+    p, q = labels.index(first), labels.index(second)
+    return (min(p, q), max(p, q))
+
+
+def _passes(node: Function, pair: Pair) -> bool:
+    """Whether an exchange of axes of the result is one of the same axes of the operands."""
+    lead = len(node.args[0].shape) - node.op.axes_of(node.params)[0]
+    return pair[1] < lead or (node.op.name in TRANSPOSABLE and pair[0] >= lead)
+
+
+def _exchanged_structure(node: Structure, pair: Pair) -> Expr:
+    order = _swapped(pair, len(node.shape))
+    kind, coefs, const = node.relation
+    return affine(kind, [coefs[axis] for axis in order], const, tuple([node.shape[axis] for axis in order]))
+
+
+def _proxy(a: Expr, labels: Labels, pairs: Sequence[Pair], at: int) -> list:
+    """Factors that stand for ``a`` and are symmetric where it is: one input for all axes that may be exchanged."""
+    group = list(range(len(a.shape)))
+    for p, q in pairs:
+        low, high = sorted((group[p], group[q]))
+        group = [low if g == high else g for g in group]
+    hidden, inner = index_size(f"symmetry {a.key:x}"), ("hidden", at)
+    return [
+        (variable(f"symmetry {a.key:x} {g}", (size, hidden)), (label, inner))
+        for g, size, label in zip(group, a.shape, labels, strict=True)
+    ]
