@@ -78,7 +78,7 @@ def _roe_waves(m: Any, u: Scalar, c: Scalar, square: Scalar, density: Scalar, *j
     return [m.abs(u - c) * slow, m.abs(u) * middle, m.abs(u + c) * fast]
 
 
-# The arm. Each joint turns about z by its angle, moves along z and the new x, then tilts about x by a right angle or not.
+# The arm. Each joint turns about z, moves along z and the new x, then tilts about x by a right angle or not at all.
 
 JOINTS = ((-1, 0.66, 0.0), (0, 0.0, 0.43), (1, 0.15, -0.02), (-1, 0.43, 0.0), (1, 0.0, 0.0), (0, 0.06, 0.0))
 
@@ -111,7 +111,9 @@ def _plus(p: Scalar, length: float, direction: Scalar) -> Scalar:
 DIPOLE_SUMS = (0.485, -0.0019, -0.0581, 0.015, 0.105, 0.0406, 0.167, -0.399)
 
 
-def heart_dipole(m: Any, a: Scalar, b: Scalar, c: Scalar, d: Scalar, t: Scalar, u: Scalar, v: Scalar, w: Scalar) -> list:
+def heart_dipole(
+    m: Any, a: Scalar, b: Scalar, c: Scalar, d: Scalar, t: Scalar, u: Scalar, v: Scalar, w: Scalar
+) -> list:
     tt, uu, vv, ww = t * t, u * u, v * v, w * w
     tv, uw = tt - vv, uu - ww
     t3v, v3t, u3w, w3u = tt - 3 * vv, vv - 3 * tt, uu - 3 * ww, ww - 3 * uu

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import copy
+import os
 import pickle
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -332,6 +336,25 @@ def test_error_of_a_call(do, error, message):
     assert message in str(caught.value)
     builtin = BUILTIN.get(type(caught.value), error)
     assert isinstance(caught.value, builtin)
+
+
+# Numbers too large for a float, or for this world
+
+
+@pytest.mark.parametrize("text", ["y = 10**400 x", "y = 2**100000 x", "y = 2.0**5000 x", "y = (2 x)**(10**400)"])
+def test_a_number_beyond_all_floats_is_infinite_or_a_clear_error(text):
+    try:
+        value = rc.parse(text)(x=1.0)
+    except rc.RicciError:
+        return
+    assert value == np.inf
+
+
+def test_a_short_text_cannot_ask_for_a_number_without_end():
+    """9**9**9 has 370 million digits; reading it must not compute them. The limit stands for "at once"."""
+    code = "import ricci as rc\ntry:\n    rc.parse('y = 9**9**9 x')(x=1.0)\nexcept rc.RicciError:\n    pass"
+    environment = {**os.environ, "PYTHONPATH": str(Path(rc.__file__).parent.parent)}
+    subprocess.run([sys.executable, "-c", code], env=environment, timeout=20, check=True)
 
 
 # The caret, and the names suggested

@@ -467,3 +467,10 @@ def test_tensors():
     assert rc.tensors("X [m, n]")[0].indices == ("m", "n")
     assert rc.variable("α[i']").indices == ("i'",)
     assert (2 * rc.variable("x")).named("y").name == "y"
+
+
+def test_an_input_may_have_any_name():
+    names = ["self", "lambda", "formula", "inputs", "x_1", "λ", "None", "result"]
+    for name in names:
+        assert rc.parse(f"y = 2 {name}")(**{name: 3.0}) == 6
+        assert (2 * rc.variable(name))(**{name: 3.0}) == 6

@@ -153,8 +153,8 @@ def _times(side: Formula, factor: Formula, kept: list[str]) -> Formula:
 
 
 def _printed_indices(side: Formula) -> Iterator[str]:
+    from ricci.notation import syntax
     from ricci.notation.occurrences import in_indices
-    from ricci.notation.scope import children
 
     for statement in _program(side).statements:
         stack = [statement.body]
@@ -162,7 +162,7 @@ def _printed_indices(side: Formula) -> Iterator[str]:
             node = stack.pop()
             yield from in_indices(getattr(node, "indices", None) or ())
             yield from in_indices(getattr(node, "axes", None) or ())
-            stack += children(node)
+            stack += syntax.children(node)
 
 
 def _substituted(side: Formula, name: Variable, value: Formula) -> Formula:

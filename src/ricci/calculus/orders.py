@@ -1,16 +1,13 @@
-"""Orders of elimination, and what they cost.
-
-The cost of joining two edges is the number of multiplications that it takes: the sizes of all labels that their
-factors carry, multiplied. Deltas and the factors 1 and -1 are free. A symbolic size counts as :data:`ASSUMED_SIZE`.
+"""Orders of elimination, and what they cost: see ``weights.py`` for the cost of a join.
 
 - ``forward`` and ``reverse`` go through the vertices in one direction;
-- ``cross-country`` is greedy: it takes, again and again, the vertex that is cheapest to eliminate, or that costs least
-  more than it would cost at the end (Markowitz, plain and relative), with ties broken in several ways, and keeps the
-  best of these orders. With ``effort`` to spend it then moves vertices about in the order (simulated annealing).
+- ``cross-country`` is greedy: it takes, again and again, the vertex that is cheapest to eliminate (Markowitz), or that
+  costs least more than it would cost at the end (relative Markowitz), ties going to the first, the last or the
+  one that is dearest at the end, and keeps the best of these orders. With ``effort`` to spend it then moves vertices about (simulated annealing).
 
-Orders are compared on a skeleton of the graph, that knows of an edge only which labels it carries. What is left after
-eliminating some vertices is the same in whatever order they went, so moving a vertex within an order changes costs
-between its old and its new place only: that is all that the annealing evaluates.
+Orders are compared on a skeleton of the graph, which knows of an edge only its weight. What is left after eliminating
+some vertices is the same in whatever order they went, so moving a vertex within an order changes costs between its old
+and its new place only: that is all that the annealing evaluates.
 """
 
 from __future__ import annotations
@@ -19,174 +16,19 @@ import heapq
 import math
 import random
 import time
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import lru_cache
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from ricci.calculus.graph import Graph
-from ricci.calculus.local import Edge, Factor, Label
-from ricci.expr import Expr, Number, Product, Size, Structure, Sum, dims, numeric
-from ricci.expr.structure import is_delta
+from ricci.calculus.local import Edge
+from ricci.calculus.weights import Weight, added, entries, identity_weight, joined, joining_cost, size_of, weigh
+from ricci.expr import Expr
 
-ASSUMED_SIZE = 16
-DEPTH = 4  # how deep to look into sums and products for deltas
 MANY = 2_000  # vertices; above this many, greedy tries one rule only and nothing is annealed
 STEPS_PER_SECOND = 300_000  # eliminations on the skeleton that a second of ``effort`` pays for, on any machine
+ENOUGH = 2_000  # eliminations for every pair of vertices, after which more effort is of no use
 WARMTH = 0.01  # of the cost, that annealing begins by giving away in a step
 PATIENCE = 4.0  # how many times ``effort`` may pass before annealing stops in any case
-
-
-class _Assumed(dict):
-    def __missing__(self, atom: object) -> int:
-        return ASSUMED_SIZE
-
-
-@lru_cache(maxsize=1 << 14)
-def size_of(size: Size) -> int:
-    return size if isinstance(size, int) else dims.evaluate(size, _Assumed())
-
-
-def entries(shape: Sequence[Size]) -> int:
-    return math.prod(size_of(size) for size in shape)
-
-
-# What an edge costs to multiply with.
-
-
-class Weight(NamedTuple):
-    """The labels of an edge, numbered by first use, with sizes; those that its numbers depend on; free if it is ±1.
-
-    A label that stands in ``out`` and in ``into`` is a delta between the two axes.
-    """
-
-    out: tuple[int, ...]
-    into: tuple[int, ...]
-    sizes: tuple[int, ...]
-    carried: frozenset[int]
-    free: bool
-
-
-NUMBER = Weight((), (), (), frozenset(), False)
-SIGN = Weight((), (), (), frozenset(), True)
-
-
-def weigh(edge: Edge) -> Weight:
-    """The weight of a derivative."""
-    parts = [(coef, _of_factors(factors, DEPTH)) for coef, factors in edge.terms]
-    facts = _of_sum(parts)
-    if not edge.out and not edge.into and not facts.carried:
-        return SIGN if facts.free else NUMBER
-    return _numbered(edge.out, edge.into, {**edge.sizes, **facts.carried}, facts.carried, facts.links, facts.free)
-
-
-class _Facts(NamedTuple):
-    """Of an expression with labels: what it carries, with sizes; pairs of labels that deltas link; whether it is ±1."""
-
-    carried: dict[Label, Size]
-    links: set[frozenset[Label]]
-    free: bool
-
-
-def _of_factors(factors: Iterable[Factor], depth: int) -> _Facts:
-    facts = _Facts({}, set(), True)
-    for e, labels in factors:
-        one = _facts(e, labels, depth)
-        facts = _Facts({**facts.carried, **one.carried}, facts.links | one.links, facts.free and one.free)
-    return facts
-
-
-def _of_sum(parts: list[tuple[Number, _Facts]]) -> _Facts:
-    """A label that a delta links in some terms only is carried by the sum."""
-    if len(parts) == 1:
-        ((coef, facts),) = parts
-        return facts._replace(free=facts.free and coef in (1, -1))
-    carried: dict[Label, Size] = {}
-    for _, facts in parts:
-        carried.update(facts.carried)
-    links = set.intersection(*[facts.links for _, facts in parts])
-    return _Facts(carried, links, False)
-
-
-def _facts(e: Expr, labels: tuple[Label, ...], depth: int) -> _Facts:
-    if is_delta(e):
-        return _Facts({}, {frozenset(labels)}, True)
-    if isinstance(e, Structure) or numeric(e) in (1, -1):
-        return _Facts({}, set(), True)
-    if depth and isinstance(e, Product) and not e.sums:
-        return _of_factors([(a, tuple([labels[x] for x in own])) for a, own in e.factors()], depth - 1)
-    whole = dict(zip(labels, e.shape, strict=True))
-    if depth and isinstance(e, Sum):
-        facts = _of_sum([(c, _facts(a, labels, depth - 1)) for c, a in zip(e.coefs, e.args, strict=True)])
-        return facts if len(e.args) == 1 or facts.links else facts._replace(carried=whole)
-    return _Facts(whole, set(), False)
-
-
-def _numbered(
-    out: Sequence[Hashable],
-    into: Sequence[Hashable],
-    sizes: Mapping[Any, Size],
-    carried: Iterable[Hashable],
-    links: Iterable[tuple[Hashable, Hashable]],
-    free: bool,
-) -> Weight:
-    """A weight in its one form; ``links`` are labels that are equal."""
-    same: dict[Hashable, Hashable] = {}
-
-    def root(label: Hashable) -> Hashable:
-        while label in same:
-            label = same[label]
-        return label
-
-    for a, b in links:
-        a, b = root(a), root(b)
-        if a != b:
-            same[b] = a
-    number: dict[Hashable, int] = {}
-    ends = [tuple([number.setdefault(root(x), len(number)) for x in labels]) for labels in (out, into)]
-    used = {root(x) for x in carried}
-    dummies = sorted([size_of(sizes[x]) for x in used - number.keys()], reverse=True)
-    listed = [size_of(sizes[x]) for x in number]
-    seen = [number[x] for x in used & number.keys()]
-    places = range(len(listed), len(listed) + len(dummies))
-    return Weight(*ends, (*listed, *dummies), frozenset([*seen, *places]), free)
-
-
-@lru_cache(maxsize=1 << 14)
-def joined(outer: Weight, inner: Weight) -> tuple[int, Weight]:
-    """Multiplications to compose two edges, and the weight of what results."""
-    if not outer.sizes and not inner.sizes:
-        return int(not outer.free and not inner.free), SIGN if outer.free and inner.free else NUMBER
-    sizes = {**{(0, x): size for x, size in enumerate(outer.sizes)}, **{(1, x): size for x, size in enumerate(inner.sizes)}}
-    links = [((0, a), (1, b)) for a, b in zip(outer.into, inner.out, strict=True)]
-    carried = [*((0, x) for x in outer.carried), *((1, x) for x in inner.carried)]
-    out, into = [(0, x) for x in outer.out], [(1, x) for x in inner.into]
-    free = outer.free and inner.free
-    whole = _numbered(out, into, sizes, carried, links, free)
-    cost = 0 if outer.free or inner.free else math.prod(whole.sizes[x] for x in whole.carried)
-    ends = {*whole.out, *whole.into}
-    return cost, Weight(whole.out, whole.into, whole.sizes[: len(ends)], whole.carried & ends, free)
-
-
-@lru_cache(maxsize=1 << 14)
-def added(one: Weight, other: Weight) -> Weight:
-    """The weight of the sum of two parallel edges; where their deltas differ it is dense."""
-    if one.out == other.out and one.into == other.into:
-        return one._replace(carried=one.carried | other.carried, free=False)
-    out, into = list(zip(one.out, other.out, strict=True)), list(zip(one.into, other.into, strict=True))
-    places = {*out, *into}
-    sizes = {pair: one.sizes[pair[0]] for pair in places}
-    whole = [{pair[side] for pair in places if sum(pair[side] == p[side] for p in places) == 1} for side in (0, 1)]
-    carried = [
-        (a, b)
-        for a, b in places
-        if a in one.carried or b in other.carried or a not in whole[0] or b not in whole[1]
-    ]
-    return _numbered(out, into, sizes, carried, (), False)
-
-
-def joining_cost(outer: Weight, inner: Weight) -> int:
-    """Multiplications to compose two edges."""
-    return joined(outer, inner)[0]
 
 
 class Counted:
@@ -250,7 +92,11 @@ class Skeleton:
     """Costs of elimination: nodes are numbers, operands first, and an edge is a weight."""
 
     def __init__(
-        self, edges: Mapping[tuple[int, int], Weight], inputs: Iterable[int], outputs: Iterable[int], sizes: Sequence[int]
+        self,
+        edges: Mapping[tuple[int, int], Weight],
+        inputs: Iterable[int],
+        outputs: Iterable[int],
+        sizes: Sequence[int],
     ):
         """``edges`` by (user, operand), ``sizes`` the entries of the nodes. An output that is used gets a twin."""
         self.edges, self.sizes = dict(edges), list(sizes)
@@ -259,7 +105,8 @@ class Skeleton:
         for place, output in enumerate(self.outputs):
             if output in used and output not in self.inputs:
                 self.outputs[place] = len(self.sizes)
-                self.edges[len(self.sizes), output] = _identity(edges, output)
+                use = next(weight for (_, low), weight in edges.items() if low == output)
+                self.edges[len(self.sizes), output] = identity_weight([use.sizes[x] for x in use.into])
                 self.sizes.append(self.sizes[output])
         ends = {*self.inputs, *self.outputs}
         self.vertices = [v for v in range(len(self.sizes)) if v not in ends]
@@ -349,15 +196,6 @@ def _bits(mask: int) -> list[int]:
     return found
 
 
-def _identity(edges: Mapping[tuple[int, int], Weight], node: int) -> Weight:
-    axes, sizes = next(
-        (weight.out, weight.sizes) for (high, _), weight in edges.items() if high == node
-    )
-    shape = tuple([sizes[x] for x in axes])
-    same = tuple(range(len(shape)))
-    return Weight(same, same, shape, frozenset(), True)
-
-
 def skeleton(
     edges: Mapping[tuple[int, int], Weight], inputs: Iterable[int], outputs: Iterable[int], sizes: Sequence[int]
 ) -> Skeleton:
@@ -387,23 +225,19 @@ def greedy(graph: Graph) -> list[Expr]:
 def greedy_order(bones: Skeleton) -> list[int]:
     """The best order by one of the rules; forward and reverse are also tried."""
     if len(bones.vertices) > MANY:
-        return _by_rule(bones, _rules(bones)[0])
+        return _by_rule(bones, lambda price, v: (price, -v))
     orders = [*(_by_rule(bones, rule) for rule in _rules(bones)), bones.vertices, bones.vertices[::-1]]
     return min(orders, key=bones.cost)
 
 
 def _rules(bones: Skeleton) -> list[Rule]:
-    last: list[Rule] = [lambda price, v: (price, -v)]
-    if len(bones.vertices) > MANY:
-        return last
     final = _prices_at_the_end(bones)
     return [
-        *last,
+        lambda price, v: (price, -v),
         lambda price, v: (price, v),
         lambda price, v: (price, -final[v], -v),
         lambda price, v: (price - final[v], -v),
         lambda price, v: (price - final[v], v),
-        lambda price, v: (price - final[v], price, v),
     ]
 
 
@@ -466,7 +300,8 @@ def annealed_order(bones: Skeleton, effort: float, seed: int = 0) -> list[int]:
     if not 2 <= len(order) <= MANY:
         return order
     walk = _Walk(bones, order, random.Random(seed))
-    budget, end = effort * STEPS_PER_SECOND, time.monotonic() + effort * PATIENCE
+    budget = min(effort * STEPS_PER_SECOND, ENOUGH * len(order) ** 2)
+    end = time.monotonic() + effort * PATIENCE
     while walk.work < budget and time.monotonic() < end:
         walk.sweep(heat=WARMTH * walk.best_cost * (1 - walk.work / budget) ** 2)
     return walk.best
@@ -495,7 +330,7 @@ class _Walk:
     def _try(self, state: State, place: int, heat: float) -> None:
         """Move a vertex within the places from ``place`` to a random one, if that is cheaper, or warm enough."""
         furthest = len(self.order) - place
-        end = place + 1 + min(furthest - 1, int(furthest ** self.rng.random()))
+        end = place + 1 + min(furthest - 1, int(furthest ** self.rng.random()))  # near places more often
         window = self.order[place:end]
         moved = [*window[1:], window[0]] if self.rng.random() < 0.5 else [window[-1], *window[:-1]]
         room = sum(self.prices[place:end]) - heat * math.log(1 - self.rng.random())
@@ -509,3 +344,20 @@ class _Walk:
         self.work += len(prices)
         if room >= 0:
             self.order[place:end], self.prices[place:end] = moved, prices
+
+
+__all__ = [
+    "Counted",
+    "Skeleton",
+    "annealed",
+    "annealed_order",
+    "entries",
+    "greedy",
+    "greedy_order",
+    "joining_cost",
+    "run",
+    "size_of",
+    "skeleton",
+    "skeleton_of",
+    "vertices",
+]

@@ -112,9 +112,7 @@ def _two_sizes(name: str, size: int, axis: tuple, other: int, other_axis: tuple)
     )
 
 
-def _given_sizes(
-    names: Mapping[str, Size], facts: Facts, sizes: Mapping[str, int], env: Env, free: set[str]
-) -> None:
+def _given_sizes(names: Mapping[str, Size], facts: Facts, sizes: Mapping[str, int], env: Env, free: set[str]) -> None:
     known = {name for name, _ in facts.groups} | set(names) | set(facts.ranges) | set(facts.sizes) | free
     for name, size in sizes.items():
         if name not in known:

@@ -57,8 +57,8 @@ def _power_rule(base: Expr, exponent: Expr) -> Expr | None:
         return base
     if not isinstance(n, int):
         return None
-    if b is not None and (b != 0 or n > 0):
-        return constant(integer_power(b, n))
+    if b is not None:
+        return constant(integer_power(b, n) if b != 0 or n > 0 else math.inf)
     if isinstance(base, Sum):
         c, rest = primitive(base)
         return None if c == 1 else scale(integer_power(c, n), power(rest, n))

@@ -87,7 +87,7 @@ def _build(collected: dict[Expr, Number], shape: Shape) -> Expr:
 
 
 def _factors(e: Expr, opened: bool) -> list[Factor]:
-    """The factors of a term; with ``opened``, contractions are taken apart into their own."""
+    """The factors of a term; with ``opened``, contractions that hold no structure are taken apart into their own."""
     if isinstance(e, Structure) and e.relation == ONE:
         return []
     axes = tuple(range(len(e.shape)))
@@ -96,7 +96,7 @@ def _factors(e: Expr, opened: bool) -> list[Factor]:
         return whole
     result: list[Factor] = []
     for at, (a, labels) in enumerate(whole):
-        if isinstance(a, Product) and a.sums:
+        if isinstance(a, Product) and a.sums and not any(isinstance(b, Structure) for b in a.args):
             name = dict(zip(a.out, labels, strict=True))
             result += [(b, tuple([name.get(x, (at, x)) for x in inner])) for b, inner in a.factors()]
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ricci.errors import ShapeError
@@ -20,22 +20,18 @@ def topological(*roots: Expr) -> list[Expr]:
     """Every node once, operands before their users, in an order that depends on the structure alone."""
     seen: set[Expr] = set()
     done: list[Expr] = []
-    stack: list[tuple[Expr, Iterator[Expr]]] = []
-    for root in roots:
-        if root in seen:
+    stack = list(reversed(roots))
+    while stack:
+        node = stack[-1]
+        waiting = [a for a in node.args if a not in seen] if node not in seen else None
+        if waiting:
+            waiting.reverse()
+            stack += waiting
             continue
-        seen.add(root)
-        stack.append((root, iter(root.args)))
-        while stack:
-            node, rest = stack[-1]
-            for child in rest:
-                if child not in seen:
-                    seen.add(child)
-                    stack.append((child, iter(child.args)))
-                    break
-            else:
-                done.append(node)
-                stack.pop()
+        stack.pop()
+        if waiting is not None:
+            seen.add(node)
+            done.append(node)
     return done
 
 

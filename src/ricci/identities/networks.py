@@ -195,6 +195,5 @@ NETWORKS = (
         "x[p]",
         "x[p] - softmax[m](b X[m,i] x[i]) X[m,p]",
         {"b": "pos", "X": "m n", "x": "n"},
-        exact=False,
     ),
 )

@@ -43,7 +43,6 @@ OPTIMISATION = (
         "P[p,q]",
         "C[p,q] + s log(P[p,q])",
         {"C": "m n", "P": "pos m n", "s": "pos"},
-        exact=False,
     ),
     _row(
         "entropic transport, dual",
@@ -51,7 +50,6 @@ OPTIMISATION = (
         "u[p]",
         "a[p] - 1[j] exp((u[p] 1[j] + 1[p] v[j] - C[p,j])/s)",
         {"a": "m", "b": "n", "u": "m", "v": "n", "C": "m n", "s": "pos"},
-        exact=False,
     ),
     _row(
         "dual of the support vector machine",
@@ -86,14 +84,7 @@ OPTIMISATION = (
         {"x": "n+2"},
         exact=False,
     ),
-    _row(
-        "softened minimum",
-        "f = -t logsumexp[i](-x[i]/t)",
-        "x[p]",
-        "softmax[p](-x[p]/t)",
-        {"x": "n", "t": "pos"},
-        exact=False,
-    ),
+    _row("softened minimum", "f = -t logsumexp[i](-x[i]/t)", "x[p]", "softmax[p](-x[p]/t)", {"x": "n", "t": "pos"}),
     _row("option price of Black and Scholes, by the price", _SCHOLES, "s", "N", _SCHOLES_IN, "delta", False),
     _row(
         "option price of Black and Scholes, by the volatility",

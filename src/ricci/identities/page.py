@@ -12,9 +12,9 @@ HEAD = """# Derivatives that people look up
 This page is made from the table in `ricci.identities`; `python -m ricci.identities` prints it.
 
 Every row is checked: the derivative that `rc.parse(function).diff(by)` finds agrees with central differences, with the
-form given here, and between all modes. Where a row is marked =, that derivative and the form given here, parsed, are
-one and the same expression; elsewhere they are equal in value. A sum is over every index that is repeated and is
-not an index of the result, whose indices are those of the function followed by those of the variable.
+form given here, and between all modes. Where a row is marked =, that derivative and the form given here, parsed and
+simplified, are one and the same expression; elsewhere they are equal in value. A sum is over every index that is
+repeated and is not an index of the result, whose indices are those of the function followed by those of the variable.
 """
 
 

@@ -72,7 +72,7 @@ PHYSICS = (
         "what Christoffel symbols are made of",
     ),
     _row("geodesic, force", _GEODESIC, "x[p]", "x[i] v[i] v[p]", {"x": "n", "v": "n"}),
-    _row("geodesic, momentum", _GEODESIC, "v[p]", "g[p,j] v[j]", {"x": "n", "v": "n"}, exact=False),
+    _row("geodesic, momentum", _GEODESIC, "v[p]", "g[p,j] v[j]", {"x": "n", "v": "n"}),
     _row("Maxwell's Lagrangian", "L = -1/4 F[i,j] F[i,j]", "F[p,q]", "-1/2 F[p,q]", {"F": "n n"}),
     _row("convective acceleration", "a[i] = u[j] G[j,i]", "u[p]", "G[p,i]", {"u": "n", "G": "n n"}),
     _row("Coulomb potential", "V = c/norm[i](x[i])", "x[p]", "-c x[p]/norm(x)**3", {"c": "pos", "x": "pos n"}),
@@ -99,12 +99,5 @@ PHYSICS = (
         {"m": "unit n", "J": "n n", "h": "n"},
     ),
     _row("double well", "V = 1[i] (x[i]**2 - a)**2", "x[p]", "4 x[p] (x[p]**2 - a)", {"x": "n", "a": "pos"}),
-    _row(
-        "law of ideal gases",
-        "f = -n T (log(V/n) + 3/2 log(T) + 1)",
-        "V",
-        "-n T/V",
-        dict.fromkeys("nTV", "pos"),
-        exact=False,
-    ),
+    _row("law of ideal gases", "f = -n T (log(V/n) + 3/2 log(T) + 1)", "V", "-n T/V", dict.fromkeys("nTV", "pos")),
 )

@@ -59,8 +59,8 @@ PROBABILITY = (
         {"x": "inside", "t": "inside"},
         exact=False,
     ),
-    _row("entropy", "f = -x[i] log(x[i])", "x[p]", "-log(x[p]) - 1", {"x": "prob n"}, exact=False),
-    _row("entropy, Hessian", "f = -x[i] log(x[i])", ("x[p]", "x[q]"), "-delta[p,q]/x[p]", {"x": "prob n"}, exact=False),
+    _row("entropy", "f = -x[i] log(x[i])", "x[p]", "-log(x[p]) - 1", {"x": "prob n"}),
+    _row("entropy, Hessian", "f = -x[i] log(x[i])", ("x[p]", "x[q]"), "-delta[p,q]/x[p]", {"x": "prob n"}),
     _row(
         "entropy of a softmax",
         "s[k] = softmax[k](x[k]); f = -s[k] log_softmax[k](x[k])",
@@ -75,7 +75,6 @@ PROBABILITY = (
         "x[p]",
         "log(x[p]/y[p]) + 1",
         {"x": "prob n", "y": "prob n"},
-        exact=False,
     ),
     _row(
         "Kullback–Leibler divergence, by the second",
@@ -83,7 +82,6 @@ PROBABILITY = (
         "y[p]",
         "-x[p]/y[p]",
         {"x": "prob n", "y": "prob n"},
-        exact=False,
     ),
     _row(
         "Mahalanobis distance",

@@ -106,7 +106,6 @@ REGRESSION = (
         "w[p]",
         "-X[m,p] y[m] sigmoid(-y[m] X[m,n] w[n])",
         _SIGNS,
-        exact=False,
     ),
     _row(
         "logistic loss with labels 0 and 1",
@@ -129,7 +128,6 @@ REGRESSION = (
         "w[p]",
         "-X[m,p] y[m] relu(1 - y[m] X[m,n] w[n])",
         _SIGNS,
-        exact=False,
     ),
     _row("Poisson regression", _POISSON, "w[p]", "X[m,p] (exp(e[m]) - y[m])", _COUNTS),
     _row("Poisson regression, Hessian", _POISSON, ("w[p]", "w[q]"), "X[m,p] X[m,q] exp(e[m])", _COUNTS),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from ricci.formula import Formula, parse
+from ricci.simplify import simplify
 
 LEFT = "derivative"  # the name of the textbook form, where it is parsed
 
@@ -17,8 +18,8 @@ class Identity:
     ``expected`` is the right side only: its indices are those of the function, then those of ``wrt``. It may use the
     names that ``text`` defines, and may itself be a program that ends with the right side. ``None`` stands for no
     closed form in this notation; ``note`` then says why. ``inputs`` says how to draw values, see
-    :mod:`ricci.identities.inputs`. ``exact`` means that the derivative and the parsed textbook form are one object;
-    the other rows are equal in value.
+    :mod:`ricci.identities.inputs`. ``exact`` means that the derivative and the parsed textbook form are one object,
+    as parsed or when simplified; the other rows are equal in value.
 
     >>> square = Identity("square", "example", "f = x[i] x[i]", "x[p]", "2 x[p]", {"x": "n"})
     >>> square.derivative() == square.textbook()
@@ -54,6 +55,11 @@ class Identity:
         *before, last = [self.text, *self.expected.split(";")]
         left = f"{LEFT}[{','.join(names)}]" if names else LEFT
         return parse(";".join([*before, f"{left} = {last}"]))
+
+    def simplified_textbook(self) -> Formula:
+        """The textbook form after the same simplification that derivatives go through."""
+        form = self.textbook()
+        return Formula(simplify(form.expr), form.indices, form.context)
 
 
 def indices_of(target: str) -> list[str]:

@@ -59,7 +59,9 @@ def used_up(node: syntax.Call) -> set[str]:
     if node.axes is None:
         return set()
     names = [name for index in node.axes for _, name in index.terms]
-    function = FUNCTIONS[node.name]
+    function = FUNCTIONS.get(node.name)
+    if function is None:
+        return set()
     if function.kind == "reduce" or function.result == "scalar":
         return set(names)
     if function.result == "vector":
@@ -93,3 +95,24 @@ def aligned(parts: list[Open]) -> Open:
             if len(heights) > len(widest.get(name, ())):
                 widest[name] = heights
     return widest
+
+
+def free_indices(body: syntax.Node) -> tuple[str, ...] | None:
+    """The free indices that a reader infers where there is no left side; None if terms disagree."""
+    count = Occurrences()
+    terms = [t for _, t in body.terms] if isinstance(body, syntax.Sum) else [body]
+    found = [tuple([name for name, heights in count.of(t).items() if len(heights) == 1]) for t in terms]
+    names = next((names for names in found if names), ())
+    return names if all(not other or set(other) == set(names) for other in found) else None
+
+
+def names_in(body: syntax.Node) -> set[str]:
+    """The names of all tensors in a tree."""
+    names: set[str] = set()
+    stack = [body]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, syntax.Tensor):
+            names.add(node.name)
+        stack += syntax.children(node)
+    return names

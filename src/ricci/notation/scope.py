@@ -76,7 +76,7 @@ class Scope:
                 tensors.append((node.variable, None))
                 stack.append(node.body)
             else:
-                stack.extend(children(node))
+                stack.extend(syntax.children(node))
         for tensor, order in reversed(tensors):
             if isinstance(tensor, syntax.Tensor):
                 self._tensor(tensor, order)
@@ -96,9 +96,9 @@ class Scope:
 
     def _default_order(self, node: syntax.Call, arg: syntax.Node, position: int) -> int | None:
         name = arg.name if isinstance(arg, syntax.Tensor) else ""
-        if name in self.facts.inputs or name in self.definitions or FUNCTIONS[node.name].kind != "matrix":
+        if name in self.facts.inputs or name in self.definitions:
             return -1
-        return 1 if position == 1 else 2
+        return 2 if FUNCTIONS[node.name].kind == "matrix" and position == 0 else 1
 
     def _link_result(self, node: syntax.Call) -> None:
         """``inv(A)[i,j]`` says that i and j range over the axes of A."""
@@ -284,20 +284,3 @@ class Scope:
                     raise self.fail(message, read.index, hint)
             elif room is not least or least != 0:
                 self.facts.checks.append(Check(room, message, self.text, read.index.start, read.index.end))
-
-
-def children(node: syntax.Node) -> list[syntax.Node]:
-    """The nodes directly below, in order."""
-    if isinstance(node, syntax.Sum):
-        return [term for _, term in node.terms]
-    if isinstance(node, syntax.Product):
-        return [factor for _, factor in node.factors]
-    if isinstance(node, syntax.Call):
-        return list(node.args)
-    if isinstance(node, syntax.Neg):
-        return [node.body]
-    if isinstance(node, syntax.Power):
-        return [node.base, node.exponent]
-    if isinstance(node, syntax.Compare):
-        return [node.left, node.right]
-    return [node.body] if isinstance(node, syntax.Derivative) else []

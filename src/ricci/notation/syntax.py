@@ -227,3 +227,20 @@ class Frame:
         self.add(end)
         right = terms[0][1] if len(terms) == 1 else Sum(self.sum_start, end, tuple(terms))
         return right if self.left is None else Compare(self.start, end, self.op, self.left, right)
+
+
+def children(node: Node) -> list[Node]:
+    """The nodes directly below, in order."""
+    if isinstance(node, Sum):
+        return [term for _, term in node.terms]
+    if isinstance(node, Product):
+        return [factor for _, factor in node.factors]
+    if isinstance(node, Call):
+        return list(node.args)
+    if isinstance(node, Neg):
+        return [node.body]
+    if isinstance(node, Power):
+        return [node.base, node.exponent]
+    if isinstance(node, Compare):
+        return [node.left, node.right]
+    return [node.body] if isinstance(node, Derivative) else []

@@ -31,7 +31,8 @@ from ricci.notation import syntax
 from ricci.notation.context import Facts
 from ricci.show import latex as latex_form
 from ricci.show import text as text_form
-from ricci.show.express import Names, Writer, indices_of, tensor_of
+from ricci.show.express import Writer
+from ricci.show.trees import Names, indices_of, tensor_of
 from ricci.simplify import simplify
 
 MOST_STEPS = 300
@@ -162,7 +163,9 @@ class _Deriving:
         rule = f"derivative operator, new free indices {free}" if free else "derivative operator"
         yield self.line(current, rule, self.left)
         for _ in range(MOST_STEPS):
-            waiting = [self.pending[n] for n in topological(current) if n in self.pending and self.pending[n] is not self.x]
+            waiting = [
+                self.pending[n] for n in topological(current) if n in self.pending and self.pending[n] is not self.x
+            ]
             if not waiting:
                 break
             top = [u for u in waiting if not any(u is not v and u in set(topological(v)) for v in waiting)]

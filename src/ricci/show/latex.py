@@ -28,7 +28,7 @@ def program(tree: syntax.Program) -> str:
 
 def statement(node: syntax.Statement) -> str:
     body = render(node.body, SUM)
-    return body if node.name is None else f"{symbol(node.name)}{indices(node.indices)} = {body}"
+    return body if node.name is None else f"{_subscripted(symbol(node.name), node.indices)} = {body}"
 
 
 def symbol(name: str) -> str:
@@ -45,6 +45,11 @@ def symbol(name: str) -> str:
     else:
         shown = letters if len(letters) == 1 else f"\\mathrm{{{_escape(letters)}}}"
     return f"{shown}_{{{digits}}}" if digits and letters else shown
+
+
+def _subscripted(name: str, these: syntax.Indices | None) -> str:
+    """A name with indices; a name that has a subscript already is put in braces."""
+    return f"{{{name}}}{indices(these)}" if these and "_" in name else name + indices(these)
 
 
 def _escape(text: str) -> str:
@@ -69,7 +74,7 @@ def indices(these: syntax.Indices | None) -> str:
 
 def index(i: syntax.Index) -> str:
     if i.tensor is not None:
-        return symbol(i.tensor.name) + indices(i.tensor.indices)
+        return _subscripted(symbol(i.tensor.name), i.tensor.indices)
     parts = [(c, label(name)) for c, name in i.terms] + [(c, f"|{label(name)}|") for c, name in i.sizes]
     text = ""
     for c, name in parts:
@@ -167,7 +172,7 @@ def _derivative(node: syntax.Derivative, place: int) -> str:
 _RENDER = {
     syntax.Number: _number,
     syntax.Pi: lambda node, place: r"\pi",
-    syntax.Tensor: lambda node, place: symbol(node.name) + indices(node.indices),
+    syntax.Tensor: lambda node, place: _subscripted(symbol(node.name), node.indices),
     syntax.Ones: lambda node, place: r"\mathbf{1}" + indices(node.indices),
     syntax.Zeros: lambda node, place: r"\mathbf{0}" + indices(node.indices),
     syntax.Delta: lambda node, place: r"\delta" + indices(node.indices),

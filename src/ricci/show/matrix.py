@@ -1,7 +1,7 @@
 r"""Core expressions in matrix notation: ``Xᵀ diag(s) X``, ``tr(A B)``, ``I ⊗ Vᵀ V``, as text or LaTeX.
 
-A product is a network: a factor with one index is a weight on that index, one with two is an edge between them, oriented
-from row to column. Three steps reduce it, and what they reduce is exactly what chains of matrices can say:
+A product is a network: a factor with one index is a weight on that index, one with two is an edge between them, from
+row to column. Three steps reduce it, and what they reduce is exactly what chains of matrices can say:
 
     leaf      A[i,j] w[j], summed over j             a weight on i: A w, or A 1 without a weight
     series    A[i,j] w[j] B[j,k], summed over j      an edge from i to k: A diag(w) B
@@ -20,14 +20,29 @@ they are in brackets. Of equal forms the one with fewer transposes is taken, and
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NoReturn
 
 from ricci.errors import RuleError
-from ricci.expr import HALF, POWER, Constant, Elementwise, Expr, Function, Number, Product, Structure, Sum, Variable
-from ricci.expr import number, numeric, topological
+from ricci.expr import (
+    HALF,
+    POWER,
+    Constant,
+    Elementwise,
+    Expr,
+    Function,
+    Number,
+    Product,
+    Structure,
+    Sum,
+    Variable,
+    number,
+    numeric,
+    topological,
+)
 from ricci.expr.structure import is_delta
 from ricci.functions.axes import last
 from ricci.notation import syntax
@@ -74,7 +89,21 @@ def to_matrix(expr: Expr, facts: Facts, latex: bool = False) -> str:
     if expr.order not in (0, 1, 2, 4):
         _refuse(f"the result has {expr.order} indices, and a matrix has two")
     word = writer.fourth(expr, (0, 1, 2, 3)) if expr.order == 4 else writer.of(expr)
+    _check_names(word)
     return _render(word, SUM, latex)
+
+
+def _check_names(word: Word) -> None:
+    """``I`` and ``K`` have a meaning here, so they cannot be names of variables beside it."""
+    kinds, names, waiting = set(), set(), [word]
+    while waiting:
+        w = waiting.pop()
+        kinds.add(w.kind)
+        names.add(w.data if w.kind == "text" else None)
+        waiting += w.args
+    for kind, name in (("identity", "I"), ("commutation", "K")):
+        if kind in kinds and name in names:
+            _refuse(f"{name!r} is a variable in it, and would also have to stand for the {kind} matrix")
 
 
 def _check_size(root: Expr) -> None:
@@ -82,9 +111,11 @@ def _check_size(root: Expr) -> None:
     size: dict[Expr, int] = {}
     for node in topological(root):
         depth[node] = 1 + max((depth[a] for a in node.args), default=0)
-        size[node] = 1 + sum(size[a] for a in node.args)
-    if depth[root] > DEEPEST or size[root] > LARGEST:
-        _refuse(f"it is {depth[root]} levels deep and {size[root]} nodes long, too large for one line")
+        size[node] = min(1 + sum(size[a] for a in node.args), LARGEST + 1)
+    if depth[root] > DEEPEST:
+        _refuse(f"it is {depth[root]} levels deep, and {DEEPEST} is the most for one line")
+    if size[root] > LARGEST:
+        _refuse(f"it has more than {LARGEST} parts when written out, too many for one line")
 
 
 def _refuse(reason: str) -> NoReturn:
@@ -136,7 +167,13 @@ def _flip(w: Word) -> Word:
         return outside
     inside = _word(w.kind, [_flip(a) for a in w.args], w.order, w.data)
     alone = w.kind == "scaled" or (w.kind == "plus" and len(w.args) == 1)
-    return w if inside == w else inside if alone or inside.flips < outside.flips else outside
+    return w if _parts(inside) == _parts(w) else inside if alone or inside.flips < outside.flips else outside
+
+
+def _parts(w: Word) -> Counter:
+    """What two words that differ in the order of their terms alone have in common."""
+    signs = w.data if w.kind == "plus" else "⊙" + w.data if w.kind == "signed" else None
+    return Counter([w] if signs is None else zip(signs, w.args, strict=True))
 
 
 def _times(factors: Iterable[Word], order: int) -> Word:
@@ -184,14 +221,14 @@ def _scaled(scalars: Sequence[tuple[int, Word]], body: Word | None, coef: Number
     if body is None:
         body = above.pop() if above else UNIT
     if body.kind == "scaled":
-        old, n, m, own = body.data
+        old, n, own = body.data
         coef, sizes = coef * old, [*sizes, *own]
         above, below, body = above + [*body.args[1 : n + 1]], below + [*body.args[n + 1 :]], body.args[0]
     if body.kind == "number":
         coef, body = coef * body.data, UNIT
     if coef == 1 and not sizes and not above and not below:
         return body
-    return _word("scaled", [body, *above, *below], body.order, (coef, len(above), len(below), tuple(sizes)))
+    return _word("scaled", [body, *above, *below], body.order, (coef, len(above), tuple(sizes)))
 
 
 def _plus(terms: Sequence[tuple[Number, Word]], order: int) -> Word:
@@ -307,7 +344,7 @@ class _Network:
             left, right = self.take(ends[0], v), self.take(v, ends[1])
             assert left is not None and right is not None
             middle = [_diag(self.weights[v])] if self.weights[v] else []
-            self.edges.append((*ends, 1, _times([left, *middle, right], 2)))
+            self.edges.append((ends[0], ends[1], 1, _times([left, *middle, right], 2)))
         del self.weights[v]
         return True
 
@@ -614,7 +651,7 @@ def _show_number(w: Word, latex: bool) -> tuple[int, str]:
 
 
 def _show_scaled(w: Word, latex: bool) -> tuple[int, str]:
-    coef, n, _, sizes = w.data
+    coef, n, sizes = w.data
     body, above, below = w.args[0], w.args[1 : n + 1], w.args[n + 1 :]
     exact = Fraction(coef) if isinstance(coef, (int, Fraction)) else None
     top, bottom = (exact.numerator, exact.denominator) if exact is not None else (coef, 1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from itertools import groupby
 
 from ricci.notation import syntax
-from ricci.notation.occurrences import Occurrences
 
 SUM, TERM, ATOM = 0, 1, 2  # what may stand in a place without brackets
 
@@ -16,32 +15,7 @@ def program(tree: syntax.Program) -> str:
 
 def statement(node: syntax.Statement) -> str:
     body = render(node.body, SUM)
-    names = tuple([index.terms[0][1] for index in node.indices or ()])
-    if node.name is None and free_indices(node.body) == names:
-        return body
-    return f"{node.name or unused_name(node.body)}{indices(node.indices)} = {body}"
-
-
-def free_indices(body: syntax.Node) -> tuple[str, ...] | None:
-    """The free indices that a reader infers where there is no left side; None if terms disagree."""
-    count = Occurrences()
-    terms = [t for _, t in body.terms] if isinstance(body, syntax.Sum) else [body]
-    found = [tuple([name for name, heights in count.of(t).items() if len(heights) == 1]) for t in terms]
-    names = next((names for names in found if names), ())
-    return names if all(not other or set(other) == set(names) for other in found) else None
-
-
-def unused_name(body: syntax.Node) -> str:
-    from ricci.notation.scope import children
-
-    used: set[str] = set()
-    stack = [body]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, syntax.Tensor):
-            used.add(node.name)
-        stack += children(node)
-    return next(name for name in ("y", "z", "u", *(f"y{n}" for n in range(1, 10**6))) if name not in used)
+    return body if node.name is None else f"{node.name}{indices(node.indices)} = {body}"
 
 
 def indices(these: syntax.Indices | None) -> str:

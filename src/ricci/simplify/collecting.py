@@ -10,7 +10,7 @@ terms may cancel. Both are guarded: they are taken only where the estimated cost
 from __future__ import annotations
 
 from ricci.expr import Expr, Product, Structure, Sum, add, product
-from ricci.simplify.match import Rule, factors_of, terms_of
+from ricci.simplify.match import Rule, factors_of, sizes_of, terms_of
 
 MOST_TERMS = 32
 MOST_GROUPS = 8
@@ -52,8 +52,7 @@ def distribute(e: Expr) -> Expr | None:
     for at, (f, labels) in enumerate(e.factors()):
         if isinstance(f, Sum) and 2 <= len(f.args) <= MOST_TERMS and _renames(f, labels, e):
             rest = [g for p, g in enumerate(e.factors()) if p != at]
-            sizes = dict(zip(e.out, e.shape, strict=True))
-            return add([(c, product([*rest, (a, labels)], e.out, sizes)) for c, a in terms_of(f)])
+            return add([(c, product([*rest, (a, labels)], e.out, sizes_of(e))) for c, a in terms_of(f)])
     return None
 
 

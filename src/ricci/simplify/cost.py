@@ -2,8 +2,8 @@
 
 Functions cost one for each entry, those of matrices the cube of the size; a sum one for each addition and each
 coefficient that is not ±1. A product multiplies its factors from the smallest to the largest; a contraction sums over
-one label at a time, the cheapest first. Structures, transposes and broadcasts are free. A symbolic size counts as
-:data:`~ricci.calculus.orders.ASSUMED_SIZE`.
+one label at a time, the cheapest first. Structures, transposes, broadcasts and functions of numbers are free.
+A symbolic size counts as :data:`~ricci.calculus.orders.ASSUMED_SIZE`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 
 from ricci.calculus.orders import entries, size_of
-from ricci.expr import Elementwise, Expr, Function, Product, Structure, Sum, topological
+from ricci.expr import Constant, Elementwise, Expr, Function, Product, Structure, Sum, topological
 
 
 def cost(root: Expr) -> int:
@@ -23,7 +23,7 @@ def cost(root: Expr) -> int:
 def own_cost(node: Expr) -> int:
     """The cost of one node, its operands given."""
     if isinstance(node, Elementwise):
-        return entries(node.shape)
+        return 0 if all(isinstance(a, Constant) for a in node.args) else entries(node.shape)
     if isinstance(node, Sum):
         factors = sum(c not in (1, -1) for c in node.coefs)
         return entries(node.shape) * (len(node.args) - 1 + factors)

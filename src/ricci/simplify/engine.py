@@ -3,7 +3,8 @@
 The work is done on a stack, so depth does not matter, and every node is visited once. Where a rule fires, its result
 takes the place of the node and is simplified itself, with all that is new in it. So what comes out holds no node at
 which a rule applies, and a second pass has nothing to do, except that costs are then known better: a guarded rule
-weighs what becomes unused, which depends on the users of nodes. Passes are therefore repeated, three times at most.
+weighs what becomes unused, which depends on the users of nodes. Where that was asked, the pass is repeated, until
+nothing changes, or three times.
 
 The work is bounded: a node is rewritten at most 16 times in a row, and all of them together at most 16 times as often
 as there are nodes. A result that is already being simplified is not taken, so rules cannot chase one another.
@@ -17,10 +18,11 @@ the cost comes last, when nothing else applies.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 from ricci.expr import Expr, rebuild, topological
 from ricci.simplify import collecting, inverses, pairs, powers, stable
-from ricci.simplify.cost import own_cost
+from ricci.simplify.cost import cost, own_cost
 from ricci.simplify.match import Rule, Step, head, nearby
 
 RULES: dict[str, Rule] = {
@@ -50,18 +52,26 @@ def simplify(root: Expr, trace: list[Step] | None = None, rules: dict[str, Rule]
     >>> [step.rule for step in steps]
     ['log of an exponential']
     """
-    table = _by_head(RULES if rules is None else rules)
+    chosen = (RULES if rules is None else rules).values()
+    table, unguarded = _by_head(chosen), _by_head([rule for rule in chosen if not rule.guarded])
+    steps: list[Step] = []
     for _ in range(PASSES):
-        after = _Pass(root, table, trace).run()
-        if after is root:
+        once, known = _Pass(root, table, steps), len(steps)
+        before, root = root, once.run()
+        if once.weighed and root is not before and cost(root) > cost(before):
+            del steps[known:]
+            root = _Pass(before, unguarded, steps).run()
             break
-        root = after
+        if root is before or not once.weighed:
+            break
+    if trace is not None:
+        trace += steps
     return root
 
 
-def _by_head(rules: dict[str, Rule]) -> dict[str, list[Rule]]:
+def _by_head(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
     table: dict[str, list[Rule]] = {}
-    for rule in rules.values():
+    for rule in rules:
         for name in rule.heads:
             table.setdefault(name, []).append(rule)
     return table
@@ -70,7 +80,7 @@ def _by_head(rules: dict[str, Rule]) -> dict[str, list[Rule]]:
 class _Pass:
     """One pass over an expression."""
 
-    def __init__(self, root: Expr, table: dict[str, list[Rule]], trace: list[Step] | None):
+    def __init__(self, root: Expr, table: dict[str, list[Rule]], trace: list[Step]):
         self.root, self.table, self.trace = root, table, trace
         order = topological(root)
         self.uses = Counter(a for node in order for a in node.args)
@@ -78,6 +88,7 @@ class _Pass:
         self.done: dict[Expr, Expr] = {}
         self.results: set[Expr] = set()
         self.rewrites: Counter[Expr] = Counter()
+        self.weighed = False  # whether costs were compared
 
     def run(self) -> Expr:
         """What a node becomes next, if anything, goes on the stack above it, and what that is in the end, it is."""
@@ -95,7 +106,7 @@ class _Pass:
                 stack += [a for a in node.args if a not in self.done and a not in active]
             else:
                 new = self.next(node)
-                if new is None or new in active and new not in self.done:
+                if new is None or (new in active and new not in self.done):
                     self.finish(node, node)
                 else:
                     becomes[node] = new
@@ -122,8 +133,7 @@ class _Pass:
         rule, new = found
         self.fuel -= 1
         self.rewrites[new] = max(self.rewrites[new], self.rewrites[node] + 1)
-        if self.trace is not None:
-            self.trace.append(Step(rule.name, node, new))
+        self.trace.append(Step(rule.name, node, new))
         return new
 
     def first(self, node: Expr) -> tuple[Rule, Expr] | None:
@@ -140,6 +150,7 @@ class _Pass:
 
     def saves(self, before: Expr, after: Expr) -> bool:
         """Whether what is new in ``after`` costs less than what only ``before`` needs."""
+        self.weighed = True
         new: set[Expr] = set()
         kept: set[Expr] = set()
         stack = [after]

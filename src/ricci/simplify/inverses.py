@@ -109,12 +109,12 @@ def _times_inverse(e: Expr) -> Expr | None:
         for q, (g, inner) in enumerate(e.factors()):
             ends = _ends(e, p, q, outer, inner) if g is matrix and p != q else None
             if ends is not None:
-                return exchanged(e, [p, q], [(delta(f.shape[-1]), ends)])
+                return exchanged(e, [p, q], [(delta(f.shape[-1]), ends[:2])], without=ends[2])
     return None
 
 
-def _ends(e: Product, p: int, q: int, outer: tuple, inner: tuple) -> tuple[int, int] | None:
-    """The labels that a delta between them replaces, where one is summed and nowhere else."""
+def _ends(e: Product, p: int, q: int, outer: tuple, inner: tuple) -> tuple[int, int, int] | None:
+    """The labels that a delta between them replaces, and the summed one that both have, and nothing else has."""
     if outer[:-2] != inner[:-2]:
         return None
     own = [inner[-2:]]
@@ -127,7 +127,7 @@ def _ends(e: Product, p: int, q: int, outer: tuple, inner: tuple) -> tuple[int, 
             (outer[-2], column, (row, outer[-1])),
         ):
             if shared == meets and shared not in e.out and sum(x == shared for ls in e.labels for x in ls) == 2:
-                return ends
+                return (*ends, shared)
     return None
 
 
@@ -145,7 +145,7 @@ def _times_solution(e: Expr) -> Expr | None:
                 continue
             if shared not in e.out and sum(x == shared for ls in e.labels for x in ls) == 2:
                 new: Factor = (right, (*outer[:lead], inner[-2], *outer[lead + 1 :]))
-                return exchanged(e, [p, q], [new])
+                return exchanged(e, [p, q], [new], without=shared)
     return None
 
 

@@ -8,7 +8,7 @@ that is ``guarded`` is only taken where the cost falls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ricci.expr import (
@@ -19,6 +19,7 @@ from ricci.expr import (
     Labels,
     Number,
     Product,
+    Size,
     Structure,
     Sum,
     numeric,
@@ -115,9 +116,18 @@ def spread(factors: Sequence[Factor], like: Expr) -> Expr:
     return product(factors, range(len(like.shape)), dict(enumerate(like.shape)))
 
 
-def exchanged(node: Product, gone: Iterable[int], new: Iterable[Factor]) -> Expr:
-    """``node`` with the factors at the positions ``gone`` replaced by ``new``; every label keeps its size."""
+def exchanged(node: Product, gone: Iterable[int], new: Iterable[Factor], without: int | None = None) -> Expr:
+    """``node`` with the factors at the positions ``gone`` replaced by ``new``.
+
+    Every label keeps its size, even if nothing carries it any more, but for the label ``without``, which is no more.
+    """
     gone = set(gone)
     factors: list[Factor] = [f for at, f in enumerate(node.factors()) if at not in gone]
-    kept = [(one(node.args[at].shape), node.labels[at]) for at in gone if node.labels[at]]
-    return product([*factors, *new, *kept], node.out, dict(zip(node.out, node.shape, strict=True)))
+    axes = {x: n for at in gone for x, n in zip(node.labels[at], node.args[at].shape, strict=True) if x != without}
+    kept = [(one(tuple(axes.values())), tuple(axes))] if axes else []
+    return product([*factors, *new, *kept], node.out, sizes_of(node))
+
+
+def sizes_of(node: Product) -> dict[Hashable, Size]:
+    """The sizes of the labels of the result."""
+    return dict(zip(node.out, node.shape, strict=True))

@@ -66,13 +66,13 @@ TERMS = [
     Terms(("cos", 2), None, -1, lambda x: negative(power(el.sin(x), 2))),
     Terms(("cosh", 2), None, -1, lambda x: power(el.sinh(x), 2)),
     Terms(("sinh", 2), None, 1, lambda x: power(el.cosh(x), 2)),
-    Terms(("sigmoid", 1), None, -1, lambda x: negative(el.sigmoid(negative(x)))),
+    Terms(("sigmoid", 1), None, -1, lambda x: negative(el.sigmoid(negative(x))), alone=True),
     Terms(("sigmoid", 1), ("sigmoid", 1), 1, lambda x: ONE, opposite=True),
     Terms(("sigmoid", 1), ("sigmoid", 2), -1, lambda x: el.sigmoid(x) * el.sigmoid(negative(x))),
     Terms(("exp", 1), ("exp", 1), 1, lambda x: 2 * el.cosh(x), opposite=True, alone=True),
     Terms(("exp", 1), ("exp", 1), -1, lambda x: 2 * el.sinh(x), opposite=True, alone=True),
-    Terms(("exp", 1), None, -1, lambda x: el.expm1(x)),
-    Terms(("expm1", 1), None, 1, lambda x: el.exp(x)),
+    Terms(("exp", 1), None, -1, el.expm1),
+    Terms(("expm1", 1), None, 1, el.exp),
     Terms(("erf", 1), None, -1, lambda x: negative(el.erfc(x))),
     Terms(("erf", 1), None, 1, lambda x: el.erfc(negative(x))),
     Terms(("erfc", 1), None, -1, lambda x: negative(el.erf(x))),
@@ -104,7 +104,7 @@ def _candidates(node: Sum, kind: Kind) -> list[_Candidate]:
 
 def _partner(node: Sum, row: Terms, mine: _Candidate, others: list[_Candidate]) -> int | None:
     """The position of the other term of the pair."""
-    wanted = divide(node.coefs[mine.term], row.ratio)
+    wanted = row.ratio * node.coefs[mine.term]
     if row.second is None:
         found = (at for at, term in enumerate(node.args) if at != mine.term and tuple(factors_of(term)) == mine.rest)
         return next((at for at in found if node.coefs[at] == wanted), None)
@@ -121,8 +121,9 @@ def _apply_terms(row: Terms) -> Callable[[Expr], Expr | None]:
         assert isinstance(e, Sum)
         if row.alone and len(e.args) > 2:
             return None
-        others = _candidates(e, row.second) if row.second else []
-        for mine in _candidates(e, row.first):
+        found = _candidates(e, row.first)
+        others = _candidates(e, row.second) if row.second and found else []
+        for mine in found:
             partner = _partner(e, row, mine, others)
             if partner is not None:
                 value = row.result(mine.argument)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ricci.expr import Expr, Number, Product, Structure, Sum, constant, number, numeric, product
+from ricci.expr import Expr, Labels, Number, Product, Structure, Sum, constant, number, numeric, product
 from ricci.expr.scale import scale
 from ricci.functions import elementwise as el
-from ricci.simplify.match import Factor, Rule, exchanged, head, operand, power_of, raised, terms_of
+from ricci.simplify.match import Factor, Rule, exchanged, head, operand, power_of, raised, sizes_of, terms_of
 
 NOT_NEGATIVE = frozenset(
     ("abs", "exp", "exp2", "sigmoid", "softplus", "relu", "cosh", "hypot", "softmax", "erfc", "acos", "acosh")
@@ -49,8 +49,14 @@ def _collect(e: Expr) -> Expr | None:
             if plain and total != 1 and e.sums:
                 continue
             gone += [at for at, _ in members]
-            new += [(raised(base, total), labels)] if total != 0 else []
+            new += [] if total == 0 else [(base, labels)] if total == 1 else [_raised_diagonal(base, labels, total)]
     return exchanged(e, gone, new) if gone else None
+
+
+def _raised_diagonal(base: Expr, labels: Labels, exponent: Number) -> Factor:
+    """The power of a factor, only of its diagonal where labels repeat."""
+    axes = tuple(dict.fromkeys(labels))
+    return raised(base if axes == labels else product([(base, labels)], axes), exponent), axes
 
 
 # Powers of powers
@@ -86,7 +92,7 @@ def _power_of_squares(e: Expr) -> Expr | None:
     if any(isinstance(a, Structure) or power_of(a)[1] % 2 != 0 for a in base.args):
         return None
     factors = [(raised(a, b), labels) for a, labels in base.factors()]
-    return product(factors, base.out, dict(zip(base.out, base.shape, strict=True)))
+    return product(factors, base.out, sizes_of(base))
 
 
 def exact_power(c: Number, b: Fraction) -> Number | None:

@@ -17,10 +17,10 @@ The quotients are found in products: ``exp(x) / sum[k](exp(x))`` is a softmax; `
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import reduce
 
-from ricci.expr import Expr, Number, Product, Structure, Sum, add, constant, function, merge, product, zero
+from ricci.expr import Expr, Number, Product, Size, Structure, Sum, add, constant, function, merge, product, zero
 from ricci.expr.product import _merged_axis
 from ricci.expr.scale import primitive, scale
 from ricci.expr.structure import is_one
@@ -96,7 +96,7 @@ def _of_contraction(e: Product) -> Expr | None:
     if not any(set(labels) == every for labels in e.labels):
         return None
     axes = (*e.out, *sorted(every - set(e.out)))
-    sizes = {x: n for a, labels in e.factors() for x, n in zip(labels, a.shape, strict=True)}
+    sizes: dict[Hashable, Size] = {x: n for a, ls in e.factors() for x, n in zip(ls, a.shape, strict=True)}
     inner = add([(1, product([(a.args[0], labels)], axes, sizes)) for a, labels in e.factors()])
     return logsumexp(inner, range(len(e.out), len(axes)))
 

@@ -31,6 +31,7 @@ from ricci.expr import (
     topological,
     variable,
 )
+from ricci.simplify.match import sizes_of
 
 Pair = tuple[int, int]
 MOST_AXES = 6  # of an operand of a contraction that is looked at
@@ -105,8 +106,7 @@ class _Exchanges:
                 factors.append((self.result[a, inner], labels))
             else:
                 factors.append((a, tuple([name.get(x, x) for x in labels])))
-        sizes = dict(zip(node.out, node.shape, strict=True))
-        built = product(factors, node.out, sizes)
+        built = product(factors, node.out, sizes_of(node))
         if built is node or not node.sums:
             return built
         plain, turned = self.shown(node.factors()), self.shown(factors)

@@ -95,7 +95,8 @@ def expressions(max_size: int = 8, **options: Any):
     try:
         from hypothesis import strategies as st
     except ImportError as error:
-        raise MissingPackageError("ricci.testing.expressions needs hypothesis; install it: pip install hypothesis.") from error
+        message = "ricci.testing.expressions needs hypothesis; install it: pip install hypothesis."
+        raise MissingPackageError(message) from error
     import random
 
     def build(size: int, seed: int) -> Sample:

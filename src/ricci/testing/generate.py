@@ -23,6 +23,7 @@ from ricci.testing.raw import Raw, evaluate_node
 from ricci.testing.steps import STEPS, product_step, structure_step, sum_step
 from ricci.testing.tables import Table, from_array
 
+
 @dataclass(frozen=True)
 class Sample:
     """A random expression: its description, inputs for it, and the symbolic sizes."""
@@ -74,13 +75,14 @@ def random_expression(rng: random.Random, **options: Any) -> Sample:
     ``size`` is the number of operations and ``order`` the largest number of axes; ``extents`` are the sizes that axes
     have, drawn evenly. With ``symbolic``, sizes are bound by the inputs instead of being numbers. ``functions``,
     ``structures``, ``integers`` (inputs that index others, and places like argmax) and ``arrays`` (constants with
-    entries) may be left out. ``notation`` keeps to what the equation language can say: sizes are symbolic and belong to axes of inputs; there are
-    no array constants, no triangles but the square one, no relations between indices other than reads ``x[i+k]`` and
-    ``x[0]``, no reshapes, no scalars as places, and no functions that only derivatives use.
+    entries) may be left out. ``notation`` keeps to what the equation language can say: sizes are symbolic and belong to
+    axes of inputs; there are no array constants, no triangles but the square one, no relations between indices other
+    than reads ``x[i+k]``, no reshapes, no scalars as places, and no functions that only derivatives use.
 
-    >>> sample = random_expression(random.Random(8), size=2, structures=False)
-    >>> print(sample.raw)  # doctest: +SKIP
-    >>> sample.build().order <= 3
+    >>> from ricci.testing import brute_force
+    >>> sample = random_expression(random.Random(8), size=2, order=3)
+    >>> value = brute_force(sample.build(), sample.inputs, sample.sizes)
+    >>> value.ndim <= 3
     True
     """
     chosen = Options(**options)
@@ -117,7 +119,8 @@ class Generator:
         least = int(self.options.notation and not self.inputs)
         shape = tuple([self.extent() for _ in range(self.rng.randint(least, self.options.order))])
         exact = self.rng.random() < 0.6
-        values = [self.rng.randint(-4, 4) / 2 if exact else round(self.rng.uniform(-2, 2), 3) for _ in range(_count(shape))]
+        draw = (lambda: self.rng.randint(-4, 4) / 2) if exact else (lambda: round(self.rng.uniform(-2, 2), 3))
+        values = [draw() for _ in range(_count(shape))]
         self.bind(name, np.array(values, dtype=float).reshape(shape), exact)
 
     def places(self, shape: Sequence[int], below: int) -> Item:
@@ -200,4 +203,3 @@ def _count(shape: Sequence[int]) -> int:
     for n in shape:
         total *= n
     return total
-

@@ -229,13 +229,13 @@ def structure_step(g: Generator) -> Item | None:
         (Raw("delta", (), (a,)), (a, a)),
         (Raw("one", (), ((a, b),)), (a, b)),
         (Raw("zero", (), ((a,),)), (a,)),
-        (Raw("place", (), (g.rng.randrange(n) if n else 0, a)), (a,)),
         (Raw("triangle", (), (a, a, 0)), (a, a)),
     ]
     if not g.options.notation:
         relation, coefs = g.rng.choice(("==", ">=")), tuple([g.rng.choice((-2, -1, 1, 1, 2, 0)) for _ in range(3)])
         const = shift if any(coefs) else 0
         choices += [
+            (Raw("place", (), (g.rng.randrange(n) if n else 0, a)), (a,)),
             (Raw("triangle", (), (a, b, shift)), (a, b)),
             (Raw("window", (), ((1, 1), 0, a, (b, c))), (a, b, c)),
             (Raw("window", (), ((g.rng.choice((1, 2, -1)),), shift, a, (b,))), (a, b)),
@@ -275,7 +275,7 @@ def read_step(g: Generator) -> Item | None:
     places = x.sizes[0] - w.sizes[0] + 1
     read = (x.sizes[0], places, w.sizes[0])
     window = g.leaf(Raw("window", (), ((1, 1), 0, read[0], read[1:])), read)
-    rest, more = tuple([f"x{axis}" for axis in range(1, len(x.sizes))]), tuple([f"w{axis}" for axis in range(1, len(w.sizes))])
+    rest, more = (tuple([(name, axis) for axis in range(1, len(e.sizes))]) for name, e in (("x", x), ("w", w)))
     labels = (("j", *rest), ("j", "i", "k"), ("k", *more))
     raw = Raw("product", (x.raw, window.raw, w.raw), (labels, ("i", *rest, *more), ()))
     return g.finish(raw, [x, window, w], (places, *x.sizes[1:], *w.sizes[1:]), True)

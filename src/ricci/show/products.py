@@ -1,0 +1,283 @@
+"""How products are written: the order of factors, index expressions for reads, ones where a sum must be seen.
+
+Factors follow the order in which the user first wrote their variables, and within that the chain of shared indices, so
+that ``x[i] A[i,j] x[j]`` comes out as it went in. Numbers come first, then sizes, ones and deltas; negative powers
+become denominators. A structure that reads an axis of a tensor becomes an index expression of that tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ricci.expr import (
+    POWER,
+    Dim,
+    Elementwise,
+    Expr,
+    Number,
+    Product,
+    Size,
+    Structure,
+    Sum,
+    Variable,
+    dims,
+    numeric,
+    scale,
+)
+from ricci.expr.axes import natural
+from ricci.expr.structure import is_delta
+from ricci.notation import syntax
+from ricci.notation.context import Facts
+from ricci.notation.occurrences import LEAVES, Occurrences
+from ricci.show.lines import arranged_inner
+from ricci.show.naming import Namer
+from ricci.show.trees import Names, coefficient_of, index_of, indices_of, is_triangle, open_names, product_of
+
+Factor = tuple[Expr, tuple]
+
+
+class ProductWriter:
+    """The part of a writer that writes products."""
+
+    def __init__(self, facts: Facts, namer: Namer, names: Names):
+        self.facts, self.namer, self.names = facts, namer, names
+        self.place = {name: position for position, name in enumerate(facts.inputs)}
+        self.line: dict[Expr, str] = {}  # the parts that have lines of their own, and their names
+        self.axes: dict[Expr, Names | tuple[int, ...]] = {}  # for those, the order of axes that the user gave them
+        self.first: dict[Expr, tuple] = {}
+
+    def node(self, e: Expr, names: Names, taken: set[str]) -> syntax.Node:
+        raise NotImplementedError
+
+    def by_name(self, e: Expr) -> bool:
+        return isinstance(e, Variable) or e in self.line
+
+    def tensor(self, e: Expr, indices: syntax.Indices) -> syntax.Node:
+        if e in self.line:
+            return syntax.Tensor(0, 0, self.line[e], self.as_defined(e, indices) or None)
+        assert isinstance(e, Variable)
+        heights = self.facts.heights.get(e.name, ())
+        return syntax.Tensor(0, 0, e.name, with_heights(indices, heights) or None)
+
+    def as_defined(self, e: Expr, indices: syntax.Indices) -> syntax.Indices:
+        """Indices of a part in the order in which the user has defined it."""
+        places = self.axes.get(e)
+        return tuple([indices[p] for p in places]) if places else indices  # type: ignore[index]
+
+    def first_use(self, e: Expr) -> tuple:
+        """The places, in the user's text, of the first few variables below ``e``."""
+        stack = [] if e in self.first else [e]
+        while stack:
+            node = stack[-1]
+            waiting = [a for a in node.args if a not in self.first]
+            if waiting:
+                stack += waiting
+                continue
+            stack.pop()
+            if isinstance(node, Variable):
+                self.first[node] = ((self.place.get(node.name, len(self.place)), node.name),)
+            else:
+                self.first[node] = tuple(sorted({place for a in node.args for place in self.first[a]})[:4])
+        return self.first[e]
+
+    def product(self, coef: Number, e: Product, names: Names, taken: set[str]) -> tuple[int, syntax.Node]:
+        """The sign and the rest of ``coef * e``."""
+        label: dict[object, str] = dict(zip(e.out, names, strict=True))
+        inner = arranged_inner(e)
+        factors = [(inner, natural(e))] if inner in self.line else self.opened(e, label, taken)
+        coef, factors = self.turned(coef, factors)
+        sign, coef = (-1, -coef) if coef < 0 else (1, coef)
+        factors, along = self.running_sums(factors, label, names)
+        factors, indices = self.reads(factors, label, names, taken)
+        written: list[tuple[int, syntax.Node]] = coefficient_of(coef)
+        carried = {x for _, labels in factors for x in labels} | {n for i in indices.values() for n in open_names(i)}
+        ones = [name for x, name in label.items() if x in e.out and x not in carried and name not in carried]
+        body = []
+        for a, labels in self.chained(factors):
+            own = tuple([indices.get((a, labels, axis)) or index_of(label[x]) for axis, x in enumerate(labels)])
+            exponent, node = self.factor(a, own, taken)
+            for axis in along.get((a, labels), ()):
+                node = syntax.Call(0, 0, "cumsum", (node,), indices_of((axis,)), None)
+            body.append((exponent, node))
+        ones += self.lonely([label[x] for x in label if x not in e.out], body)
+        ones.sort(key=lambda name: self.names.index(name) if name in self.names else len(self.names))
+        written += [f for f in body if isinstance(f[1], syntax.Size)]
+        if ones:
+            written.append((1, syntax.Ones(0, 0, indices_of(tuple(ones)))))
+        written += [f for f in body if isinstance(f[1], syntax.Delta)]
+        others = [f for f in body if not isinstance(f[1], (syntax.Size, syntax.Delta))]
+        return sign, product_of(written + [f for f in others if f[0] > 0] + [f for f in others if f[0] < 0])
+
+    def turned(self, coef: Number, factors: list[Factor]) -> tuple[Number, list[Factor]]:
+        """``-(b - a) c`` as ``(a - b) c``: the sign goes into a difference."""
+        for at, (a, labels) in enumerate(factors):
+            if coef < 0 and isinstance(a, Sum) and not self.by_name(a) and min(a.coefs) < 0 < max(a.coefs):
+                return -coef, [*factors[:at], (scale(-1, a), labels), *factors[at + 1 :]]
+        return coef, factors
+
+    def opened(self, e: Product, label: dict[object, str], taken: set[str]) -> list[tuple[Expr, tuple]]:
+        """The factors, contractions among them taken apart, with a name for every summed label."""
+        factors: list[tuple[Expr, tuple]] = []
+        for at, (a, labels) in enumerate(e.factors()):
+            if isinstance(a, Product) and a not in self.line:
+                name: dict[int, object] = dict(zip(a.out, labels, strict=True))
+                factors += [(b, tuple([name.get(x, (at, x)) for x in inner])) for b, inner in a.factors()]
+            else:
+                factors.append((a, labels))
+        for a, labels in factors:
+            for axis, x in enumerate(labels):
+                if x not in label:
+                    hints = [
+                        h for b, ls in factors for p, y in enumerate(ls) if y == x for h in self.namer.hints_of(b, p)
+                    ]
+                    label[x] = self.namer.fresh(a.shape[axis], hints, taken)
+                    taken.add(label[x])
+        return factors
+
+    def running_sums(self, factors: list[Factor], label: dict[object, str], names: Names):
+        """A lower triangle that sums over an axis of one factor is ``cumsum`` along that axis."""
+        along: dict[Factor, list[str]] = {}
+        kept = list(factors)
+        for triangle, labels in factors:
+            if not isinstance(triangle, Structure) or triangle.relation[0] != ">=" or not is_triangle(triangle):
+                continue
+            row, column = labels if triangle.relation[1][0] == 1 else labels[::-1]
+            others = [f for f in kept if column in f[1] and f[0] is not triangle]
+            if label[column] in names or len(others) != 1 or others[0][1].count(column) != 1 or row in others[0][1]:
+                continue
+            a, ls = others[0]
+            moved = (a, tuple([row if x == column else x for x in ls]))
+            kept = [moved if f == others[0] else f for f in kept if f != (triangle, labels)]
+            along[moved] = [*along.pop(others[0], []), label[row]]
+            label[column] = ""
+        return kept, along
+
+    def reads(self, factors: list[Factor], label: dict[object, str], names: Names, taken: set[str]):
+        """Structures that read an axis of a tensor by name become an index expression of that tensor."""
+        indices: dict[tuple[Expr, tuple, int], syntax.Index] = {}
+        kept = list(factors)
+        for structure, labels in factors:
+            if not isinstance(structure, Structure) or is_delta(structure):
+                continue
+            found = [
+                (axis, x) for axis, x in enumerate(labels) if label[x] not in names and self.is_unit(structure, axis)
+            ]
+            for axis, x in sorted(found, key=lambda place: self.backward(structure, place[0])):
+                users = [(a, ls) for a, ls in kept if x in ls and (a, ls) != (structure, labels)]
+                if len(users) == 1 and self.by_name(users[0][0]) and users[0][1].count(x) == 1:
+                    a, ls = users[0]
+                    indices[a, ls, ls.index(x)] = self.read_index(structure, labels, axis, label, taken)
+                    kept.remove((structure, labels))
+                    label[x] = ""
+                    break
+        return kept, indices
+
+    @staticmethod
+    def backward(e: Expr, axis: int) -> int:
+        """How many indices would count backwards if ``axis`` were the one that is read."""
+        assert isinstance(e, Structure)
+        if e.relation[0] == "at":
+            return 0
+        _, coefs, const = e.relation
+        shift = -1 * coefs[axis] * const
+        return sum(c * coefs[axis] > 0 for c in coefs) - 1 + (isinstance(shift, int) and shift < 0)
+
+    @staticmethod
+    def is_unit(e: Structure, axis: int) -> bool:
+        kind = e.relation[0]
+        if kind == "at":
+            return axis == len(e.shape) - 1
+        return kind == "==" and e.relation[1][axis] in (1, -1) and all(isinstance(c, int) for c in e.relation[1])
+
+    def read_index(
+        self, e: Structure, labels: tuple, axis: int, label: dict[object, str], taken: set[str]
+    ) -> syntax.Index:
+        if e.relation[0] == "at":
+            return syntax.Index(0, 0, (), tensor=self.gathered(e.args[0], tuple([label[x] for x in labels[:-1]])))
+        _, coefs, const = e.relation
+        sign = -1 * coefs[axis]
+        terms: list[tuple[int, str]] = [
+            (sign * c, label[x]) for p, (c, x) in enumerate(zip(coefs, labels, strict=True)) if p != axis
+        ]
+        index = self.affine(sorted(terms, key=lambda t: (-t[0], t[1] not in self.names, t[1])), sign * const, taken)
+        return syntax.Index(0, 0, index.terms, index.const, index.sizes, False)
+
+    def lonely(self, summed: Iterable[str], body: list[tuple[int, syntax.Node]]) -> list[str]:
+        """Summed indices that the notation would not see as summed: in one factor only, which is not a tensor twice."""
+        count = Occurrences()
+        result = []
+        for name in summed:
+            places = [f for _, f in body if name in count.of(f)]
+            twice = len(places) == 1 and isinstance(places[0], LEAVES) and len(count.of(places[0])[name]) > 1
+            if name and len(places) < 2 and not twice:
+                result.append(name)
+        return result
+
+    def factor(self, a: Expr, indices: syntax.Indices, taken: set[str]) -> tuple[int, syntax.Node]:
+        if self.by_name(a):
+            return 1, self.tensor(a, indices)
+        names = tuple([index.terms[0][1] for index in indices])
+        exponent = numeric(a.args[1]) if isinstance(a, Elementwise) and a.op is POWER else None
+        if exponent is not None and exponent < 0:
+            inverse = a.args[0] if exponent == -1 else a.args[0] ** -exponent
+            return -1, self.node(inverse, names, taken)
+        return 1, self.node(a, names, taken)
+
+    def chained(self, factors: list[Factor]) -> list[Factor]:
+        """In the order of first use, the factors of one contraction together, and after each the next that shares an
+        index with it."""
+        group: dict[object, int] = {}
+        for at, (_, labels) in enumerate(factors):
+            for x in labels:
+                if isinstance(x, tuple):
+                    group.setdefault(x[0], at)
+
+        def home(at: int) -> int:
+            return min([group[x[0]] for x in factors[at][1] if isinstance(x, tuple)], default=at)
+
+        order = sorted(range(len(factors)), key=lambda at: (self.first_use(factors[at][0]), factors[at][0].key, at))
+        waiting = [(home(at), factors[at]) for at in order]
+        result: list[tuple[int, Factor]] = []
+        while waiting:
+            same = [w for w in waiting if result and w[0] == result[-1][0]] or waiting
+            near = [w for w in same if result and set(w[1][1]) & set(result[-1][1][1])]
+            chosen = (near or same)[0]
+            waiting.remove(chosen)
+            result.append(chosen)
+        return [factor for _, factor in result]
+
+    def gathered(self, e: Expr, names: Names) -> syntax.Tensor:
+        node = self.tensor(e, indices_of(names))
+        assert isinstance(node, syntax.Tensor)
+        return node
+
+    def affine(self, terms: Sequence[tuple[Size, str]], const: Size, taken: set[str]) -> syntax.Index:
+        """An index expression; symbolic strides are named as sizes."""
+        sizes: list[tuple[int, str]] = []
+        number = const
+        if isinstance(const, Dim):
+            number = 0
+            for monomial, coef in const.terms:
+                if not monomial:
+                    number = coef
+                else:
+                    sizes.append((coef, "|·|".join(self.size_name(atom, taken) for atom in monomial)))
+        whole = tuple([(c, n) if isinstance(c, int) else (1, f"{c}*{n}") for c, n in terms])
+        assert isinstance(number, int)
+        plain = len(whole) == 1 and whole[0][0] == 1 and number == 0 and not sizes
+        return syntax.Index(0, 0, whole, number, tuple(sizes), plain)
+
+    def size_name(self, atom: tuple, taken: set[str]) -> str:
+        """The index whose size an atom is: one that is in use, or a new one."""
+        size = dims.symbol(*atom)
+        held = self.namer.classes.find(size)
+        for name, other in self.namer.claims.items():
+            if other == held:
+                return name
+        return self.namer.fresh(size, (), set())
+
+
+def with_heights(indices: syntax.Indices, heights: Sequence[str]) -> syntax.Indices:
+    for index, height in zip(indices, heights, strict=False):
+        index.height = height
+    return indices

@@ -1,0 +1,78 @@
+"""Small trees of the notation, made from names and numbers."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from ricci.expr import Number, Structure
+from ricci.notation import syntax
+
+Names = tuple[str, ...]
+
+
+def is_triangle(e: Structure) -> bool:
+    return set(e.relation[1]) == {1, -1} and e.relation[2] == 0 and e.shape[0] == e.shape[1]
+
+
+def index_of(name: str) -> syntax.Index:
+    return syntax.Index(0, 0, ((1, name),), plain=True)
+
+
+def indices_of(names: Names) -> syntax.Indices:
+    return tuple([index_of(name) for name in names])
+
+
+def tensor_of(name: str, names: Names) -> syntax.Tensor:
+    return syntax.Tensor(0, 0, name, indices_of(names) or None)
+
+
+def delta_of(a: str, b: str) -> syntax.Delta:
+    return syntax.Delta(0, 0, indices_of((a, b)))
+
+
+def open_names(index: syntax.Index) -> list[str]:
+    names = [name for _, name in index.terms]
+    return (
+        names + [n for i in (index.tensor.indices or ()) for n in open_names(i)] if index.tensor is not None else names
+    )
+
+
+def number_of(value: Number) -> syntax.Node:
+    """A number; the infinities are ``1/0`` and ``-1/0``, and what is no number is their difference."""
+    if value != value:
+        return syntax.Sum(0, 0, ((1, number_of(math.inf)), (-1, number_of(math.inf))))
+    if value == math.inf:
+        return syntax.Product(0, 0, ((1, syntax.Number(0, 0, 1)), (-1, syntax.Number(0, 0, 0))))
+    if value < 0:
+        return syntax.Neg(0, 0, number_of(-value))
+    if isinstance(value, Fraction):
+        return product_of([(1, number_of(value.numerator)), (-1, number_of(value.denominator))])
+    return syntax.Number(0, 0, value)
+
+
+def coefficient_of(value: Number) -> list[tuple[int, syntax.Node]]:
+    if value == 1:
+        return []
+    if not math.isfinite(value):
+        return [(1, number_of(value))]
+    if isinstance(value, Fraction):
+        return [(1, syntax.Number(0, 0, value.numerator)), (-1, syntax.Number(0, 0, value.denominator))]
+    return [(1, syntax.Number(0, 0, value))]
+
+
+def product_of(factors: list[tuple[int, syntax.Node]]) -> syntax.Node:
+    if not factors:
+        return syntax.Number(0, 0, 1)
+    if factors[0][0] < 0:
+        factors = [(1, syntax.Number(0, 0, 1)), *factors]
+    return factors[0][1] if len(factors) == 1 else syntax.Product(0, 0, tuple(factors))
+
+
+def sum_of(terms: list[tuple[int, syntax.Node]]) -> syntax.Node:
+    if len(terms) == 1:
+        return terms[0][1] if terms[0][0] > 0 else syntax.Neg(0, 0, terms[0][1])
+    positive = next((t for t in terms if t[0] > 0), None)
+    if terms[0][0] < 0 and positive is not None:
+        terms = [positive, *[t for t in terms if t is not positive]]
+    return syntax.Sum(0, 0, tuple(terms))
