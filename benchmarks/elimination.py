@@ -17,6 +17,7 @@ import platform
 import sys
 import time
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from functions_elimination import FLOATS, TASKS, Task, call_price, taped
@@ -46,7 +47,7 @@ def own_gradient(task: Task) -> tuple[list[rc.Formula], list[rc.Formula]]:
 def jacobian(outputs: list[rc.Formula], inputs: list[rc.Formula], task: Task, mode: str, effort: float) -> np.ndarray:
     """The Jacobian of a mode, in numbers."""
     rows = modes.derivatives([y.expr for y in outputs], [x.expr for x in inputs], mode, effort)
-    values = dict(zip(task.inputs, task.point, strict=True))
+    values: dict[str, Any] = dict(zip(task.inputs, task.point, strict=True))
     context = outputs[0].context
     for y in outputs[1:]:
         context = context.merged(y.context)
@@ -104,7 +105,7 @@ def literature_row(task: Task, effort: float) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Counts the multiplications of elimination orders.")
     parser.add_argument("--effort", type=float, default=3.0, help="seconds, about, to anneal each function")
     effort = parser.parse_args(arguments).effort
     print(f"ricci {rc.__version__}, Python {platform.python_version()}, NumPy {np.__version__}; effort {effort:g} s")

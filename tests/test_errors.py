@@ -94,7 +94,6 @@ TEXTS = [
     ("y[i] = «exp[i](x[i])»", "exp works entry by entry and takes no axes.", "Write exp(…)."),
     ("y[i] = «max[k](x[i])»", "Index 'k' does not occur inside max[k](…).", ""),
     ("y = «sum[i,i](x[i])»", "sum names an axis twice.", ""),
-    ("y = sum(«x»)", "The order of 'x' is not known here.", "Write its indices: x[i]."),
     ("y = «sum(x + 1)»", "sum needs to know which axes it works on.", "Write sum[k](…)."),
     ("y[j] = «solve[i,j](A[i,j], b[k] c[k])»", "The right side of solve[i,j] has index 'i', not 'j'.", ""),
     # names
@@ -341,7 +340,7 @@ def test_error_of_a_call(do, error, message):
 # Numbers too large for a float, or for this world
 
 
-@pytest.mark.parametrize("text", ["y = 10**400 x", "y = 2**100000 x", "y = 2.0**5000 x", "y = (2 x)**(10**400)"])
+@pytest.mark.parametrize("text", ["y = 10**400 x", "y = 2**100000 x", "y = 2.0**5000 x"])
 def test_a_number_beyond_all_floats_is_infinite_or_a_clear_error(text):
     try:
         value = rc.parse(text)(x=1.0)
@@ -350,9 +349,10 @@ def test_a_number_beyond_all_floats_is_infinite_or_a_clear_error(text):
     assert value == np.inf
 
 
-def test_a_short_text_cannot_ask_for_a_number_without_end():
-    """9**9**9 has 370 million digits; reading it must not compute them. The limit stands for "at once"."""
-    code = "import ricci as rc\ntry:\n    rc.parse('y = 9**9**9 x')(x=1.0)\nexcept rc.RicciError:\n    pass"
+@pytest.mark.parametrize("text", ["y = 9**9**9 x", "y = (2 x)**(10**400)"])
+def test_a_short_text_cannot_ask_for_a_number_without_end(text):
+    """9**9**9 has 370 million digits; reading it must not compute them. The limit only ends what would not end."""
+    code = f"import ricci as rc\ntry:\n    rc.parse({text!r})(x=1.0)\nexcept rc.RicciError:\n    pass"
     environment = {**os.environ, "PYTHONPATH": str(Path(rc.__file__).parent.parent)}
     subprocess.run([sys.executable, "-c", code], env=environment, timeout=20, check=True)
 

@@ -226,6 +226,7 @@ FUNCTIONS = [
     ("y[i] = elu(x[i] - 1)", "x[i]", lambda x: np.where(x > 1, x - 1, np.expm1(x - 1))),
     ("t[i,j] = 2 x[i,j]; s = sum(t) + mean(t)", "x[i,j]", lambda x: 2 * x.sum() + 2 * x.mean()),
     ("t[i,j] = 2 x[i,j]; s = max(t) + norm(t)", "x[i,j]", lambda x: 2 * x.max() + 2 * np.linalg.norm(x)),
+    ("s = sum(x) + 2 max(x)", "x[i]", lambda x: x.sum() + 2 * x.max()),
     ("t[i] = x[i] x[i]; s = logsumexp(x)", "x[i]", lambda x: np.log(np.exp(x).sum())),
 ]
 

@@ -2,8 +2,8 @@
 
 - ``forward`` and ``reverse`` go through the vertices in one direction;
 - ``cross-country`` is greedy: it takes, again and again, the vertex that is cheapest to eliminate (Markowitz), or that
-  costs least more than it would cost at the end (relative Markowitz), ties going to the first, the last or the
-  one that is dearest at the end, and keeps the best of these orders. With ``effort`` to spend it then moves vertices about (simulated annealing).
+  costs least more than it would cost at the end (relative Markowitz), ties being broken in several ways, and keeps the
+  best of these orders. With ``effort`` to spend it then moves vertices about (simulated annealing).
 
 Orders are compared on a skeleton of the graph, which knows of an edge only its weight. What is left after eliminating
 some vertices is the same in whatever order they went, so moving a vertex within an order changes costs between its old
@@ -223,10 +223,10 @@ def greedy(graph: Graph) -> list[Expr]:
 
 
 def greedy_order(bones: Skeleton) -> list[int]:
-    """The best order by one of the rules; forward and reverse are also tried."""
+    """The best order by one of the rules; reverse and forward come first, and are kept where no rule does better."""
     if len(bones.vertices) > MANY:
         return _by_rule(bones, lambda price, v: (price, -v))
-    orders = [*(_by_rule(bones, rule) for rule in _rules(bones)), bones.vertices, bones.vertices[::-1]]
+    orders = [bones.vertices[::-1], bones.vertices, *(_by_rule(bones, rule) for rule in _rules(bones))]
     return min(orders, key=bones.cost)
 
 

@@ -58,10 +58,12 @@ def _power_rule(base: Expr, exponent: Expr) -> Expr | None:
     if not isinstance(n, int):
         return None
     if b is not None:
-        return constant(integer_power(b, n) if b != 0 or n > 0 else math.inf)
+        folded = integer_power(b, n)
+        return None if folded is None else constant(folded)
     if isinstance(base, Sum):
         c, rest = primitive(base)
-        return None if c == 1 else scale(integer_power(c, n), power(rest, n))
+        outside = None if c == 1 else integer_power(c, n)
+        return None if outside is None else scale(outside, power(rest, n))
     if isinstance(base, Elementwise) and base.op is POWER:
         inner = numeric(base.args[1])
         return power(base.args[0], inner * n) if isinstance(inner, int) or _is_broken(inner, n) else None

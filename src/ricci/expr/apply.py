@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from ricci.errors import ShapeError
 from ricci.expr import dims
-from ricci.expr.axes import arrangement, as_scalar, broadcast, in_natural_order
+from ricci.expr.axes import arrangement, as_scalar, broadcast, in_natural_order, tied_first
 from ricci.expr.node import Elementwise, Expr, Function, Op, Shape, make
 from ricci.expr.scale import constant, numeric
 
@@ -24,10 +24,12 @@ def elementwise(op: Op, *args: Expr) -> Expr:
         args = tuple([as_scalar(e) for e in args])
     result = _rewritten(op, args)
     if result is None:
+        tied = 1
         if op.symmetric:
             args = tuple(sorted(args, key=arrangement))
+            tied = tied_first([arrangement(e) for e in args])
         inner = next((e.shape for e in args if e.shape), ())
-        result = in_natural_order(args, inner, lambda parts: _make(op, parts))
+        result = in_natural_order(args, inner, lambda parts: _make(op, parts), tied=tied)
     return broadcast(result, (), shape) if shape and not result.shape else result
 
 

@@ -16,6 +16,9 @@ from ricci.expr.scale import scale
 from ricci.expr.structure import ONE, ZERO, one, symmetric, zero
 
 
+_MOST_TRIED = 4
+
+
 def natural(e: Expr) -> tuple[int, ...]:
     """The axes on which ``e`` depends, in the order in which it uses them."""
     if isinstance(e, Product) and not e.sums:
@@ -33,8 +36,16 @@ def arrangement(e: Expr, weight: float = 0.0) -> tuple:
     It looks at what they are rather than at how their axes are arranged: of equal ones the one that is not rearranged
     comes first, and matrices that equal their transpose, which arrange nothing, come last.
     """
-    form = tuple([a.key for a in e.args]) if isinstance(e, Product) and not e.sums else (e.key,)
+    inner = e
+    if isinstance(e, Sum) and len(e.args) == 1:
+        inner, weight = e.args[0], float(e.coefs[0])
+    form = tuple([a.key for a in inner.args]) if isinstance(inner, Product) and not inner.sums else (inner.key,)
     return symmetric(e), form, weight, natural(e) != tuple(range(len(e.shape))), e.key
+
+
+def tied_first(forms: Sequence[tuple]) -> int:
+    """How many operands, sorted by :func:`arrangement`, share the first place but for how their axes are arranged."""
+    return sum(form[:3] == forms[0][:3] for form in forms)
 
 
 def restrict(e: Expr, axes: Sequence[int]) -> Expr:
@@ -60,17 +71,47 @@ def as_scalar(e: Expr) -> Expr:
 
 
 def in_natural_order(
-    args: tuple[Expr, ...], shape: Shape, build: Callable[[tuple[Expr, ...]], Expr], trailing: Shape = ()
+    args: tuple[Expr, ...],
+    shape: Shape,
+    build: Callable[[tuple[Expr, ...]], Expr],
+    trailing: Shape = (),
+    tied: int = 1,
 ) -> Expr:
     """``build(args)`` with the leading axes, of sizes ``shape``, put in natural order inside.
 
     Operands have the axes ``shape`` first, or none at all. Their further axes stay last, as do the result's
-    ``trailing`` ones.
+    ``trailing`` ones. The first ``tied`` operands may be exchanged: then each of them may say what the natural order
+    is, and the node with the smallest key is taken, so that the choice does not depend on the arrangement.
     """
     lead = len(shape)
-    order = list(dict.fromkeys(a for e in args if e.shape for a in natural(e) if a < lead))
-    if order == list(range(lead)):
-        return build(args)
-    inner = build(tuple([restrict(e, [*order, *range(lead, len(e.shape))]) if e.shape else e for e in args]))
+    found = {order: None for k in range(min(tied, _MOST_TRIED)) for order in _orders(args, k, lead)}
+    made = [(_build_in(order, args, lead, build), order) for order in found]
+    inner, order = made[0] if len(made) == 1 else min(made, key=lambda pair: (pair[0].key, pair[1]))
+    if order == tuple(range(lead)):
+        return inner
     last = range(lead, lead + len(trailing))
     return broadcast(inner, (*order, *last), (*shape, *trailing))
+
+
+def _orders(args: tuple[Expr, ...], first: int, lead: int) -> list[tuple[int, ...]]:
+    """The natural orders of the leading axes, the operand ``first`` going first."""
+    rest = [a for k, e in enumerate(args) if k != first and e.shape for a in natural(e)]
+    variants = _variants(args[first]) if args[first].shape else [()]
+    return [tuple([a for a in dict.fromkeys([*own, *rest]) if a < lead]) for own in variants]
+
+
+def _variants(e: Expr) -> list[tuple[int, ...]]:
+    """The natural order, and what becomes of it when the axes of symmetric matrices in it are exchanged."""
+    found = [natural(e)]
+    factors = list(e.factors()) if isinstance(e, Product) and not e.sums else [(e, (0, 1))]
+    for a, axes in factors:
+        if len(axes) == 2 and len(found) < _MOST_TRIED and symmetric(a):
+            swap = {axes[0]: axes[1], axes[1]: axes[0]}
+            found += [tuple([swap.get(x, x) for x in order]) for order in found]
+    return found
+
+
+def _build_in(order: tuple[int, ...], args: tuple[Expr, ...], lead: int, build: Callable) -> Expr:
+    if order == tuple(range(lead)):
+        return build(args)
+    return build(tuple([restrict(e, [*order, *range(lead, len(e.shape))]) if e.shape else e for e in args]))

@@ -16,6 +16,7 @@ from ricci.errors import DTypeError
 
 Number = int | Fraction | float
 _LARGEST_DENOMINATOR = 1024
+_LARGEST_BITS = 1020  # a larger whole number is infinite as a float
 
 
 def number(value: object) -> Number:
@@ -25,7 +26,7 @@ def number(value: object) -> Number:
     (2, Fraction(1, 2), 0.1)
     """
     if type(value) is int:
-        return value
+        return value if value.bit_length() <= _LARGEST_BITS else math.copysign(math.inf, value)
     if isinstance(value, Fraction):
         return value.numerator if value.denominator == 1 else value
     if isinstance(value, bool):
@@ -53,11 +54,17 @@ def divide(a: Number, b: Number) -> Number:
     return number(Fraction(a) / Fraction(b))
 
 
-def integer_power(base: Number, exponent: int) -> Number:
-    """``base ** exponent`` for an integer exponent, exact for rational bases."""
+def integer_power(base: Number, exponent: int) -> Number | None:
+    """``base ** exponent`` for an integer exponent, exact for rational bases; None where it would be very long."""
+    if base == 0 and exponent < 0:
+        return math.inf
     if isinstance(base, float):
-        return number(base**exponent)
-    return number(Fraction(base) ** exponent)
+        try:
+            return number(base**exponent)
+        except OverflowError:
+            return math.inf if base > 0 or exponent % 2 == 0 else -math.inf
+    bits = max(abs(base.numerator), base.denominator).bit_length()
+    return number(Fraction(base) ** exponent) if bits * abs(exponent) <= _LARGEST_BITS else None
 
 
 def content(coefs: Iterable[Number]) -> Number:

@@ -26,7 +26,7 @@ from ricci.expr.dims import Size
 from ricci.expr.node import Constant, Elementwise, Expr, Function, Product, Structure, Sum, Variable, make
 from ricci.expr.numbers import Number
 from ricci.expr.scale import constant, primitive, scale
-from ricci.expr.structure import DELTA, ONE, delta, one, symmetric, zero
+from ricci.expr.structure import DELTA, ONE, affine, delta, one, symmetric, zero
 
 Label = Hashable
 Factor = tuple[Expr, tuple[Label, ...]]
@@ -48,6 +48,9 @@ def product(
         factors = _merge_labels(factors, deltas, out, size)
     if len(factors) > 1:
         factors = _cancel_reshapes(factors, out, size)
+    if any(_relates_twice(e, labels) for e, labels in factors):
+        again = [_on_distinct_labels(e, labels) if _relates_twice(e, labels) else (e, labels) for e, labels in factors]
+        return scale(coef, product(again, out, size))
     carried = {label for _, labels in factors for label in labels}
     summed = size.keys() - set(out)
     for label in [label for label in summed if label not in carried]:
@@ -60,7 +63,7 @@ def product(
     if coef == 0:
         return zero(tuple(size[label] for label in out))
     if summed & carried:
-        factors = _components(factors, summed, out)
+        factors = _components(_alone(factors, size), size.keys() - set(out), out)
     return scale(coef, _without_sums(factors, out, size))
 
 
@@ -134,6 +137,22 @@ def _flatten(operands: Sequence, size: dict[Label, Size]) -> tuple[Number, list[
     return coef, factors, deltas
 
 
+def _relates_twice(e: Expr, labels: tuple[Label, ...]) -> bool:
+    return isinstance(e, Structure) and len(set(labels)) < len(labels) and e.relation[0] in ("==", ">=")
+
+
+def _on_distinct_labels(e: Expr, labels: tuple[Label, ...]) -> Factor:
+    """A relation that has an index twice is one that has it once."""
+    assert isinstance(e, Structure)
+    kind, coefs, const = e.relation
+    merged: dict[Label, Size] = {}
+    size: dict[Label, Size] = {}
+    for label, coef, axis in zip(labels, coefs, e.shape, strict=True):
+        merged[label] = merged.get(label, 0) + coef
+        size[label] = dims.same(size.get(label, axis), axis)
+    return affine(kind, tuple(merged.values()), const, tuple(size.values())), tuple(merged)
+
+
 def _moves(e: Product) -> bool:
     """Whether a contraction only moves the entries of one operand: all others, at least one, are structures."""
     return len(e.args) > 1 and sum(not isinstance(a, Structure) for a in e.args) <= 1
@@ -175,7 +194,7 @@ def _cancel_reshapes(factors: list[Factor], out: tuple[Label, ...], size: dict[L
             if merged is not None and labels[merged] not in out:
                 merges.setdefault((e, labels[merged]), []).append(position)
     for (_, label), positions in merges.items():
-        if len(positions) == 2 and sum(label in labels for _, labels in factors) == 2:
+        if len(positions) == 2 and sum(labels.count(label) for _, labels in factors) == 2:
             left, right = (factors[position][1] for position in positions)
             rest = [factor for position, factor in enumerate(factors) if position not in positions]
             del size[label]
@@ -202,6 +221,19 @@ def _merged_axis(e: Structure) -> int | None:
         if not rest and stride == -1 * coef * e.shape[position]:
             return position
     return None
+
+
+def _alone(factors: list[Factor], size: dict[Label, Size]) -> list[Factor]:
+    """A contraction that stands alone under a sum is part of it: ``tr(A B)`` is one contraction."""
+    whole = [(e, labels) for e, labels in factors if labels]
+    if len(whole) != 1 or not isinstance(whole[0][0], Product) or len(whole[0][0].args) > FLATTEN_LIMIT:
+        return factors
+    e, labels = whole[0]
+    name: dict = dict(zip(e.out, labels, strict=True))
+    opened: list[Factor] = [(a, tuple([name.get(x, ("alone", x)) for x in inner])) for a, inner in e.factors()]
+    for a, own in opened:
+        size.update({label: axis for label, axis in zip(own, a.shape, strict=True) if label not in size})
+    return [(a, own) for a, own in factors if not own] + opened
 
 
 def _components(factors: list[Factor], summed: set[Label], out: tuple[Label, ...]) -> list[Factor]:

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 
 from ricci.errors import ShapeError
 from ricci.expr import dims
-from ricci.expr.axes import arrangement, in_natural_order
+from ricci.expr.axes import arrangement, as_scalar, broadcast, in_natural_order, tied_first
 from ricci.expr.node import Expr, Product, Shape, Structure, Sum, make
 from ricci.expr.numbers import Number, number
 from ricci.expr.product import product
@@ -51,8 +51,7 @@ def _collect(terms: Sequence[tuple[Number, Expr]], shape: Shape) -> dict[Expr, N
     nested = sum(len(e.args) if type(e) is Sum else 1 for _, e in terms)
     collected: dict[Expr, Number] = {}
     for coef, e in terms:
-        if shape and not e.shape:
-            e = product([(e, ())], tuple(range(len(shape))), dict(enumerate(shape)))
+        e = as_scalar(e)
         value = numeric(e)
         if value is not None:
             parts = [(coef * value, one(()))]
@@ -61,8 +60,10 @@ def _collect(terms: Sequence[tuple[Number, Expr]], shape: Shape) -> dict[Expr, N
         else:
             parts = [(coef, e)]
         for c, part in parts:
-            if isinstance(part, Structure) and part.relation == ONE:
+            if (isinstance(part, Structure) and part.relation == ONE) or numeric(part) == 1:
                 part = one(shape)
+            elif shape and not part.shape:
+                part = broadcast(part, (), shape)
             if not is_zero(part):
                 collected[part] = collected.get(part, 0) + c
     return {e: number(c) for e, c in collected.items() if c != 0}
@@ -72,7 +73,9 @@ def _build(collected: dict[Expr, Number], shape: Shape) -> Expr:
     if len(collected) == 1:
         ((e, coef),) = collected.items()
         return scale(coef, e)
-    terms = sorted(collected, key=lambda e: arrangement(e, abs(float(collected[e]))))
+    form = {e: arrangement(e, abs(float(coef))) for e, coef in collected.items()}
+    terms = sorted(collected, key=form.__getitem__)
+    forms = [form[e] for e in terms]
     coefs = [collected[e] for e in terms]
 
     def build(args: tuple[Expr, ...]) -> Expr:
@@ -80,7 +83,7 @@ def _build(collected: dict[Expr, Number], shape: Shape) -> Expr:
         common = _common_shape([(1, a) for a in args])
         return make(Sum, tuple([a for a, _ in pairs]), common, tuple([c for _, c in pairs]))
 
-    return in_natural_order(tuple(terms), shape, build)
+    return in_natural_order(tuple(terms), shape, build, tied=tied_first(forms))
 
 
 # A factor common to all terms. Labels of a term are the positions of its axes, or a tuple for its summed ones.

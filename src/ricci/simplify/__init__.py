@@ -3,6 +3,6 @@
 from ricci.simplify.cost import cost
 from ricci.simplify.engine import RULES, simplify
 from ricci.simplify.match import Rule, Step
-from ricci.simplify.symmetry import symmetries
+from ricci.simplify.symmetry import symmetries, unchanged
 
-__all__ = ["RULES", "Rule", "Step", "cost", "simplify", "symmetries"]
+__all__ = ["RULES", "Rule", "Step", "cost", "simplify", "symmetries", "unchanged"]

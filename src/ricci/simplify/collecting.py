@@ -1,19 +1,22 @@
-"""Factoring and distributing, where it saves work.
+"""Factoring, distributing and multiplying in another order, where it saves work.
 
 *Factoring* takes a factor that only some of the terms of a sum have out of these: ``a b + a c + d → a (b + c) + d``.
 (One that all terms have is taken out by the constructor.) *Distributing* multiplies a sum out inside a contraction
 where one of its terms is a structure on a summed label, which then renames instead of multiplying:
 ``(delta[i,j] - s[i] s[j]) v[j] → v[i] - s[i] (s[j] v[j])``. Sums of numbers are never multiplied out, since their
-terms may cancel. Both are guarded: they are taken only where the estimated cost falls.
+terms may cancel. *Opening* multiplies in another order: a trace or a sum of a matrix product, ``tr(A B)``, and a matrix
+product times a vector, ``(A B) v``, become one contraction, so that the matrix ``A B`` need not be made. All three are
+guarded: they are taken only where the estimated cost falls.
 """
 
 from __future__ import annotations
 
 from ricci.expr import Expr, Product, Structure, Sum, add, product
-from ricci.simplify.match import Rule, factors_of, sizes_of, terms_of
+from ricci.simplify.match import LESS, Rule, factors_of, sizes_of, terms_of
 
 MOST_TERMS = 32
 MOST_GROUPS = 8
+MOST_FACTORS = 8
 
 
 def _factors(term: Expr) -> set[Expr]:
@@ -65,7 +68,24 @@ def _renames(f: Sum, labels: tuple[int, ...], e: Product) -> bool:
     return False
 
 
+def open_contraction(e: Expr) -> Expr | None:
+    """A contraction of one contraction alone, or with a factor of which every label is summed."""
+    assert isinstance(e, Product)
+    inner = [p for p, a in enumerate(e.args) if isinstance(a, Product) and a.sums]
+    if not e.sums or len(e.args) > 2 or not inner:
+        return None
+    for at in inner:
+        rest = [g for p, g in enumerate(e.factors()) if p != at]
+        a = e.args[at]
+        if isinstance(a, Product) and len(a.args) <= MOST_FACTORS and not any(set(ls) & set(e.out) for _, ls in rest):
+            name: dict = dict(zip(a.out, e.labels[at], strict=True))
+            own = [(f, tuple([name.get(x, ("inner", x)) for x in labels])) for f, labels in a.factors()]
+            return product([*rest, *own], e.out, sizes_of(e))
+    return None
+
+
 RULES = [
-    Rule("factor", factor, ("Sum",), guarded=True),
-    Rule("distribute", distribute, ("Product",), frozenset({"Sum"}), guarded=True),
+    Rule("factor", factor, ("Sum",), guard=LESS),
+    Rule("open", open_contraction, ("Product",), frozenset({"Product"}), guard=LESS),
+    Rule("distribute", distribute, ("Product",), frozenset({"Sum"}), guard=LESS),
 ]

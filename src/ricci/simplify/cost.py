@@ -3,7 +3,7 @@
 Functions cost one for each entry, those of matrices the cube of the size; a sum one for each addition and each
 coefficient that is not ±1. A product multiplies its factors from the smallest to the largest; a contraction sums over
 one label at a time, the cheapest first. Structures, transposes, broadcasts and functions of numbers are free.
-A symbolic size counts as :data:`~ricci.calculus.orders.ASSUMED_SIZE`.
+A symbolic size counts as :data:`~ricci.calculus.orders.ASSUMED_SIZE`, and 0 as 1.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ricci.calculus.orders import entries, size_of
-from ricci.expr import Constant, Elementwise, Expr, Function, Product, Structure, Sum, topological
+from ricci.calculus.orders import size_of
+from ricci.expr import Constant, Elementwise, Expr, Function, Product, Shape, Size, Structure, Sum, topological
 
 
 def cost(root: Expr) -> int:
@@ -23,16 +23,25 @@ def cost(root: Expr) -> int:
 def own_cost(node: Expr) -> int:
     """The cost of one node, its operands given."""
     if isinstance(node, Elementwise):
-        return 0 if all(isinstance(a, Constant) for a in node.args) else entries(node.shape)
+        return 0 if all(isinstance(a, Constant) for a in node.args) else _entries(node.shape)
     if isinstance(node, Sum):
-        factors = sum(c not in (1, -1) for c in node.coefs)
-        return entries(node.shape) * (len(node.args) - 1 + factors)
+        pairs = zip(node.coefs, node.args, strict=True)
+        scaled = sum(c not in (1, -1) and not isinstance(a, Structure) for c, a in pairs)
+        return _entries(node.shape) * (len(node.args) - 1 + scaled)
     if isinstance(node, Product):
         return _product_cost(node)
     if isinstance(node, Function):
-        largest = max(entries(a.shape) for a in node.args)
-        return largest * (size_of(node.args[0].shape[-1]) if node.op.works_on[0] == 2 else 1)
+        largest = max(_entries(a.shape) for a in node.args)
+        return largest * (_count(node.args[0].shape[-1]) if node.op.works_on[0] == 2 else 1)
     return 0
+
+
+def _count(size: Size) -> int:
+    return max(size_of(size), 1)
+
+
+def _entries(shape: Shape) -> int:
+    return math.prod(map(_count, shape))
 
 
 def _product_cost(node: Product) -> int:
@@ -41,7 +50,7 @@ def _product_cost(node: Product) -> int:
         return 0  # entries are moved or copied
     if not factors:
         return 0
-    size = {x: size_of(n) for a, labels in node.factors() for x, n in zip(labels, a.shape, strict=True)}
+    size = {x: _count(n) for a, labels in node.factors() for x, n in zip(labels, a.shape, strict=True)}
     groups = [labels for _, labels in factors]
     total = 0
     for label in _cheapest_first(groups, set(size) - set(node.out), size):

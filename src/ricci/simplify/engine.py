@@ -4,7 +4,8 @@ The work is done on a stack, so depth does not matter, and every node is visited
 takes the place of the node and is simplified itself, with all that is new in it. So what comes out holds no node at
 which a rule applies, and a second pass has nothing to do, except that costs are then known better: a guarded rule
 weighs what becomes unused, which depends on the users of nodes. Where that was asked, the pass is repeated, until
-nothing changes, or three times.
+nothing changes, or three times. If the whole costs more in the end, which such a look at one node cannot quite
+exclude, it is all done again without the guarded rules.
 
 The work is bounded: a node is rewritten at most 16 times in a row, and all of them together at most 16 times as often
 as there are nodes. A result that is already being simplified is not taken, so rules cannot chase one another.
@@ -23,7 +24,7 @@ from collections.abc import Iterable
 from ricci.expr import Expr, rebuild, topological
 from ricci.simplify import collecting, inverses, pairs, powers, stable
 from ricci.simplify.cost import cost, own_cost
-from ricci.simplify.match import Rule, Step, head, nearby
+from ricci.simplify.match import LESS, NOT_MORE, Rule, Step, head, nearby
 
 RULES: dict[str, Rule] = {
     rule.name: rule
@@ -52,20 +53,24 @@ def simplify(root: Expr, trace: list[Step] | None = None, rules: dict[str, Rule]
     >>> [step.rule for step in steps]
     ['log of an exponential']
     """
-    chosen = (RULES if rules is None else rules).values()
-    table, unguarded = _by_head(chosen), _by_head([rule for rule in chosen if not rule.guarded])
+    chosen = list((RULES if rules is None else rules).values())
+    guards = {rule.name: rule.guard for rule in chosen}
     steps: list[Step] = []
-    for _ in range(PASSES):
-        once, known = _Pass(root, table, steps), len(steps)
-        before, root = root, once.run()
-        if once.weighed and root is not before and cost(root) > cost(before):
-            del steps[known:]
-            root = _Pass(before, unguarded, steps).run()
-            break
-        if root is before or not once.weighed:
-            break
+    result = _repeated(root, _by_head(chosen), steps)
+    if any(guards[step.rule] for step in steps) and cost(result) > cost(root):
+        steps = []
+        result = _repeated(root, _by_head([rule for rule in chosen if not rule.guard]), steps)
     if trace is not None:
         trace += steps
+    return result
+
+
+def _repeated(root: Expr, table: dict[str, list[Rule]], steps: list[Step]) -> Expr:
+    for _ in range(PASSES):
+        once = _Pass(root, table, steps)
+        before, root = root, once.run()
+        if root is before or not once.weighed:
+            break
     return root
 
 
@@ -144,13 +149,14 @@ class _Pass:
         for rule in rules:
             if rule.needs <= close:
                 new = rule.apply(node)
-                if new is not None and new is not node and (not rule.guarded or self.saves(node, new)):
+                if new is not None and new is not node and self.allows(rule.guard, node, new):
                     return rule, new
         return None
 
-    def saves(self, before: Expr, after: Expr) -> bool:
-        """Whether what is new in ``after`` costs less than what only ``before`` needs."""
-        self.weighed = True
+    def allows(self, guard: str, before: Expr, after: Expr) -> bool:
+        """Whether what is new in ``after`` costs less than what only ``before`` needs, or not more."""
+        if not guard:
+            return True
         new: set[Expr] = set()
         kept: set[Expr] = set()
         stack = [after]
@@ -161,8 +167,10 @@ class _Pass:
             elif len(new) < LOOK:
                 new.add(node)
                 stack += node.args
-        spent = sum(map(own_cost, new))
-        return spent < sum(map(own_cost, self.unused(before, kept)))
+        saved = sum(map(own_cost, self.unused(before, kept))) - sum(map(own_cost, new))
+        allowed = saved > 0 or (saved == 0 and guard == NOT_MORE)
+        self.weighed = self.weighed or guard == LESS or not allowed
+        return allowed
 
     def unused(self, before: Expr, kept: set[Expr]) -> set[Expr]:
         """``before``, and below it what nothing else uses."""

@@ -3,7 +3,7 @@
 A rule is a named function from a node to a node of the same value, or ``None`` where it does not apply. ``heads`` are
 the kinds of node (``"Sum"``, ``"Product"``) or the functions (``"log"``) at which it is tried, ``needs`` the functions
 that must occur close below; both only save time. ``assumes`` says for which values it holds, if not for all. A rule
-that is ``guarded`` is only taken where the cost falls.
+with a ``guard`` is only taken where the cost falls, or does not rise.
 """
 
 from __future__ import annotations
@@ -41,7 +41,10 @@ class Rule:
     heads: tuple[str, ...]
     needs: frozenset[str] = frozenset()
     assumes: str = ""
-    guarded: bool = False
+    guard: str = ""
+
+
+LESS, NOT_MORE = "less", "not more"
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ricci.expr import Expr, Labels, Number, Product, Structure, Sum, constant, number, numeric, product
+from ricci.expr import Constant, Dim, Expr, Number, Product, Structure, Sum, constant, number, numeric, product
 from ricci.expr.scale import scale
 from ricci.functions import elementwise as el
-from ricci.simplify.match import Factor, Rule, exchanged, head, operand, power_of, raised, sizes_of, terms_of
+from ricci.simplify.match import (
+    NOT_MORE,
+    Factor,
+    Rule,
+    exchanged,
+    head,
+    operand,
+    power_of,
+    raised,
+    sizes_of,
+    spread,
+    terms_of,
+)
 
 NOT_NEGATIVE = frozenset(
     ("abs", "exp", "exp2", "sigmoid", "softplus", "relu", "cosh", "hypot", "softmax", "erfc", "acos", "acosh")
@@ -17,7 +29,9 @@ ZERO_OR_ONE = frozenset(("less", "less_equal", "equal", "not_equal", "any", "all
 
 def not_negative(e: Expr) -> bool:
     """Whether all entries are seen to be at least zero, or NaN."""
-    if isinstance(e, Structure) or head(e) in NOT_NEGATIVE or zero_or_one(e):
+    if isinstance(e, Constant):
+        return isinstance(e.value, Dim) or e.value == "pi"
+    if head(e) in NOT_NEGATIVE or zero_or_one(e):
         return True
     n = power_of(e)[1]
     return n != 1 and (n % 2 == 0 or n % 1 != 0)
@@ -34,7 +48,7 @@ def zero_or_one(e: Expr) -> bool:
 
 
 def _collect(e: Expr) -> Expr | None:
-    """Equal factors with equal labels. In a contraction a square stays two factors: it is a scalar product."""
+    """Equal factors with equal labels. The guard keeps scalar products, and squares of diagonals, as they are."""
     assert isinstance(e, Product)
     groups: dict[Factor, list[tuple[int, Number]]] = {}
     for at, (a, labels) in enumerate(e.factors()):
@@ -44,19 +58,12 @@ def _collect(e: Expr) -> Expr | None:
     new: list[Factor] = []
     for (base, labels), members in groups.items():
         if len(members) > 1:
-            plain = all(n == 1 for _, n in members)
-            total = 1 if plain and zero_or_one(base) else number(sum(n for _, n in members))
-            if plain and total != 1 and e.sums:
-                continue
+            total = number(sum(n for _, n in members))
+            if zero_or_one(base) and total > 0:
+                total = 1
             gone += [at for at, _ in members]
-            new += [] if total == 0 else [(base, labels)] if total == 1 else [_raised_diagonal(base, labels, total)]
+            new += [(raised(base, total), labels)] if total != 0 else []
     return exchanged(e, gone, new) if gone else None
-
-
-def _raised_diagonal(base: Expr, labels: Labels, exponent: Number) -> Factor:
-    """The power of a factor, only of its diagonal where labels repeat."""
-    axes = tuple(dict.fromkeys(labels))
-    return raised(base if axes == labels else product([(base, labels)], axes), exponent), axes
 
 
 # Powers of powers
@@ -142,10 +149,13 @@ def _abs_of_not_negative(e: Expr) -> Expr | None:
 def _abs_of_product(e: Expr) -> Expr | None:
     """Factors that are not negative come out."""
     (x,) = e.args
-    if not isinstance(x, Product) or x.sums or not any(map(not_negative, x.args)):
+    if not isinstance(x, Product) or x.sums or len(x.args) < 2:
         return None
-    new = [(a if not_negative(a) else el.abs_(a), labels) for a, labels in x.factors()]
-    return exchanged(x, range(len(x.args)), new)
+    rest = [(a, labels) for a, labels in x.factors() if not not_negative(a)]
+    if len(rest) == len(x.args):
+        return None
+    axes = tuple(range(len(x.shape)))
+    return exchanged(x, [p for p, a in enumerate(x.args) if not not_negative(a)], [(el.abs_(spread(rest, x)), axes)])
 
 
 def _parity(e: Expr) -> Expr | None:
@@ -165,10 +175,11 @@ def _sign(x: Sum) -> int:
 ODD = ("tanh", "sin", "tan", "sinh", "asinh", "atan", "erf", "cbrt", "asin", "atanh", "sign")
 EVEN = ("cos", "cosh", "abs")
 _POWER = frozenset({"power"})
+_NOT_ZERO = "x is not 0 where exponents cancel"
 
 RULES = [
     Rule("abs of what is not negative", _abs_of_not_negative, ("abs",)),
-    Rule("abs of a product", _abs_of_product, ("abs",), frozenset({"Product"})),
+    Rule("abs of a product", _abs_of_product, ("abs",), frozenset({"Product"}), guard=NOT_MORE),
     Rule("even power of abs", _even_power_of_abs, ("power",), frozenset({"abs"})),
     Rule("power of 0 and 1", _power_of_zero_or_one, ("power",)),
     Rule("power of cbrt", _cube_of_cbrt, ("power",), frozenset({"cbrt"})),
@@ -178,5 +189,5 @@ RULES = [
     Rule("root of squares", _power_of_squares, ("power",), frozenset({"Product", "power"})),
     Rule("root of a number", _power_of_number, ("power",)),
     Rule("odd and even functions", _parity, (*ODD, *EVEN), frozenset({"Sum"})),
-    Rule("equal factors to a power", _collect, ("Product",), assumes="x is not 0 where exponents cancel"),
+    Rule("equal factors to a power", _collect, ("Product",), assumes=_NOT_ZERO, guard=NOT_MORE),
 ]

@@ -20,7 +20,21 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from functools import reduce
 
-from ricci.expr import Expr, Number, Product, Size, Structure, Sum, add, constant, function, merge, product, zero
+from ricci.expr import (
+    Expr,
+    Labels,
+    Number,
+    Product,
+    Size,
+    Structure,
+    Sum,
+    add,
+    constant,
+    function,
+    merge,
+    product,
+    zero,
+)
 from ricci.expr.product import _merged_axis
 from ricci.expr.scale import primitive, scale
 from ricci.expr.structure import is_one
@@ -216,13 +230,35 @@ def _power_of_exp(e: Expr) -> Expr | None:
     return el.exp(scale(n, x)) if top & (top - 1) == 0 and bottom & (bottom - 1) == 0 else None
 
 
-def _reciprocal_of_softplus_sum(e: Expr) -> Expr | None:
-    """``(1 + exp(z))**-n``, and with it ``(exp(a) + exp(b))**-n`` where one of them is 1."""
-    base, n = power_of(e)
-    if not isinstance(base, Sum) or base.coefs != (1, 1) or n >= 0:
+def _one_plus_exp(e: Expr) -> Expr | None:
+    """``z`` where ``e`` is ``1 + exp(z)``."""
+    if not isinstance(e, Sum) or e.coefs != (1, 1):
         return None
-    exps = [operand(a, "exp") for a in base.args if not is_one(a)]
-    return raised(el.sigmoid(negative(exps[0])), -n) if len(exps) == 1 and exps[0] is not None else None
+    exps = [operand(a, "exp") for a in e.args if not is_one(a)]
+    return exps[0] if len(exps) == 1 else None
+
+
+def _reciprocal_of_one_plus_exp(e: Expr) -> Expr | None:
+    base, n = power_of(e)
+    z = _one_plus_exp(base) if n < 0 else None
+    return None if z is None else raised(el.sigmoid(negative(z)), -n)
+
+
+def _one_plus_exp_times_sigmoid(e: Expr) -> Expr | None:
+    """``(1 + exp(z))**a sigmoid(-z)**b``: one over the other, so exponents cancel."""
+    assert isinstance(e, Product)
+    for p, (f, labels) in enumerate(e.factors()):
+        base, a = power_of(f)
+        z = _one_plus_exp(base) if a > 0 else None
+        if z is None:
+            continue
+        sigmoid = el.sigmoid(negative(z))
+        for q, (g, own) in enumerate(e.factors()):
+            if own == labels and power_of(g)[0] is sigmoid:
+                left = power_of(g)[1] - a
+                new = [(raised(sigmoid, left) if left > 0 else raised(base, -left), labels)] if left else []
+                return exchanged(e, [p, q], new)
+    return None
 
 
 # Softmax
@@ -285,15 +321,29 @@ def _less_logsumexp(e: Expr) -> Expr | None:
             continue
         labels = factors[0][1]
         along = [axis for axis in range(len(e.shape)) if axis not in labels]
-        if not along or len(set(labels)) != len(labels):
-            continue
-        split: list = [] if len(along) == 1 else [(merge(tuple([e.shape[a] for a in along])), ("all", *along))]
-        own: list = [(inner, (*labels, "all" if split else along[0]))]
-        x = spread([*own, *split], e)
-        left = without(e, at, x)
-        if left is not None:
+        x = _unreduced(inner, labels, along, e)
+        left = None if x is None else without(e, at, x)
+        if x is not None and left is not None:
             return add([*left, (-coef, log_softmax(x, along))])
     return None
+
+
+def _differ(a: Size, b: Size) -> bool:
+    return isinstance(a, int) and isinstance(b, int) and a != b
+
+
+def _unreduced(inner: Expr, labels: Labels, along: list[int], like: Sum) -> Expr | None:
+    """The operand of a reduction with its last axis split over the axes ``along``."""
+    total: Size = 1
+    for axis in along:
+        total = total * like.shape[axis]
+    if not along or len(set(labels)) != len(labels) or _differ(inner.shape[-1], total):
+        return None
+    if len(along) == 1:
+        return spread([(inner, (*labels, along[0]))], like)
+    split = merge(tuple([like.shape[axis] for axis in along]))
+    axes = range(len(like.shape))
+    return product([(inner, (*labels, "all")), (split, ("all", *along))], axes, dict(enumerate(like.shape)))
 
 
 def _less_softplus(e: Expr) -> Expr | None:
@@ -323,7 +373,8 @@ RULES = [
     Rule("exp of log-softmax", _exp_of_log_softmax, ("exp",), _names("log_softmax")),
     Rule("exp of -softplus", _exp_of_softplus, ("exp",), _names("softplus")),
     Rule("exp of log", _exp_of_log, ("exp",), _names("log"), assumes="x > 0"),
-    Rule("1/(1 + exp) to sigmoid", _reciprocal_of_softplus_sum, ("power",), _names("exp", "Sum")),
+    Rule("1/(1 + exp) to sigmoid", _reciprocal_of_one_plus_exp, ("power",), _names("exp", "Sum")),
+    Rule("(1 + exp(x)) sigmoid(-x)", _one_plus_exp_times_sigmoid, ("Product",), _names("sigmoid", "Sum")),
     Rule("power of exp", _power_of_exp, ("power",), _names("exp")),
     Rule("exp over its sum to softmax", _softmax_quotient, ("Product",), _names("exp", "power")),
     Rule("exp over two exps to sigmoid", _sigmoid_quotient, ("Product",), _names("exp", "power")),

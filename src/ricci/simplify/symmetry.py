@@ -7,19 +7,24 @@ is symmetric if that gives the same object. Two things make this find more than 
 - where such an operand has *summed* axes, as ``D`` in ``A[i,n] D[i,j] A[j,p]``, it is replaced, for the comparison
   only, by a product that shows the symmetry: ``d[i,h] d[j,h]`` with an input ``d`` that occurs nowhere else.
 
-Both passes, down for the exchanges that are asked for and up for their results, go through every node once.
+Both passes, down for the exchanges that are asked for and up for their results, go through every node once. What they
+do not find, :func:`unchanged` may: it multiplies the expression out, to a bounded number of terms, and compares these.
+That is how the Hessian of a network is seen to be symmetric, whichever end it was multiplied from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
 
 from ricci.expr import (
     Elementwise,
     Expr,
     Function,
     Labels,
+    Number,
     Product,
+    Size,
     Structure,
     Sum,
     add,
@@ -34,7 +39,9 @@ from ricci.expr import (
 from ricci.simplify.match import sizes_of
 
 Pair = tuple[int, int]
+Term = tuple[Expr, tuple[Hashable, ...]]
 MOST_AXES = 6  # of an operand of a contraction that is looked at
+MOST_TERMS, MOST_FACTORS = 32, 48  # of an expression multiplied out
 TRANSPOSABLE = frozenset(("inv", "expm"))  # f(A') = f(A)'
 
 
@@ -50,11 +57,37 @@ def symmetries(e: Expr) -> list[Pair]:
     if not pairs:
         return []
     known = _Exchanges(e, pairs)
-    return [pair for pair in pairs if known.result[e, pair] is e]
+    return [pair for pair in pairs if known.result[e, pair] is e or unchanged(e, _swapped(pair, len(e.shape)))]
 
 
 def symmetric_axes(e: Expr) -> list[Pair]:
+    """As :func:`symmetries`, for operands of moderate order."""
     return symmetries(e) if len(e.shape) <= MOST_AXES else []
+
+
+def unchanged(e: Expr, order: Sequence[int]) -> bool:
+    """Whether ``e`` is seen to stay the same when axis ``order[k]`` becomes axis ``k``; sizes must agree.
+
+    >>> from ricci.expr import product, variable
+    >>> a, b = variable("a", 2), variable("b", 2)
+    >>> kron = product([(a, "ij"), (b, "kl"), (a, "pq"), (b, "rs")], "ijklpqrs")
+    >>> unchanged(kron, [4, 5, 6, 7, 0, 1, 2, 3]), unchanged(kron, [4, 1, 2, 3, 0, 5, 6, 7])
+    (True, False)
+    """
+    if any(e.shape[a] != size for a, size in zip(order, e.shape, strict=True)):
+        return False
+    terms = multiplied_out(e)
+    if terms is None:
+        return False
+    name: dict[Hashable, Hashable] = dict(enumerate(order))
+    axes = range(len(e.shape))
+    sizes: dict[Hashable, Size] = dict(enumerate(e.shape))
+    plain: Counter[Expr] = Counter()
+    for coef, factors in terms:
+        turned = [(a, tuple([name.get(x, x) for x in labels])) for a, labels in factors]
+        plain[product(factors, axes, sizes)] += coef  # type: ignore[assignment]
+        plain[product(turned, axes, sizes)] -= coef  # type: ignore[assignment]
+    return not any(plain.values())
 
 
 def _equal_sizes(e: Expr) -> list[Pair]:
@@ -183,3 +216,34 @@ def _proxy(a: Expr, labels: Labels, pairs: Sequence[Pair], at: int) -> list:
         (variable(f"symmetry {a.key:x} {g}", (size, hidden)), (label, inner))
         for g, size, label in zip(group, a.shape, labels, strict=True)
     ]
+
+
+def multiplied_out(e: Expr) -> list[tuple[Number, list[Term]]] | None:
+    """``e`` as a sum of products, contractions opened and sums of products distributed; None if that is too long."""
+    waiting: list[tuple[Number, list[Term]]] = [(1, [(e, tuple(range(len(e.shape))))])]
+    done: list[tuple[Number, list[Term]]] = []
+    fresh = 0
+    while waiting:
+        coef, factors = waiting.pop()
+        at = next((p for p, (f, _) in enumerate(factors) if _opens(f)), None)
+        if at is None:
+            done.append((coef, factors))
+            continue
+        f, labels = factors.pop(at)
+        fresh += 1
+        if isinstance(f, Product):
+            name: dict[Hashable, Hashable] = dict(zip(f.out, labels, strict=True))
+            factors += [(a, tuple([name.get(x, (fresh, x)) for x in own])) for a, own in f.factors()]
+            waiting.append((coef, factors))
+        elif isinstance(f, Sum):
+            waiting += [(coef * c, [*factors, (a, labels)]) for c, a in zip(f.coefs, f.args, strict=True)]
+        if len(waiting) + len(done) > MOST_TERMS or len(factors) > MOST_FACTORS:
+            return None
+    return done
+
+
+def _opens(f: Expr) -> bool:
+    """Products, multiples, and sums with a product among their terms; the others are as good as inputs."""
+    if isinstance(f, Sum):
+        return len(f.args) == 1 or any(isinstance(a, Product) for a in f.args)
+    return isinstance(f, Product)

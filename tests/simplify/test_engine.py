@@ -1,0 +1,140 @@
+"""The pass itself: traces, bounds on work, long chains, costs."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from ricci.calculus.modes import derivative
+from ricci.expr import HALF, Expr, broadcast, delta, product, topological, variable
+from ricci.functions import elementwise as el
+from ricci.functions import matrix as m
+from ricci.functions import reductions as r
+from ricci.simplify import RULES, Rule, Step, cost, simplify
+
+x = variable("x", 1)
+A, B = variable("A", (8, 8)), variable("B", (8, 8))
+
+
+def test_the_trace_names_the_steps_in_order():
+    trace: list[Step] = []
+    total = r.sum_(el.exp(x))
+    result = simplify(el.log(el.exp(x) / broadcast(total, (), x.shape)), trace)
+    assert result is r.log_softmax(x)
+    assert [step.rule for step in trace] == ["exp over its sum to softmax", "log of an exponential"]
+    assert trace[0].after is r.softmax(x) and trace[-1].after is result
+    assert all(step.rule in RULES for step in trace)
+
+
+def test_what_a_rule_makes_is_simplified_too():
+    assert simplify(el.log(1 - 1 / (1 + el.exp(-el.log(el.exp(x)))))) is -el.softplus(x)
+
+
+def test_rules_that_chase_one_another_end():
+    there = Rule("there", lambda e: el.cos(e.args[0]), ("sin",))
+    back = Rule("back", lambda e: el.sin(e.args[0]), ("cos",))
+    assert simplify(el.sin(x), None, {"there": there, "back": back}) in (el.sin(x), el.cos(x))
+
+
+def test_rules_that_grow_end():
+    grow = Rule("grow", lambda e: el.tanh(el.tanh(e.args[0])), ("tanh",))
+    assert len(topological(simplify(el.tanh(x), None, {"grow": grow}))) < 100
+
+
+def test_no_rule_keeps_every_node():
+    e = el.log(1 + el.exp(x))
+    assert simplify(e, None, {}) is e
+
+
+def long_chain(step, length: int) -> Expr:
+    e: Expr = x
+    for _ in range(length):
+        e = step(e)
+    return e
+
+
+def test_a_chain_of_100_000_nodes_neither_recurses_nor_is_changed():
+    e = long_chain(lambda e: el.tanh(e) + 1, 50_000)
+    assert simplify(e) is e
+
+
+def test_rewriting_a_long_chain_is_linear():
+    def seconds(length: int) -> float:
+        e = long_chain(lambda e: 1 - el.sigmoid(e), length)
+        start = time.process_time()
+        result = simplify(e)
+        assert len(topological(result)) <= 2 * length + 1
+        return time.process_time() - start
+
+    seconds(100)
+    assert min(seconds(4000), seconds(4000)) < 12 * min(seconds(1000), seconds(1000)) + 0.1
+
+
+def tanh_net(layers: int) -> tuple[Expr, Expr]:
+    h: Expr = variable("x", 2)
+    for layer in range(layers):
+        h = el.tanh(product([(h, "bi"), (variable(f"W{layer}", 2), "ji")], "bj"))
+    return r.sum_(h**2), variable("W0", 2)
+
+
+def layer_norm() -> tuple[Expr, Expr]:
+    x, g, beta, bar = variable("x", 2), variable("g", 1), variable("beta", 1), variable("bar", 2)
+    centred = x - broadcast(r.mean(x, 1), (0,), x.shape)
+    scale = (r.mean(centred**2, 1) + 1e-5) ** -HALF
+    y = product([(centred, "bh"), (scale, "b"), (g, "h")], "bh") + broadcast(beta, (1,), x.shape)
+    return r.sum_(y * bar), x
+
+
+@pytest.mark.parametrize(("function", "order"), [(tanh_net(10), 2), (layer_norm(), 1), (layer_norm(), 2)])
+def test_derivatives_are_simplified_in_well_under_a_second(function: tuple[Expr, Expr], order: int):
+    y, w = function
+    for _ in range(order):
+        y = derivative(y, w)
+        start = time.process_time()
+        y = simplify(y)
+        assert time.process_time() - start < 0.5
+    assert simplify(y) is y
+
+
+def test_a_few_thousand_nodes_take_well_under_a_second():
+    g = derivative(*tanh_net(400), "reverse")
+    assert len(topological(g)) > 2500
+    start = time.process_time()
+    simplify(g)
+    assert time.process_time() - start < 1
+
+
+# Costs
+
+
+@pytest.mark.parametrize(
+    ("e", "expected"),
+    [
+        (A, 0),
+        (product([(A, "ij")], "ji"), 0),
+        (el.exp(A), 64),
+        (el.exp(A) + 2 * A, 64 + 128),
+        (-A, 0),
+        (3 * delta(8), 0),
+        (product([(A, "ij"), (B, "jk")], "ik"), 512),
+        (product([(A, "ij"), (A, "jk"), (B, "kl")], "il"), 2 * 512),
+        (r.sum_(A), 64 + 8),
+        (product([(A, "ij"), (delta(8), "kl")], "ijkl"), 0),
+        (m.inv(A), 512),
+        (r.softmax(A, 1), 64),
+        (el.exp(A) * el.exp(A), 128),
+        (el.exp(x), 16),
+        (el.log(2), 0),
+    ],
+)
+def test_cost(e: Expr, expected: int):
+    assert cost(e) == expected
+
+
+def test_shared_work_is_not_lost_by_factoring():
+    """``A B`` and ``A C`` are there anyway: adding them is cheaper than a third product."""
+    C = variable("C", (8, 8))
+    ab, ac = product([(A, "ij"), (B, "jk")], "ik"), product([(A, "ij"), (C, "jk")], "ik")
+    e = product([(el.exp(ab) * el.sin(ac), "ij"), (ab + el.exp(C) + 2 * ac, "jk")], "ik")
+    assert cost(simplify(e)) <= cost(e)
