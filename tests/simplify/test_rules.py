@@ -155,6 +155,7 @@ STABLE = [
         product([(exp(X), "ij"), (exp(X), "ik"), (r.sum_(exp(X), 1) ** -2, "i")], "ijk"),
         product([(r.softmax(X, 1), "ij"), (r.softmax(X, 1), "ik")], "ijk"),
     ),
+    Case("sum of softmax", product([(r.softmax(X, 1), "ij"), (z, "k")], "ik"), broadcast(z, (1,), X.shape)),
     Case("exp over two exps to sigmoid", exp(x) / (exp(x) + exp(z)), sigmoid(x - z)),
     Case("x - logsumexp(x) to log-softmax", X - lse(X, 1), r.log_softmax(X, 1), {1e3: -np.log(3), -1e3: -np.log(3)}),
     Case("x - logsumexp(x) to log-softmax", 2 * lse(X, 0) - 2 * X + s, s - 2 * r.log_softmax(X, 0)),
@@ -377,6 +378,8 @@ def test_every_rule_has_a_case_and_says_what_it_assumes():
         X - lse(2 * X, 1),
         exp(X) / total(exp(2 * X), 1),
         softplus(x) - z,
+        log(product([(r.softmax(X, 1), "ij")], "j")),
+        product([(r.softmax(X, 1), "ij"), (x, "j")], "i"),
         sigmoid(x) + sigmoid(z),
     ],
 )

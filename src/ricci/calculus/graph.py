@@ -125,7 +125,9 @@ def pushforward(output: Expr, dots: dict[Expr, Expr]) -> Expr:
         if node in dots:
             continue
         parts = [
-            compose(edge, edge_of(total[low], len(low.shape))) for low, edge in graph.below[node].items() if low in total
+            compose(edge, edge_of(total[low], len(low.shape)))
+            for low, edge in graph.below[node].items()
+            if low in total
         ]
         if parts:
             total[node] = combine(parts).expr()

@@ -39,6 +39,8 @@ def eliminated(ys: Sequence[Expr], xs: Sequence[Expr], mode: str, effort: float 
     tries = [(graph if mode == "reverse" else Graph(ys, xs), mode) for mode in ("reverse", "forward", "cross-country")]
     counted = [(run(each, mode, effort if mode == "cross-country" else 0), mode) for each, mode in tries]
     best, mode = min(counted, key=lambda pair: pair[0].cost)
+    if 2 * best.cost > counted[0][0].cost:
+        best, mode = counted[0]  # reverse mode keeps the most structure; it yields only to what is much cheaper
     return best.graph, best.cost, mode
 
 

@@ -12,9 +12,8 @@ from collections.abc import Callable, Sequence
 
 from ricci.expr.node import Expr, Product, Shape, Structure, Sum
 from ricci.expr.product import product
-from ricci.expr.scale import scale
+from ricci.expr.scale import primitive, scale
 from ricci.expr.structure import ONE, ZERO, one, symmetric, zero
-
 
 _MOST_TRIED = 4
 
@@ -86,11 +85,19 @@ def in_natural_order(
     lead = len(shape)
     found = {order: None for k in range(min(tied, _MOST_TRIED)) for order in _orders(args, k, lead)}
     made = [(_build_in(order, args, lead, build), order) for order in found]
-    inner, order = made[0] if len(made) == 1 else min(made, key=lambda pair: (pair[0].key, pair[1]))
+    inner, order = made[0] if len(made) == 1 else min(made, key=lambda pair: (*_unsigned(pair[0]), pair[1]))
     if order == tuple(range(lead)):
         return inner
     last = range(lead, lead + len(trailing))
     return broadcast(inner, (*order, *last), (*shape, *trailing))
+
+
+def _unsigned(e: Expr) -> tuple[int, bool]:
+    """A key that a sum and its negative share, and whether it is the negative one."""
+    if isinstance(e, Sum) and len(e.args) > 1:
+        c, rest = primitive(e)
+        return rest.key, c < 0
+    return e.key, False
 
 
 def _orders(args: tuple[Expr, ...], first: int, lead: int) -> list[tuple[int, ...]]:

@@ -63,7 +63,7 @@ def product(
     if coef == 0:
         return zero(tuple(size[label] for label in out))
     if summed & carried:
-        factors = _components(_alone(factors, size), size.keys() - set(out), out)
+        factors = _components(factors, summed, out)
     return scale(coef, _without_sums(factors, out, size))
 
 
@@ -190,7 +190,7 @@ def _cancel_reshapes(factors: list[Factor], out: tuple[Label, ...], size: dict[L
     merges: dict[tuple[Structure, Label], list[int]] = {}
     for position, (e, labels) in enumerate(factors):
         if isinstance(e, Structure) and len(labels) > 2 and e.relation[0] == "==":
-            merged = _merged_axis(e)
+            merged = merged_axis(e)
             if merged is not None and labels[merged] not in out:
                 merges.setdefault((e, labels[merged]), []).append(position)
     for (_, label), positions in merges.items():
@@ -204,7 +204,7 @@ def _cancel_reshapes(factors: list[Factor], out: tuple[Label, ...], size: dict[L
     return factors
 
 
-def _merged_axis(e: Structure) -> int | None:
+def merged_axis(e: Structure) -> int | None:
     """The axis that holds the row-major position of the others, if the relation says just that."""
     _, coefs, const = e.relation
     if const != 0 or (-1 not in coefs and 1 not in coefs):
@@ -221,19 +221,6 @@ def _merged_axis(e: Structure) -> int | None:
         if not rest and stride == -1 * coef * e.shape[position]:
             return position
     return None
-
-
-def _alone(factors: list[Factor], size: dict[Label, Size]) -> list[Factor]:
-    """A contraction that stands alone under a sum is part of it: ``tr(A B)`` is one contraction."""
-    whole = [(e, labels) for e, labels in factors if labels]
-    if len(whole) != 1 or not isinstance(whole[0][0], Product) or len(whole[0][0].args) > FLATTEN_LIMIT:
-        return factors
-    e, labels = whole[0]
-    name: dict = dict(zip(e.out, labels, strict=True))
-    opened: list[Factor] = [(a, tuple([name.get(x, ("alone", x)) for x in inner])) for a, inner in e.factors()]
-    for a, own in opened:
-        size.update({label: axis for label, axis in zip(own, a.shape, strict=True) if label not in size})
-    return [(a, own) for a, own in factors if not own] + opened
 
 
 def _components(factors: list[Factor], summed: set[Label], out: tuple[Label, ...]) -> list[Factor]:
@@ -260,7 +247,15 @@ def _components(factors: list[Factor], summed: set[Label], out: tuple[Label, ...
 
 
 def _contraction(factors: list[Factor], rank: dict[Label, int]) -> Factor:
-    """The node for one linked group, and the outer labels of its axes."""
+    """The node for one linked group, and the outer labels of its axes.
+
+    A contraction that is alone under a sum becomes part of it: ``tr(A B)`` is one contraction.
+    """
+    if len(factors) == 1 and isinstance(factors[0][0], Product):
+        e, labels = factors[0]
+        name: dict = dict(zip(e.out, labels, strict=True))
+        factors = [(a, tuple([name.get(x, ("alone", x)) for x in inner])) for a, inner in e.factors()]
+        return _contraction(factors, rank)
     if len(factors) > 1:
         factors = canonical_order(factors, rank)
     number: dict[Label, int] = {}

@@ -12,7 +12,7 @@ from collections.abc import Hashable, Sequence
 
 from ricci.errors import ShapeError
 from ricci.expr import dims
-from ricci.expr.axes import arrangement, as_scalar, broadcast, in_natural_order, tied_first
+from ricci.expr.axes import arrangement, as_scalar, broadcast, in_natural_order, natural, tied_first
 from ricci.expr.node import Expr, Product, Shape, Structure, Sum, make
 from ricci.expr.numbers import Number, number
 from ricci.expr.product import product
@@ -37,28 +37,39 @@ def add(terms: Sequence[tuple[Number, Expr]]) -> Expr:
 
 
 def _common_shape(terms: Sequence[tuple[Number, Expr]]) -> Shape:
-    shape: Shape = ()
+    """The sizes of the axes, as far as possible those of terms that depend on them."""
+    own: dict[int, dims.Size] = {}
+    other: dict[int, dims.Size] = {}
+    order = 0
     for _, e in terms:
-        if e.shape and e.shape is not shape:
-            if shape and len(shape) != len(e.shape):
-                raise ShapeError(f"Tensors of orders {len(shape)} and {len(e.shape)} cannot be added.")
-            shape = tuple([dims.same(a, b) for a, b in zip(shape, e.shape, strict=True)]) if shape else e.shape
-    return shape
+        if not e.shape:
+            continue
+        if order and order != len(e.shape):
+            raise ShapeError(f"Tensors of orders {order} and {len(e.shape)} cannot be added.")
+        order = len(e.shape)
+        axes = natural(e)
+        for axis, size in enumerate(e.shape):
+            known = own if axis in axes else other
+            known[axis] = dims.same(known.get(axis, size), size)
+            if axis in own and axis in other and isinstance(own[axis], int):
+                dims.same(own[axis], other[axis])
+    return tuple([own[axis] if axis in own else other[axis] for axis in range(order)])
 
 
 def _collect(terms: Sequence[tuple[Number, Expr]], shape: Shape) -> dict[Expr, Number]:
     """Terms and their coefficients: flattened, broadcast, like terms merged, zeros dropped."""
-    nested = sum(len(e.args) if type(e) is Sum else 1 for _, e in terms)
+    room = max(FLATTEN_LIMIT, len(terms)) - len(terms)
     collected: dict[Expr, Number] = {}
     for coef, e in terms:
         e = as_scalar(e)
         value = numeric(e)
         if value is not None:
             parts = [(coef * value, one(()))]
-        elif isinstance(e, Sum) and (len(e.args) == 1 or nested <= max(FLATTEN_LIMIT, len(terms))):
-            parts = [(coef * c, a) for c, a in zip(e.coefs, e.args, strict=True)]
         else:
-            parts = [(coef, e)]
+            parts = [(coef * c, part) for c, part in _parts(e)]
+            room -= len(parts) - 1
+            if room < 0 and len(parts) > 1:
+                parts = [(coef, e)]
         for c, part in parts:
             if (isinstance(part, Structure) and part.relation == ONE) or numeric(part) == 1:
                 part = one(shape)
@@ -67,6 +78,20 @@ def _collect(terms: Sequence[tuple[Number, Expr]], shape: Shape) -> dict[Expr, N
             if not is_zero(part):
                 collected[part] = collected.get(part, 0) + c
     return {e: number(c) for e, c in collected.items() if c != 0}
+
+
+def _parts(e: Expr) -> list[tuple[Number, Expr]]:
+    """The terms of a sum, also of one whose axes are only rearranged."""
+    if isinstance(e, Sum):
+        if len(e.args) == 1:
+            return [(e.coefs[0] * c, part) for c, part in _parts(e.args[0])]
+        return list(zip(e.coefs, e.args, strict=True))
+    if isinstance(e, Product) and len(e.args) == 1 and isinstance(e.args[0], Sum) and not e.sums:
+        inner, labels, sizes = e.args[0], e.labels[0], dict(zip(e.out, e.shape, strict=True))
+        if len(set(labels)) < len(labels):
+            return [(1, e)]  # a diagonal
+        return [(c, product([(a, labels)], e.out, sizes)) for c, a in zip(inner.coefs, inner.args, strict=True)]
+    return [(1, e)]
 
 
 def _build(collected: dict[Expr, Number], shape: Shape) -> Expr:

@@ -22,7 +22,7 @@ from collections.abc import Hashable, Sequence
 
 from ricci.errors import AxisError, ShapeError
 from ricci.expr import HALF, Expr, Op, Shape, Size, affine, delta, function, product, triangle
-from ricci.expr.dims import same
+from ricci.expr.dims import minimum, same
 from ricci.functions import plain
 from ricci.functions.axes import batch, others, positions, transpose
 from ricci.functions.elementwise import equal, not_equal, where
@@ -105,7 +105,7 @@ def _symmetric(factors: Sequence[tuple[Expr, Sequence[Hashable]]], out: tuple) -
 
 def _cholesky_by(operands: tuple, y: Expr, params: tuple) -> Expr:
     b, n = batch(y, 2), y.shape[-1]
-    k = _triangular_inverse(y, True, False)
+    k = _inverse(y)
     halved = triangle(n, n) - HALF * delta(n)
     factors = [(y, (*b, "i", "a")), (halved, "aj"), (k, (*b, "a", "p")), (k, (*b, "j", "q"))]
     return _symmetric(factors, (*b, "i", "j", "p", "q"))
@@ -181,11 +181,7 @@ def _solved(shapes: list[Shape], *params) -> Shape:
 
 def _smaller(shapes: list[Shape]) -> Shape:
     m, n = shapes[0]
-    if isinstance(m, int) and isinstance(n, int):
-        return (min(m, n),)
-    if m != n:
-        raise ShapeError(f"svdvals has as many values as the smaller of {m} and {n}; give these sizes beforehand.")
-    return (n,)
+    return (minimum(m, n),)
 
 
 DET = _row("det", 0, _cofactors, r"\det({0})", "The derivative is written with the inverse: not at singular matrices.")

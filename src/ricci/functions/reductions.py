@@ -27,7 +27,7 @@ from ricci.errors import AxisError, ShapeError
 from ricci.expr import Expr, Op, Shape, broadcast, constant, delta, function, one_hot, product, triangle
 from ricci.functions import special
 from ricci.functions.axes import Axes, batch, count, kept, others, positions, reduced, transpose
-from ricci.functions.elementwise import abs_, equal, not_equal, sqrt
+from ricci.functions.elementwise import abs_, equal, exp, not_equal, sqrt
 
 # Derivatives
 
@@ -243,11 +243,14 @@ def argmin(x: Expr, axes: Axes = None) -> Expr:
 
 
 def softmax(x: Expr, axes: Axes = None) -> Expr:
-    return kept(SOFTMAX, x, axes)
+    return kept(SOFTMAX, x, axes) if len(positions(x, axes)) == 1 else exp(log_softmax(x, axes))
 
 
 def log_softmax(x: Expr, axes: Axes = None) -> Expr:
-    return kept(LOG_SOFTMAX, x, axes)
+    along = positions(x, axes)
+    if len(along) == 1:
+        return kept(LOG_SOFTMAX, x, along)
+    return x - broadcast(logsumexp(x, along), others(x, along), x.shape)
 
 
 def cumsum(x: Expr, axes: Axes = None) -> Expr:

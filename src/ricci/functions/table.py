@@ -127,6 +127,7 @@ _MATRIX = [
     ("cholesky", 1, m.cholesky, "matrix", "the lower Cholesky factor of the symmetric part"),
     ("expm", 1, m.expm, "matrix", "the matrix exponential"),
     ("eigvalsh", 1, m.eigvalsh, "vector", "the eigenvalues of the symmetric part, ascending"),
+    ("eigh_vectors", 1, m.eigh_vectors, "matrix", "the eigenvectors of the symmetric part, in columns"),
     ("svdvals", 1, m.svdvals, "vector", "the singular values, descending"),
     ("solve", 2, m.solve, "solve", "solve(A, b), the x with A x = b"),
 ]

@@ -33,6 +33,7 @@ class Facts:
     """A context written out. Dictionaries and lists are in the order of first use in the text."""
 
     inputs: dict[str, int] = field(default_factory=dict)  # name → order
+    mentions: dict[str, None] = field(default_factory=dict)  # inputs and definitions, where they are first used
     groups: list[tuple[str, tuple[Axis, ...]]] = field(default_factory=list)  # an index and the axes it ranges over
     sizes: dict[str, int] = field(default_factory=dict)  # index → size, where given
     ranges: dict[str, Size] = field(default_factory=dict)  # index → size, where it follows from reads like x[i+1]
@@ -110,6 +111,6 @@ def _join(into: Facts, facts: Facts) -> None:
     into.groups += [group for group in facts.groups if group not in into.groups]
     into.checks += [check for check in facts.checks if check not in into.checks]
     into.integers |= facts.integers
-    for what in ("sizes", "ranges", "definitions", "heights"):
+    for what in ("mentions", "sizes", "ranges", "definitions", "heights"):
         for name, value in getattr(facts, what).items():
             getattr(into, what).setdefault(name, value)

@@ -303,7 +303,7 @@ class Builder:
     def _delta(self, node: syntax.Delta, _: Free) -> Named:
         a, b = node.indices
         if a.tensor is not None or b.tensor is not None:
-            raise self.fail("The indices of delta are names, numbers or sums of them.", node)
+            return self._delta_at(node, *((a, b) if a.tensor is not None else (b, a)))
         if a.plain and b.plain:
             i, j = a.terms[0][1], b.terms[0][1]
             size = self.scope.size(i, a)
@@ -322,6 +322,15 @@ class Builder:
         for c, name in zip(coefs.values(), coefs, strict=True):
             const = const + c * self.scope.start(name)
         return Named(affine("==", tuple(coefs.values()), const, shape), tuple(coefs))
+
+    def _delta_at(self, node: syntax.Delta, gather: syntax.Index, other: syntax.Index) -> Named:
+        """``delta[t[b], v]``: 1 where the integer tensor t is v."""
+        if not other.plain or gather.tensor is None:
+            raise self.fail("Beside a gather, the other index of delta is a name.", other)
+        value, name = self.tensor(gather.tensor), other.terms[0][1]
+        if name in value.names:
+            raise self.fail(f"Index {name!r} stands on both sides of this delta.", node)
+        return Named(one_hot(value.expr, self.scope.size(name, other)), (*value.names, name))
 
     def _tensor(self, node: syntax.Tensor, _: Free) -> Named:
         return self.tensor(node)

@@ -67,6 +67,11 @@ class Scope:
                 self.names.add(node.name)
             for part in ("indices", "axes", "result"):
                 self._note(getattr(node, part, None))
+            if isinstance(node, syntax.Delta):
+                for index in node.indices:
+                    if index.tensor is not None:
+                        self.facts.integers.add(index.tensor.name)
+                        self._tensor(index.tensor, None)
             if isinstance(node, syntax.Tensor):
                 tensors.append((node, None))
             elif isinstance(node, syntax.Call) and node.axes is None and self._takes_tensors(node):
@@ -115,6 +120,7 @@ class Scope:
             brackets = "" if node.indices is None else self.text[node.start + len(node.name) : node.end]
             hint = f"Write {node.name}{brackets}(…), with no space before the bracket."
             raise self.fail(f"{node.name!r} is a function and cannot be the name of a tensor.", node, hint)
+        self.facts.mentions.setdefault(node.name)
         indices = node.indices or ()
         definition = self.definitions.get(node.name)
         count = len(definition.names) if definition else self.facts.inputs.get(node.name)

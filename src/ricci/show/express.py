@@ -25,7 +25,7 @@ from ricci.functions.table import FUNCTIONS
 from ricci.notation import syntax
 from ricci.notation.context import Facts
 from ricci.notation.occurrences import free_indices, names_in
-from ricci.show.lines import arranged_inner, parts_with_lines
+from ricci.show.lines import arranged_inner, parts_with_lines, unmerged
 from ricci.show.naming import Namer
 from ricci.show.products import ProductWriter, with_heights
 from ricci.show.trees import (
@@ -72,7 +72,8 @@ class Writer(ProductWriter):
             body = self.node(part, names, set(names))
             self.line[part] = label
             self.axes[part] = tuple([order.index(axis) for axis in range(len(order))])
-            self.first[part] = ((len(self.place) + len(statements), label),)
+            if order:
+                self.first[part] = ((self.place.get(label, len(self.place)), label),)
             left = self.as_defined(part, indices_of(names))
             statements.append(syntax.Statement(0, 0, label, left or None, body))
         body = self.node(self.root, self.names, set(self.names))
@@ -202,8 +203,8 @@ class Writer(ProductWriter):
         base, exponent = e.args
         value = numeric(exponent)
         if value is not None and value < 0:
-            below = base if value == -1 else base**-value
-            return product_of([(1, number_of(1)), (-1, self.node(below, names, taken))])
+            below = self.denominator(base if value == -1 else base**-value, names, taken)
+            return product_of([(1, number_of(1)), (-1, below)])
         inner = self.node(base, names if base.shape else (), taken)
         if value == HALF:
             return syntax.Call(0, 0, "sqrt", (inner,), None, None)
@@ -215,6 +216,12 @@ class Writer(ProductWriter):
         surface = FUNCTIONS.get(e.op.name)
         result = surface.result if surface is not None and surface.kind == "matrix" else ""
         first, rest = e.args[0], names[lead:]
+        several = unmerged(first) if works_on == (1,) and not rest else None
+        if several is not None:
+            inner, number = several
+            axes = tuple([self.fresh(inner, axis, taken) for axis in range(lead, lead + number)])
+            arg = self.node(inner, (*names[:lead], *axes), taken)
+            return syntax.Call(0, 0, e.op.name, (arg,), indices_of(axes), None)
         kind = surface.kind if surface is not None else ("keep" if len(rest) == works_on[0] else "reduce")
         if kind == "matrix" and not lead and all(map(self.by_name, e.args)):
             args = tuple([self.node(a, (), taken) for a in e.args])

@@ -41,7 +41,7 @@ class ProductWriter:
 
     def __init__(self, facts: Facts, namer: Namer, names: Names):
         self.facts, self.namer, self.names = facts, namer, names
-        self.place = {name: position for position, name in enumerate(facts.inputs)}
+        self.place = {name: position for position, name in enumerate({**facts.mentions, **facts.inputs})}
         self.line: dict[Expr, str] = {}  # the parts that have lines of their own, and their names
         self.axes: dict[Expr, Names | tuple[int, ...]] = {}  # for those, the order of axes that the user gave them
         self.first: dict[Expr, tuple] = {}
@@ -95,10 +95,13 @@ class ProductWriter:
         body = []
         for a, labels in self.chained(factors):
             own = tuple([indices.get((a, labels, axis)) or index_of(label[x]) for axis, x in enumerate(labels)])
-            exponent, node = self.factor(a, own, taken)
-            for axis in along.get((a, labels), ()):
-                node = syntax.Call(0, 0, "cumsum", (node,), indices_of((axis,)), None)
-            body.append((exponent, node))
+            if (a, labels) in along:
+                node = self.node(a, tuple([label[x] for x in labels]), taken)
+                for axis in along[a, labels]:
+                    node = syntax.Call(0, 0, "cumsum", (node,), indices_of((label[axis],)), None)
+                body.append((1, node))
+            else:
+                body.append(self.factor(a, own, taken))
         ones += self.lonely([label[x] for x in label if x not in e.out], body)
         ones.sort(key=lambda name: self.names.index(name) if name in self.names else len(self.names))
         written += [f for f in body if isinstance(f[1], syntax.Size)]
@@ -124,31 +127,34 @@ class ProductWriter:
                 factors += [(b, tuple([name.get(x, (at, x)) for x in inner])) for b, inner in a.factors()]
             else:
                 factors.append((a, labels))
-        for a, labels in factors:
-            for axis, x in enumerate(labels):
-                if x not in label:
-                    hints = [
-                        h for b, ls in factors for p, y in enumerate(ls) if y == x for h in self.namer.hints_of(b, p)
-                    ]
-                    label[x] = self.namer.fresh(a.shape[axis], hints, taken)
-                    taken.add(label[x])
+        sizes = {x: size for a, ls in factors for x, size in zip(ls, a.shape, strict=True) if x not in label}
+        hints: dict[object, list[str]] = {x: [] for x in sizes}
+        for a, ls in factors:
+            for axis, x in enumerate(ls):
+                if x in hints:
+                    hints[x] += self.namer.hints_of(a, axis)
+        for x in sorted(sizes, key=lambda x: not hints[x]):  # those with a name of the user's first
+            label[x] = self.namer.fresh(sizes[x], hints[x], taken)
+            taken.add(label[x])
         return factors
 
     def running_sums(self, factors: list[Factor], label: dict[object, str], names: Names):
         """A lower triangle that sums over an axis of one factor is ``cumsum`` along that axis."""
-        along: dict[Factor, list[str]] = {}
+        along: dict[Factor, list[object]] = {}
         kept = list(factors)
-        for triangle, labels in factors:
+        for triangle, labels in reversed(factors):
             if not isinstance(triangle, Structure) or triangle.relation[0] != ">=" or not is_triangle(triangle):
                 continue
             row, column = labels if triangle.relation[1][0] == 1 else labels[::-1]
-            others = [f for f in kept if column in f[1] and f[0] is not triangle]
-            if label[column] in names or len(others) != 1 or others[0][1].count(column) != 1 or row in others[0][1]:
+            others = [f for f in kept if column in f[1] and f != (triangle, labels)]
+            if label[column] in names or len(others) != 1 or isinstance(others[0][0], Structure):
                 continue
             a, ls = others[0]
+            if ls.count(column) != 1 or row in ls:
+                continue
             moved = (a, tuple([row if x == column else x for x in ls]))
             kept = [moved if f == others[0] else f for f in kept if f != (triangle, labels)]
-            along[moved] = [*along.pop(others[0], []), label[row]]
+            along[moved] = [row if x == column else x for x in along.pop(others[0], [])] + [row]
             label[column] = ""
         return kept, along
 
@@ -219,9 +225,17 @@ class ProductWriter:
         names = tuple([index.terms[0][1] for index in indices])
         exponent = numeric(a.args[1]) if isinstance(a, Elementwise) and a.op is POWER else None
         if exponent is not None and exponent < 0:
-            inverse = a.args[0] if exponent == -1 else a.args[0] ** -exponent
-            return -1, self.node(inverse, names, taken)
+            return -1, self.denominator(a.args[0] if exponent == -1 else a.args[0] ** -exponent, names, taken)
         return 1, self.node(a, names, taken)
+
+    def denominator(self, e: Expr, names: Names, taken: set[str]) -> syntax.Node:
+        """What stands below a bar. A trace there needs a bracket of its own, or the whole would be summed."""
+        node = self.node(e, names, taken)
+        if isinstance(node, LEAVES):
+            dummies = tuple([name for name in Occurrences().of(node) if name not in names])
+            if dummies:
+                return syntax.Product(0, 0, ((1, syntax.Ones(0, 0, indices_of(dummies))), (1, node)))
+        return node
 
     def chained(self, factors: list[Factor]) -> list[Factor]:
         """In the order of first use, the factors of one contraction together, and after each the next that shares an

@@ -5,7 +5,7 @@ takes the place of the node and is simplified itself, with all that is new in it
 which a rule applies, and a second pass has nothing to do, except that costs are then known better: a guarded rule
 weighs what becomes unused, which depends on the users of nodes. Where that was asked, the pass is repeated, until
 nothing changes, or three times. If the whole costs more in the end, which such a look at one node cannot quite
-exclude, it is all done again without the guarded rules.
+exclude, it is all done again, the guarded rules last, and only if these pay.
 
 The work is bounded: a node is rewritten at most 16 times in a row, and all of them together at most 16 times as often
 as there are nodes. A result that is already being simplified is not taken, so rules cannot chase one another.
@@ -59,7 +59,12 @@ def simplify(root: Expr, trace: list[Step] | None = None, rules: dict[str, Rule]
     result = _repeated(root, _by_head(chosen), steps)
     if any(guards[step.rule] for step in steps) and cost(result) > cost(root):
         steps = []
-        result = _repeated(root, _by_head([rule for rule in chosen if not rule.guard]), steps)
+        plain = _repeated(root, _by_head([rule for rule in chosen if not rule.guard]), steps)
+        more: list[Step] = []
+        result = _repeated(plain, _by_head(chosen), more)
+        if cost(result) > cost(plain):
+            result, more = plain, []
+        steps += more
     if trace is not None:
         trace += steps
     return result

@@ -185,9 +185,9 @@ RULES = [
     Rule("power of cbrt", _cube_of_cbrt, ("power",), frozenset({"cbrt"})),
     Rule("cbrt of a power", _cbrt_of_cube, ("cbrt",), _POWER),
     Rule("power of a power", _power_of_power, ("power",), _POWER, assumes="x >= 0 where a is a fraction"),
-    Rule("root of a multiple", _power_of_multiple, ("power",), frozenset({"Sum"})),
+    Rule("root of a multiple", _power_of_multiple, ("power",), frozenset({"Sum"}), guard=NOT_MORE),
     Rule("root of squares", _power_of_squares, ("power",), frozenset({"Product", "power"})),
     Rule("root of a number", _power_of_number, ("power",)),
-    Rule("odd and even functions", _parity, (*ODD, *EVEN), frozenset({"Sum"})),
+    Rule("odd and even functions", _parity, (*ODD, *EVEN), frozenset({"Sum"}), guard=NOT_MORE),
     Rule("equal factors to a power", _collect, ("Product",), assumes=_NOT_ZERO, guard=NOT_MORE),
 ]

@@ -35,7 +35,7 @@ from ricci.expr import (
     product,
     zero,
 )
-from ricci.expr.product import _merged_axis
+from ricci.expr.product import merged_axis
 from ricci.expr.scale import primitive, scale
 from ricci.expr.structure import is_one
 from ricci.functions import elementwise as el
@@ -124,18 +124,23 @@ def _of_moved(e: Product) -> Expr | None:
 
 
 def _unsplit(e: Expr, name: str) -> int | None:
-    """The position of the one operand, a function ``name``, where the others only split summed axes."""
+    """The position of the one operand, a function ``name``, where the others do nothing but split its summed axes."""
     if not isinstance(e, Product) or not e.sums:
         return None
     at = [p for p, a in enumerate(e.args) if not isinstance(a, Structure)]
     if len(at) != 1 or head(e.args[at[0]]) != name:
         return None
+    split: list[int] = []
     for a, labels in e.factors():
         if isinstance(a, Structure):
-            merged = _merged_axis(a) if a.relation[0] == "==" else None
-            if merged is None or labels[merged] in e.out:
+            merged = merged_axis(a) if a.relation[0] == "==" else None
+            if merged is None or len(set(labels)) != len(labels):
                 return None
-    return at[0]
+            split.append(labels[merged])
+    own = e.labels[at[0]]
+    summed = [x for labels in e.labels for x in labels if x not in e.out]
+    once = len(set(own)) == len(own) and sorted(summed) == sorted([*split, *split]) and len(set(split)) == len(split)
+    return at[0] if once and set(split) <= set(own) else None
 
 
 def _of_sum(e: Sum, depth: int) -> Expr | None:
@@ -283,6 +288,15 @@ def _softmax_quotient(e: Expr) -> Expr | None:
     return None
 
 
+def _sum_of_softmax(e: Expr) -> Expr | None:
+    """A softmax whose own axis is summed, with nothing else along it."""
+    assert isinstance(e, Product)
+    for at, (a, labels) in enumerate(e.factors()):
+        if head(a) == "softmax" and labels[-1] not in e.out and sum(ls.count(labels[-1]) for ls in e.labels) == 1:
+            return exchanged(e, [at], [], without=labels[-1])
+    return None
+
+
 def _sigmoid_quotient(e: Expr) -> Expr | None:
     """A factor ``exp(a)`` and a factor ``(exp(a) + exp(b))**-1``."""
     assert isinstance(e, Product)
@@ -304,11 +318,18 @@ def _sigmoid_quotient(e: Expr) -> Expr | None:
 def without(node: Sum, at: int, x: Expr) -> list[tuple[Number, Expr]] | None:
     """The terms but the one at ``at``, with coefficient ``c``, and but ``-c x``; None if not all of ``x`` is there."""
     c = node.coefs[at]
-    left = {a: k for p, (k, a) in enumerate(terms_of(node)) if p != at}
-    for k, a in terms_of(x):
-        if left.pop(a, 0) != -c * k:
-            return None
-    return [(k, a) for a, k in left.items()]
+    for own in (terms_of(x), _arranged_terms(x)):
+        left = {a: k for p, (k, a) in enumerate(terms_of(node)) if p != at}
+        if own and all(left.pop(a, 0) == -c * k for k, a in own):
+            return [(k, a) for a, k in left.items()]
+    return None
+
+
+def _arranged_terms(x: Expr) -> list[tuple[Number, Expr]]:
+    """The terms of a sum whose axes are arranged otherwise."""
+    if not isinstance(x, Product) or x.sums or len(x.args) != 1:
+        return []
+    return [(k, spread([(a, x.labels[0])], x)) for k, a in terms_of(x.args[0])]
 
 
 def _less_logsumexp(e: Expr) -> Expr | None:
@@ -377,6 +398,7 @@ RULES = [
     Rule("(1 + exp(x)) sigmoid(-x)", _one_plus_exp_times_sigmoid, ("Product",), _names("sigmoid", "Sum")),
     Rule("power of exp", _power_of_exp, ("power",), _names("exp")),
     Rule("exp over its sum to softmax", _softmax_quotient, ("Product",), _names("exp", "power")),
+    Rule("sum of softmax", _sum_of_softmax, ("Product",), _names("softmax"), assumes="the axis is not empty"),
     Rule("exp over two exps to sigmoid", _sigmoid_quotient, ("Product",), _names("exp", "power")),
     Rule("x - logsumexp(x) to log-softmax", _less_logsumexp, ("Sum",), _names("logsumexp")),
     Rule("softplus(x) - x", _less_softplus, ("Sum",), _names("softplus")),
