@@ -12,10 +12,9 @@ Every function of the notation is also a function here: ``rc.exp(z)``, ``rc.soft
 
 from __future__ import annotations
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from ricci.derivatives import diff, diff_all, elimination_cost, pullback, pushforward
-from ricci.equations import Equation
 from ricci.errors import (
     AxisError,
     DTypeError,
@@ -29,6 +28,10 @@ from ricci.errors import (
 )
 from ricci.formula import Formula, einsum, parse, tensors, variable
 from ricci.functions.table import FUNCTIONS
+
+if TYPE_CHECKING:
+    from ricci.derivatives import diff, diff_all, elimination_cost, pullback, pushforward
+    from ricci.equations import Equation
 
 __version__ = "0.1.0"
 __all__ = [
@@ -55,8 +58,21 @@ __all__ = [
 ]
 
 
+_LATER = {  # imported when first asked for
+    "Equation": "ricci.equations",
+    "diff": "ricci.derivatives",
+    "diff_all": "ricci.derivatives",
+    "elimination_cost": "ricci.derivatives",
+    "pullback": "ricci.derivatives",
+    "pushforward": "ricci.derivatives",
+}
+
+
 def __getattr__(name: str) -> Any:
-    """The functions of the table, made when first asked for."""
+    """What is imported later, and the functions of the table, made when first asked for."""
+    if name in _LATER:
+        found = globals()[name] = getattr(import_module(_LATER[name]), name)
+        return found
     if name in FUNCTIONS:
         from ricci.surface import function
 

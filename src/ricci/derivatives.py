@@ -20,7 +20,7 @@ from ricci.notation.resolve import resolve
 from ricci.show.derivation import Derivation
 from ricci.show.derivation import derivation as show_derivation
 from ricci.show.naming import Namer
-from ricci.simplify import simplify
+from ricci.simplify import simplify, simplify_all
 
 Target = Any  # a name, a name with indices, or a Formula
 
@@ -64,12 +64,12 @@ def _diff_once(formula: Formula, target: Target, mode: str, cut: Sequence[Formul
         if name in formula.context.facts.definitions and cut is None:
             return _diff_by_definition(formula, target, name, mode, effort)
     x, wanted = resolve_target(formula, target)
-    y = simplify(formula.expr) if isinstance(x, Variable) else formula.expr
+    y = _stable(formula.expr, [x])
     if cut is None:
         expr = modes.derivative(y, x, mode, effort)
     else:
         expr = modes.through_cut(formula.expr, x, [resolve_target(formula, node)[0] for node in cut])
-    names, context = _new_names(formula, x, wanted, expr)
+    names, context = _new_names(formula, x, wanted)
     result = Formula(simplify(expr), names, context)
     result.origin = (formula, x, names[len(formula.indices) :])
     return result
@@ -90,7 +90,9 @@ def _diff_by_definition(formula: Formula, target: str, name: str, mode: str, eff
     )
 
 
-def resolve_target(formula: Formula, target: Target) -> tuple[Expr, tuple[str, ...] | None]:
+def resolve_target(
+    formula: Formula, target: Target, known: Mapping[str, Expr] | None = None
+) -> tuple[Expr, tuple[str, ...] | None]:
     """The node to differentiate by, and the index names asked for."""
     if isinstance(target, Formula):
         if isinstance(target.expr, Variable):
@@ -108,7 +110,8 @@ def resolve_target(formula: Formula, target: Target) -> tuple[Expr, tuple[str, .
         raise InputError(f"{target!r} is not a name, nor a name with indices such as 'x[p,q]'.")
     name, inside = match.groups()
     wanted = tuple([word.strip() for word in inside.split(",")]) if inside else None
-    return _input(formula, name, None), wanted
+    found = None if known is None or name in formula.context.facts.integers else known.get(name)
+    return found or _input(formula, name, None), wanted
 
 
 def _input(formula: Formula, name: str, node: Expr | None) -> Expr:
@@ -130,7 +133,7 @@ def _input(formula: Formula, name: str, node: Expr | None) -> Expr:
 
 
 def _new_names(
-    formula: Formula, x: Expr, wanted: tuple[str, ...] | None, expr: Expr
+    formula: Formula, x: Expr, wanted: tuple[str, ...] | None, namer: Namer | None = None
 ) -> tuple[tuple[str, ...], Context]:
     """Index names for the result: those asked for, or the user's own for the axes, or fresh ones."""
     if wanted is not None and not isinstance(x, Variable) and set(wanted) & set(formula.indices):
@@ -139,9 +142,7 @@ def _new_names(
         _check_wanted(formula, x, wanted)
         names = wanted
     else:
-        namer = Namer(formula.context.facts, [expr, x])
-        for name, size in zip(formula.indices, formula.expr.shape, strict=True):
-            namer.claim(name, size)
+        namer = namer or _namer(formula)
         taken = set(formula.indices)
         names = ()
         for axis, size in enumerate(x.shape):
@@ -152,6 +153,13 @@ def _new_names(
     if isinstance(x, Variable):
         facts.groups = [(name, ((x.name, axis),)) for axis, name in enumerate(names)]
     return (*formula.indices, *names), formula.context.merged(Context(facts)) if names else formula.context
+
+
+def _namer(formula: Formula) -> Namer:
+    namer = Namer(formula.context.facts, [formula.expr])
+    for name, size in zip(formula.indices, formula.expr.shape, strict=True):
+        namer.claim(name, size)
+    return namer
 
 
 def _check_wanted(formula: Formula, x: Expr, wanted: tuple[str, ...]) -> None:
@@ -184,15 +192,23 @@ def derivation(formula: Formula) -> Derivation:
 
 def diff_all(formula: Formula, *wrt: Target, mode: str = "reverse") -> tuple[Formula, ...]:
     """The derivatives by several variables, in one sweep."""
-    targets = [resolve_target(formula, target) for target in _flat(wrt)]
-    y = simplify(formula.expr) if all(isinstance(x, Variable) for x, _ in targets) else formula.expr
+    known = {v.name: v for v in variables(formula.expr)}
+    targets = [resolve_target(formula, target, known) for target in _flat(wrt)]
+    y = _stable(formula.expr, [x for x, _ in targets])
     (row,) = modes.derivatives([y], [x for x, _ in targets], mode)
     result = []
-    for (x, wanted), expr, target in zip(targets, row, _flat(wrt), strict=True):
-        names, context = _new_names(formula, x, wanted, expr)
+    namer = _namer(formula)
+    for (x, wanted), expr, target in zip(targets, simplify_all(row), _flat(wrt), strict=True):
+        names, context = _new_names(formula, x, wanted, namer)
         name = f"d{formula.name or 'f'}_d{_target_name(target)}"
-        result.append(Formula(simplify(expr), names, context, name))
+        result.append(Formula(expr, names, context, name))
+        result[-1].origin = (formula, x, names[len(formula.indices) :])
     return tuple(result)
+
+
+def _stable(y: Expr, xs: Sequence[Expr]) -> Expr:
+    """``y`` in its stable form, where that keeps what it is differentiated by."""
+    return simplify(y) if all(isinstance(x, Variable) for x in xs) else y
 
 
 def pushforward(formula: Formula, dots: Mapping[str, Formula]) -> Formula:
@@ -208,7 +224,8 @@ def pushforward(formula: Formula, dots: Mapping[str, Formula]) -> Formula:
         contexts = contexts.merged(dot.context)
     if not seeds:
         raise InputError('pushforward needs directions: rc.pushforward(f, {"w": w_dot}).')
-    return Formula(simplify(graph.pushforward(formula.expr, seeds)), formula.indices, contexts)
+    y = _stable(formula.expr, list(seeds))
+    return Formula(simplify(graph.pushforward(y, seeds)), formula.indices, contexts)
 
 
 def pullback(formula: Formula, wrt: Sequence[Target] | Target, y_bar: Formula | None = None) -> Any:
@@ -230,9 +247,10 @@ def pullback(formula: Formula, wrt: Sequence[Target] | Target, y_bar: Formula | 
         context = context.merged(given.context)
     scalar = Formula(one(()), (), context)
     result = []
-    for (x, wanted), expr in zip(nodes, graph.pullbacks(formula.expr, bar, [x for x, _ in nodes]), strict=True):
-        names, known = _new_names(scalar, x, wanted, expr)
-        result.append(Formula(simplify(expr), names, known))
+    xs = [x for x, _ in nodes]
+    for (x, wanted), expr in zip(nodes, simplify_all(graph.pullbacks(_stable(formula.expr, xs), bar, xs)), strict=True):
+        names, known = _new_names(scalar, x, wanted)
+        result.append(Formula(expr, names, known))
     return tuple(result) if isinstance(wrt, (list, tuple)) else result[0]
 
 

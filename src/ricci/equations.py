@@ -14,6 +14,7 @@ from typing import Any
 from ricci.errors import RuleError
 from ricci.expr import Expr, Product, Variable, product, rebuild, substitute, transform
 from ricci.expr.product import contract
+from ricci.expr.walk import reopened
 from ricci.formula import Formula, as_formula
 from ricci.show.lines import open_factors
 
@@ -174,7 +175,7 @@ def _substituted(side: Formula, name: Variable, value: Formula) -> Formula:
             raise RuleError(
                 f"{name.name!r} has {len(found[0].shape)} indices here and {value.order} in the other equation."
             )
-        expr = _reopened(substitute(side.expr, {found[0]: value.expr}))
+        expr = reopened(substitute(side.expr, {found[0]: value.expr}))
         return Formula(expr, side.indices, context, side.name, side.heights)
     replaced = transform(side.expr, _Replacing(value.expr, name))
     return Formula(replaced, side.indices, context, side.name, side.heights)
@@ -184,19 +185,6 @@ def _variables(expr: Expr) -> list[Variable]:
     from ricci.expr import variables
 
     return variables(expr)
-
-
-def _reopened(expr: Expr) -> Expr:
-    """Contractions inside contractions opened, as if the right side had been written in place."""
-
-    def step(node: Expr, args: tuple[Expr, ...]) -> Expr:
-        if isinstance(node, Product):
-            return contract(
-                list(zip(args, node.labels, strict=True)), node.out, dict(zip(node.out, node.shape, strict=True))
-            )
-        return rebuild(node, args)
-
-    return transform(expr, step)
 
 
 class _Replacing:

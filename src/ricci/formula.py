@@ -131,7 +131,28 @@ class Formula:
         """The formula in LaTeX."""
         from ricci.show import to_latex
 
-        return to_latex(self.expr, self.indices, self.context.facts, self.name, self.heights)
+        shown = to_latex(self.expr, self.indices, self.context.facts, self.name, self.heights)
+        return shown if self.origin is None else self._with_partials(shown)
+
+    def _with_partials(self, latex: str) -> str:
+        """The left side of a derivative as a fraction of partial differentials."""
+        from ricci.show.latex import partials
+
+        names, formula = [], self
+        while formula.origin is not None:
+            formula, x, own = formula.origin
+            names.append((getattr(x, "name", "t"), own))
+        left = partials(formula.name or "f", formula.indices, names[::-1])
+        head, _, rest = latex.rpartition("\n" if "\n\\end" not in latex else "\\\\\n")
+        before, equals, right = rest.partition(" &= " if " &= " in rest else " = ")
+        joined = f"{left}{equals}{right}" if equals else f"{left} = {rest}"
+        return f"{head}\\\\\n{joined}" if head else joined
+
+    def matrix(self, latex: bool = False) -> str:
+        """The formula in matrix notation, ``Xᵀ diag(s) X``, where it can be said so; in LaTeX if asked."""
+        from ricci.show.matrix import to_matrix
+
+        return to_matrix(self.expr, self.context.facts, latex)
 
     def __repr__(self) -> str:
         return f"<ricci.Formula {self}>"

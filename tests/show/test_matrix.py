@@ -209,7 +209,7 @@ DERIVATIVES = [
     ("y[i,j] = exp(X[i,j])", ["X"], "diag(vec(exp.(X)))"),
     ("y[i,j] = X[j,i]", ["X"], "K"),
     ("y[i,j] = A[i,k] X[k,l] B[l,j]", ["X"], "A ⊗ Bᵀ"),
-    ("y[i,j] = X[i,k] X[j,k]", ["X"], "I ⊗ X + (X ⊗ I) K"),
+    ("y[i,j] = X[i,k] X[j,k]", ["X"], "(X ⊗ I) K + I ⊗ X"),
     ("l = sum[i,j](exp(A[i,k] B[k,j]))", ["A"], "exp.(A B) Bᵀ"),
 ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ricci.calculus.graph import Graph, pullbacks
-from ricci.calculus.orders import entries, run
+from ricci.calculus.orders import entries, greedy_order, run, skeleton_of
 from ricci.errors import InputError, RuleError
 from ricci.expr import Expr, add, product
 
@@ -36,12 +36,11 @@ def eliminated(ys: Sequence[Expr], xs: Sequence[Expr], mode: str, effort: float 
     if results == 1 or len(graph.vertices()) > SMALL:
         mode = "reverse" if results <= arguments else "forward"
         return graph, run(graph, mode).cost, mode
-    tries = [(graph if mode == "reverse" else Graph(ys, xs), mode) for mode in ("reverse", "forward", "cross-country")]
-    counted = [(run(each, mode, effort if mode == "cross-country" else 0), mode) for each, mode in tries]
-    best, mode = min(counted, key=lambda pair: pair[0].cost)
-    if 2 * best.cost > counted[0][0].cost:
-        best, mode = counted[0]  # reverse mode keeps the most structure; it yields only to what is much cheaper
-    return best.graph, best.cost, mode
+    bones = skeleton_of(graph)
+    best = bones.cost(greedy_order(bones))
+    # reverse mode keeps the most structure, so it yields only to what is much cheaper
+    mode = "cross-country" if 2 * best <= bones.cost(bones.vertices[::-1]) else "reverse"
+    return graph, run(graph, mode, effort).cost, mode
 
 
 def through_cut(y: Expr, x: Expr, cut: Sequence[Expr]) -> Expr:

@@ -26,7 +26,7 @@ from ricci.expr.dims import Size
 from ricci.expr.node import Constant, Elementwise, Expr, Function, Product, Structure, Sum, Variable, make
 from ricci.expr.numbers import Number
 from ricci.expr.scale import constant, primitive, scale
-from ricci.expr.structure import DELTA, ONE, affine, delta, one, symmetric, zero
+from ricci.expr.structure import DELTA, ONE, affine, delta, one, one_hot, symmetric, zero
 
 Label = Hashable
 Factor = tuple[Expr, tuple[Label, ...]]
@@ -59,12 +59,16 @@ def product(
         if isinstance(count, int):
             coef = coef * count
         else:
-            factors.append((constant(count), ()))
+            return product([*factors, (constant(coef), ()), (constant(count), ())], out, _without(size, label))
     if coef == 0:
         return zero(tuple(size[label] for label in out))
     if summed & carried:
         factors = _components(factors, summed, out)
     return scale(coef, _without_sums(factors, out, size))
+
+
+def _without(size: dict[Label, Size], label: Label) -> dict[Label, Size]:
+    return {other: s for other, s in size.items() if other != label}
 
 
 def contract(
@@ -138,12 +142,18 @@ def _flatten(operands: Sequence, size: dict[Label, Size]) -> tuple[Number, list[
 
 
 def _relates_twice(e: Expr, labels: tuple[Label, ...]) -> bool:
-    return isinstance(e, Structure) and len(set(labels)) < len(labels) and e.relation[0] in ("==", ">=")
+    if not isinstance(e, Structure) or len(set(labels)) == len(labels):
+        return False
+    own = labels[:-1] if e.args else labels
+    return e.relation[0] in ("==", ">=", "at") and len(set(own)) < len(own)
 
 
 def _on_distinct_labels(e: Expr, labels: tuple[Label, ...]) -> Factor:
     """A relation that has an index twice is one that has it once."""
     assert isinstance(e, Structure)
+    if e.args:
+        own = tuple(dict.fromkeys(labels[:-1]))
+        return one_hot(product([(e.args[0], labels[:-1])], own), e.shape[-1]), (*own, labels[-1])
     kind, coefs, const = e.relation
     merged: dict[Label, Size] = {}
     size: dict[Label, Size] = {}

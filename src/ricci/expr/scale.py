@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ricci.expr.dims import Dim
+from ricci.expr.dims import Dim, symbol
 from ricci.expr.node import Constant, Data, Expr, Structure, Sum, make
 from ricci.expr.numbers import Number, content, divide, number
 from ricci.expr.structure import ZERO, zero
@@ -17,7 +17,21 @@ def constant(value: Any) -> Expr:
     """A number, a size, the name of a number (``"pi"``), or an array wrapped in :class:`Data`."""
     if isinstance(value, Data):
         return make(Constant, (), tuple(value.values.shape), value)
-    return make(Constant, (), (), value if isinstance(value, (Dim, str)) else number(value))
+    if isinstance(value, Dim):
+        return _size(value)
+    return make(Constant, (), (), value if isinstance(value, str) else number(value))
+
+
+def _size(value: Dim) -> Expr:
+    """A size as an expression: only its atoms are constants, so that ``|i| |j|`` is one object however it came about."""
+    from ricci.expr.product import product
+    from ricci.expr.sums import add
+
+    terms = []
+    for monomial, coef in value.terms:
+        atoms = [(make(Constant, (), (), symbol(*atom)), ()) for atom in monomial]
+        terms.append((coef, atoms[0][0] if len(atoms) == 1 else product(atoms, ())))
+    return terms[0][1] if len(terms) == 1 and terms[0][0] == 1 else add(terms)
 
 
 def numeric(e: Expr) -> Number | None:

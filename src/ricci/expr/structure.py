@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 from ricci.errors import ShapeError
 from ricci.expr.dims import Dim, Size
-from ricci.expr.node import Constant, Elementwise, Expr, Shape, Structure, Sum, make
+from ricci.expr.node import Constant, Elementwise, Expr, Product, Shape, Structure, Sum, make
 
 ONE = ("one",)
 ZERO = ("zero",)
@@ -57,12 +57,34 @@ def is_delta(e: Expr) -> bool:
 
 
 def symmetric(e: Expr, depth: int = 4) -> bool:
-    """Whether a matrix is seen at a glance to equal its transpose: the delta, and functions and sums of it."""
-    if len(e.shape) != 2 or e.shape[0] != e.shape[1] or not depth:
+    """Whether a matrix is seen at a glance to equal its transpose.
+
+    The delta does, functions and sums of such matrices do, and so does a sum that has the transpose of each term.
+    """
+    if len(e.shape) != 2 or not depth:
         return False
     if isinstance(e, Structure):
-        return e.relation in (DELTA, ONE)
-    return isinstance(e, (Sum, Elementwise)) and all(not a.shape or symmetric(a, depth - 1) for a in e.args)
+        return e.relation == ONE or (e.relation == DELTA and e.shape[0] == e.shape[1])
+    if isinstance(e, Elementwise):
+        return all(not a.shape or symmetric(a, depth - 1) for a in e.args)
+    if not isinstance(e, Sum):
+        return isinstance(e, Product) and not any(e.labels) and not e.sums
+    rest = [a for a in e.args if not symmetric(a, depth - 1)]
+    return not rest or (len(rest) % 2 == 0 and len(rest) <= 8 and _holds_transposes(e, rest))
+
+
+def _holds_transposes(e: Sum, terms: list[Expr]) -> bool:
+    """Whether the transpose of each of these terms is among them, with the same coefficient."""
+    coef = dict(zip(e.args, e.coefs, strict=True))
+    signs = {_signature(t, (0, 1)): coef[t] for t in terms}
+    return all(signs.get(_signature(t, (1, 0))) == coef[t] for t in terms)
+
+
+def _signature(e: Expr, axes: tuple[int, int]) -> tuple:
+    """What a matrix is a product of, its axes renamed to ``axes``."""
+    if isinstance(e, Product) and not e.sums:
+        return tuple(sorted((a.key, tuple([axes[x] for x in labels])) for a, labels in e.factors()))
+    return ((e.key, axes),)
 
 
 def affine(relation: str, coefs: Sequence[Size], const: Size, shape: Shape) -> Expr:

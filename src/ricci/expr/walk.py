@@ -10,7 +10,7 @@ from ricci.expr import dims
 from ricci.expr.apply import elementwise, function
 from ricci.expr.dims import Atom, Dim, Size
 from ricci.expr.node import Constant, Elementwise, Expr, Function, Product, Structure, Sum, Variable, make
-from ricci.expr.product import product
+from ricci.expr.product import contract, product
 from ricci.expr.scale import constant
 from ricci.expr.structure import affine, one, one_hot, zero
 from ricci.expr.sums import add
@@ -110,3 +110,15 @@ def transform(root: Expr, step: Callable[[Expr, tuple[Any, ...]], Any]) -> Any:
     for node in topological(root):
         done[node] = step(node, tuple([done[a] for a in node.args]))
     return done[root]
+
+
+def reopened(root: Expr) -> Expr:
+    """``root`` with contractions inside contractions opened, as if each had been written in place."""
+
+    def step(node: Expr, args: tuple[Expr, ...]) -> Expr:
+        if isinstance(node, Product):
+            sizes = dict(zip(node.out, node.shape, strict=True))
+            return contract(list(zip(args, node.labels, strict=True)), node.out, sizes)
+        return rebuild(node, args)
+
+    return transform(root, step)

@@ -125,6 +125,7 @@ class Builder:
         self.fail = scope.fail
         self.open = Occurrences()
         self.fresh = 0
+        self.order: dict[str, int] = {}
         self.uses_heights = False
 
     # Statements.
@@ -138,6 +139,7 @@ class Builder:
             names = self._free_of(node.body)
         else:
             names = tuple([index.terms[0][1] for index in node.indices or ()])
+        self.order = {name: position for position, name in enumerate(names)}
         value = self.sum(node.body, frozenset(names))
         if value.names and set(value.names) != set(names):
             raise self._missing(node.body, names, value.names)
@@ -187,6 +189,7 @@ class Builder:
             return self.term(node, free)
         parts = [(sign, term, self.term(term, free)) for sign, term in node.terms]
         names = next((part.names for _, _, part in parts if part.names), ())
+        names = tuple(sorted(names, key=lambda name: self.order.get(name, len(self.order))))
         wanted = set(names)
         for _, _term, part in parts:
             if part.names and set(part.names) != wanted:

@@ -27,6 +27,7 @@ from ricci.expr import (
     variable,
     zero,
 )
+from ricci.expr.walk import reopened
 from ricci.notation import syntax
 from ricci.notation.context import Facts
 from ricci.show import latex as latex_form
@@ -186,7 +187,7 @@ class _Deriving:
         self.result = current
 
     def line(self, e: Expr, rule: str, left: syntax.Node | None = None, solved: bool = False) -> Step:
-        writer = PendingWriter(e, self.names, self.facts, self.pending, self.x, solved)
+        writer = PendingWriter(reopened(e), self.names, self.facts, self.pending, self.x, solved)
         return Step(rule, left, _flattened(writer.program(None)))
 
 

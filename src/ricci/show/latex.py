@@ -31,6 +31,18 @@ def statement(node: syntax.Statement) -> str:
     return body if node.name is None else f"{_subscripted(symbol(node.name), node.indices)} = {body}"
 
 
+def partials(name: str, names: Sequence[str], by: Sequence[tuple[str, Sequence[str]]]) -> str:
+    r"""The left side of a derivative: ``\frac{\partial^2 l}{\partial w_{n} \partial w_{p}}``."""
+    order = f"^{{{len(by)}}}" if len(by) > 1 else ""
+    above = _subscripted(symbol(name), _plain(names))
+    below = " ".join(rf"\partial {_subscripted(symbol(x), _plain(own))}" for x, own in by)
+    return rf"\frac{{\partial{order} {above}}}{{{below}}}"
+
+
+def _plain(names: Sequence[str]) -> syntax.Indices:
+    return tuple([syntax.Index(0, 0, ((1, name),), plain=True) for name in names])
+
+
 def symbol(name: str) -> str:
     """A name in mathematics: Greek letters, subscripts (``w_1``), accents (``x_dot``), words upright."""
     head, _, tail = name.partition("_")

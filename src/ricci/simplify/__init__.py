@@ -1,8 +1,8 @@
 """Simplification: named rules that make an expression more stable, or cheaper; its cost; and its symmetries."""
 
 from ricci.simplify.cost import cost
-from ricci.simplify.engine import RULES, simplify
+from ricci.simplify.engine import RULES, simplify, simplify_all
 from ricci.simplify.match import Rule, Step
 from ricci.simplify.symmetry import symmetries, unchanged
 
-__all__ = ["RULES", "Rule", "Step", "cost", "simplify", "symmetries", "unchanged"]
+__all__ = ["RULES", "Rule", "Step", "cost", "simplify", "simplify_all", "symmetries", "unchanged"]

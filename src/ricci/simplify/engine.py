@@ -19,7 +19,7 @@ the cost comes last, when nothing else applies.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from ricci.expr import Expr, rebuild, topological
 from ricci.simplify import collecting, inverses, pairs, powers, stable
@@ -70,10 +70,20 @@ def simplify(root: Expr, trace: list[Step] | None = None, rules: dict[str, Rule]
     return result
 
 
+def simplify_all(roots: Sequence[Expr]) -> list[Expr]:
+    """Several expressions in one pass, by the rules that need no weighing of costs; one expression by all rules."""
+    if len(roots) < 2:
+        return [simplify(root) for root in roots]
+    once = _Pass(roots, _by_head([rule for rule in RULES.values() if not rule.guard]), [])
+    once.run()
+    return [once.done[root] for root in roots]
+
+
 def _repeated(root: Expr, table: dict[str, list[Rule]], steps: list[Step]) -> Expr:
     for _ in range(PASSES):
-        once = _Pass(root, table, steps)
-        before, root = root, once.run()
+        once = _Pass([root], table, steps)
+        once.run()
+        before, root = root, once.done[root]
         if root is before or not once.weighed:
             break
     return root
@@ -88,11 +98,11 @@ def _by_head(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
 
 
 class _Pass:
-    """One pass over an expression."""
+    """One pass over expressions."""
 
-    def __init__(self, root: Expr, table: dict[str, list[Rule]], trace: list[Step]):
-        self.root, self.table, self.trace = root, table, trace
-        order = topological(root)
+    def __init__(self, roots: Sequence[Expr], table: dict[str, list[Rule]], trace: list[Step]):
+        self.roots, self.table, self.trace = roots, table, trace
+        order = topological(*roots)
         self.uses = Counter(a for node in order for a in node.args)
         self.fuel = MOST_REWRITES * len(order)
         self.done: dict[Expr, Expr] = {}
@@ -100,11 +110,11 @@ class _Pass:
         self.rewrites: Counter[Expr] = Counter()
         self.weighed = False  # whether costs were compared
 
-    def run(self) -> Expr:
+    def run(self) -> None:
         """What a node becomes next, if anything, goes on the stack above it, and what that is in the end, it is."""
         becomes: dict[Expr, Expr] = {}
         active: set[Expr] = set()
-        stack = [self.root]
+        stack = list(self.roots)
         while stack:
             node = stack[-1]
             if node in self.done:
@@ -121,7 +131,6 @@ class _Pass:
                 else:
                     becomes[node] = new
                     stack.append(new)
-        return self.done[self.root]
 
     def finish(self, node: Expr, result: Expr) -> None:
         self.done[node] = result

@@ -22,20 +22,16 @@ from functools import reduce
 
 from ricci.expr import (
     Expr,
-    Labels,
     Number,
     Product,
     Size,
-    Structure,
     Sum,
     add,
     constant,
     function,
-    merge,
     product,
     zero,
 )
-from ricci.expr.product import merged_axis
 from ricci.expr.scale import primitive, scale
 from ricci.expr.structure import is_one
 from ricci.functions import elementwise as el
@@ -105,42 +101,12 @@ def _of_product(e: Product, depth: int) -> Expr | None:
 def _of_contraction(e: Product) -> Expr | None:
     """Of a sum over axes of exponentials, all of them along the axes of one."""
     every = set().union(*e.labels)
-    if any(head(a) != "exp" for a in e.args):
-        return _of_moved(e)
-    if not any(set(labels) == every for labels in e.labels):
+    if any(head(a) != "exp" for a in e.args) or not any(set(labels) == every for labels in e.labels):
         return None
     axes = (*e.out, *sorted(every - set(e.out)))
     sizes: dict[Hashable, Size] = {x: n for a, ls in e.factors() for x, n in zip(ls, a.shape, strict=True)}
     inner = add([(1, product([(a.args[0], labels)], axes, sizes)) for a, labels in e.factors()])
     return logsumexp(inner, range(len(e.out), len(axes)))
-
-
-def _of_moved(e: Product) -> Expr | None:
-    """Of a softmax whose axis is split into several: the logarithm of each entry, split in the same way."""
-    found = _unsplit(e, "softmax")
-    return (
-        None if found is None else exchanged(e, [found], [(function(LOG_SOFTMAX, e.args[found].args), e.labels[found])])
-    )
-
-
-def _unsplit(e: Expr, name: str) -> int | None:
-    """The position of the one operand, a function ``name``, where the others do nothing but split its summed axes."""
-    if not isinstance(e, Product) or not e.sums:
-        return None
-    at = [p for p, a in enumerate(e.args) if not isinstance(a, Structure)]
-    if len(at) != 1 or head(e.args[at[0]]) != name:
-        return None
-    split: list[int] = []
-    for a, labels in e.factors():
-        if isinstance(a, Structure):
-            merged = merged_axis(a) if a.relation[0] == "==" else None
-            if merged is None or len(set(labels)) != len(labels):
-                return None
-            split.append(labels[merged])
-    own = e.labels[at[0]]
-    summed = [x for labels in e.labels for x in labels if x not in e.out]
-    once = len(set(own)) == len(own) and sorted(summed) == sorted([*split, *split]) and len(set(split)) == len(split)
-    return at[0] if once and set(split) <= set(own) else None
 
 
 def _of_sum(e: Sum, depth: int) -> Expr | None:
@@ -203,14 +169,8 @@ def _log_to_log1p(e: Expr) -> Expr | None:
 
 
 def _exp_of_log_softmax(e: Expr) -> Expr | None:
-    (x,) = e.args
-    inner = operand(x, "log_softmax")
-    if inner is not None:
-        return function(SOFTMAX, (inner,))
-    found = _unsplit(x, "log_softmax")
-    if found is None or not isinstance(x, Product):
-        return None
-    return exchanged(x, [found], [(function(SOFTMAX, x.args[found].args), x.labels[found])])
+    inner = operand(e.args[0], "log_softmax")
+    return None if inner is None else function(SOFTMAX, (inner,))
 
 
 def _exp_of_softplus(e: Expr) -> Expr | None:
@@ -342,29 +302,17 @@ def _less_logsumexp(e: Expr) -> Expr | None:
             continue
         labels = factors[0][1]
         along = [axis for axis in range(len(e.shape)) if axis not in labels]
-        x = _unreduced(inner, labels, along, e)
-        left = None if x is None else without(e, at, x)
-        if x is not None and left is not None:
+        if len(along) != 1 or len(set(labels)) != len(labels) or _differ(inner.shape[-1], e.shape[along[0]]):
+            continue
+        x = spread([(inner, (*labels, *along))], e)
+        left = without(e, at, x)
+        if left is not None:
             return add([*left, (-coef, log_softmax(x, along))])
     return None
 
 
 def _differ(a: Size, b: Size) -> bool:
     return isinstance(a, int) and isinstance(b, int) and a != b
-
-
-def _unreduced(inner: Expr, labels: Labels, along: list[int], like: Sum) -> Expr | None:
-    """The operand of a reduction with its last axis split over the axes ``along``."""
-    total: Size = 1
-    for axis in along:
-        total = total * like.shape[axis]
-    if not along or len(set(labels)) != len(labels) or _differ(inner.shape[-1], total):
-        return None
-    if len(along) == 1:
-        return spread([(inner, (*labels, along[0]))], like)
-    split = merge(tuple([like.shape[axis] for axis in along]))
-    axes = range(len(like.shape))
-    return product([(inner, (*labels, "all")), (split, ("all", *along))], axes, dict(enumerate(like.shape)))
 
 
 def _less_softplus(e: Expr) -> Expr | None:

@@ -118,7 +118,9 @@ def softmax(x: Array) -> Array:
 
 
 def log_softmax(x: Array) -> Array:
-    return x - logsumexp(x)[..., None]
+    x = _as_floating(x)
+    shifted = x - _shift(x)
+    return shifted - np.log(np.sum(np.exp(shifted), axis=-1, keepdims=True))
 
 
 def _as_floating(x: Array) -> Array:
