@@ -268,15 +268,8 @@ def elimination_cost(
 
 
 def _somewhere(formulas: list[Formula], target: Target) -> Expr:
-    found = None
-    for formula in formulas:
-        try:
-            found = resolve_target(formula, target)[0]
-        except InputError as error:
-            last = error
-            continue
-        if isinstance(found, Variable) and found in variables(formula.expr):
-            return found
-    if found is None:
-        raise last
-    return found
+    """The node that a target names in the first of several formulas that has it."""
+    name = _target_name(target) if isinstance(target, (str, Formula)) else ""
+    having = [f for f in formulas if name in f.context.facts.inputs or name in f.context.facts.definitions]
+    using = [f for f in having if name in f.variables]
+    return resolve_target((using or having or formulas)[0], target)[0]

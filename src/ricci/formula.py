@@ -94,7 +94,9 @@ class Formula:
     @property
     def settled(self) -> Expr:
         if self._settled is None:
-            self._settled = settled(self.expr)
+            groups = self.context.facts.groups
+            linked = [(dims.axis_size(*axes[0]), dims.axis_size(*axis)) for _, axes in groups for axis in axes[1:]]
+            self._settled = settled(self.expr, linked)
         return self._settled
 
     def __eq__(self, other: object) -> bool:
@@ -131,22 +133,12 @@ class Formula:
         """The formula in LaTeX."""
         from ricci.show import to_latex
 
-        shown = to_latex(self.expr, self.indices, self.context.facts, self.name, self.heights)
-        return shown if self.origin is None else self._with_partials(shown)
-
-    def _with_partials(self, latex: str) -> str:
-        """The left side of a derivative as a fraction of partial differentials."""
-        from ricci.show.latex import partials
-
-        names, formula = [], self
-        while formula.origin is not None:
-            formula, x, own = formula.origin
-            names.append((getattr(x, "name", "t"), own))
-        left = partials(formula.name or "f", formula.indices, names[::-1])
-        head, _, rest = latex.rpartition("\n" if "\n\\end" not in latex else "\\\\\n")
-        before, equals, right = rest.partition(" &= " if " &= " in rest else " = ")
-        joined = f"{left}{equals}{right}" if equals else f"{left} = {rest}"
-        return f"{head}\\\\\n{joined}" if head else joined
+        by, source = [], self
+        while source.origin is not None:
+            source, x, names = source.origin
+            by.append((getattr(x, "name", "t"), names))
+        derived = (source.name or "f", source.indices, by[::-1]) if by else None
+        return to_latex(self.expr, self.indices, self.context.facts, self.name, self.heights, derived)
 
     def matrix(self, latex: bool = False) -> str:
         """The formula in matrix notation, ``Xᵀ diag(s) X``, where it can be said so; in LaTeX if asked."""

@@ -323,6 +323,5 @@ def test_network_hessian_structure(activation):
 
 
 @RELU_AND_TANH
-@pytest.mark.xfail(reason="the order chosen by cost spreads the samples over several contractions", strict=False)
 def test_network_hessian_structure_by_cost(activation):
     check_network_structure(network(activation).diff("W1[p,q]", "W1[r,s]"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ricci.calculus.cost import cost
 from ricci.calculus.graph import Graph, pullbacks
 from ricci.calculus.orders import entries, greedy_order, run, skeleton_of
 from ricci.errors import InputError, RuleError
@@ -37,10 +38,17 @@ def eliminated(ys: Sequence[Expr], xs: Sequence[Expr], mode: str, effort: float 
         mode = "reverse" if results <= arguments else "forward"
         return graph, run(graph, mode).cost, mode
     bones = skeleton_of(graph)
-    best = bones.cost(greedy_order(bones))
-    # reverse mode keeps the most structure, so it yields only to what is much cheaper
-    mode = "cross-country" if 2 * best <= bones.cost(bones.vertices[::-1]) else "reverse"
-    return graph, run(graph, mode, effort).cost, mode
+    counts = {
+        "reverse": bones.cost(bones.vertices[::-1]),
+        "forward": bones.cost(bones.vertices),
+        "cross-country": bones.cost(greedy_order(bones)),
+    }
+    # What an order saves in joining edges it may lose in structure, so the results themselves are compared.
+    tried = [mode for mode in counts if mode == "reverse" or 2 * counts[mode] <= counts["reverse"]]
+    graphs = [(graph if mode == "reverse" else Graph(ys, xs), mode) for mode in tried]
+    done = [(run(each, mode, effort), mode) for each, mode in graphs]
+    counted, mode = min(done, key=lambda pair: cost(*[pair[0].graph.derivative(y, x) for y in ys for x in xs]))
+    return counted.graph, counted.cost, mode
 
 
 def through_cut(y: Expr, x: Expr, cut: Sequence[Expr]) -> Expr:

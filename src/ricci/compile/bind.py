@@ -124,10 +124,11 @@ def _given_sizes(names: Mapping[str, Size], facts: Facts, sizes: Mapping[str, in
         own = names.get(name)
         if isinstance(own, Dim) and dims.rank(own)[0] < 3:
             atoms += list(own.atoms)
-        for atom in dict.fromkeys([*atoms, (name,)]):
+        for atom in dict.fromkeys([*atoms, dims.Atom((name,))]):
             if env.setdefault(atom, int(size)) != size:
+                tensor, axis = atom
                 raise ShapeError(
-                    f"Index {name!r} is given the size {size}, and axis {atom[1]} of {atom[0]!r} has {env[atom]}."
+                    f"Index {name!r} is given the size {size}, and axis {axis} of {tensor!r} has {env[atom]}."
                 )
         if isinstance(own, int) and own != size:
             raise ShapeError(f"Index {name!r} is given the size {size}, and has {own} in the expression.")
@@ -172,5 +173,5 @@ def _undetermined(atom: dims.Atom, names: Mapping[str, Size]) -> InputError:
     if index is None and len(atom) == 1:
         index = atom[0]
     if index is None:
-        return InputError(f"The size of axis {atom[1]} of {atom[0]!r} is needed; give that input too.")
+        return InputError(f"The size of axis {atom[-1]} of {atom[0]!r} is needed; give that input too.")
     return InputError(f'Nothing determines the size of index {index!r}; add sizes={{"{index}": …}} to the call.')

@@ -14,7 +14,7 @@ from fractions import Fraction
 from ricci.expr.apply import elementwise
 from ricci.expr.axes import broadcast
 from ricci.expr.node import Elementwise, Expr, Op, Product, Shape, Structure, Sum
-from ricci.expr.numbers import Number, integer_power
+from ricci.expr.numbers import integer_power
 from ricci.expr.product import product
 from ricci.expr.scale import constant, numeric, primitive, scale
 from ricci.expr.structure import is_one, one
@@ -66,17 +66,14 @@ def _power_rule(base: Expr, exponent: Expr) -> Expr | None:
         return None if outside is None else scale(outside, power(rest, n))
     if isinstance(base, Elementwise) and base.op is POWER:
         inner = numeric(base.args[1])
-        return power(base.args[0], inner * n) if isinstance(inner, int) or _is_broken(inner, n) else None
+        # for a fraction that stays one, both sides need x >= 0
+        merges = isinstance(inner, int) or (isinstance(inner, Fraction) and (inner * n).denominator != 1)
+        return power(base.args[0], inner * n) if inner is not None and merges else None
     if isinstance(base, Product) and not base.sums:
         return _power_of_product(base, n)
     if isinstance(base, Structure) and n > 0:
         return base
     return None
-
-
-def _is_broken(inner: Number | None, n: int) -> bool:
-    """Whether ``(x**inner)**n`` is ``x**(inner n)`` for all x, though ``inner`` is not whole: both need ``x >= 0``."""
-    return isinstance(inner, Fraction) and (inner * n).denominator != 1
 
 
 def _power_of_product(base: Product, n: int) -> Expr | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ricci.expr.node import Expr, Product, Shape, Structure, Sum
-from ricci.expr.product import product
+from ricci.expr.product import product, wrapped
 from ricci.expr.scale import primitive, scale
 from ricci.expr.structure import ONE, ZERO, one, symmetric, zero
 
@@ -88,8 +88,11 @@ def in_natural_order(
     inner, order = made[0] if len(made) == 1 else min(made, key=lambda pair: (*_unsigned(pair[0]), pair[1]))
     if order == tuple(range(lead)):
         return inner
-    last = range(lead, lead + len(trailing))
-    return broadcast(inner, (*order, *last), (*shape, *trailing))
+    axes, whole = (*order, *range(lead, lead + len(trailing))), (*shape, *trailing)
+    if isinstance(inner, Sum) and len(inner.args) > 1:
+        c, rest = primitive(inner)
+        return scale(c, wrapped(rest, axes, whole))
+    return broadcast(inner, axes, whole)
 
 
 def _unsigned(e: Expr) -> tuple[int, bool]:

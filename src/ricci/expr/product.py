@@ -23,7 +23,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from ricci.expr import dims
 from ricci.expr.canonical import canonical_order
 from ricci.expr.dims import Size
-from ricci.expr.node import Constant, Elementwise, Expr, Function, Product, Structure, Sum, Variable, make
+from ricci.expr.node import Constant, Elementwise, Expr, Function, Product, Shape, Structure, Sum, Variable, make
 from ricci.expr.numbers import Number
 from ricci.expr.scale import constant, primitive, scale
 from ricci.expr.structure import DELTA, ONE, affine, delta, one, one_hot, symmetric, zero
@@ -261,8 +261,8 @@ def _contraction(factors: list[Factor], rank: dict[Label, int]) -> Factor:
 
     A contraction that is alone under a sum becomes part of it: ``tr(A B)`` is one contraction.
     """
-    if len(factors) == 1 and isinstance(factors[0][0], Product):
-        e, labels = factors[0]
+    e, labels = factors[0]
+    if len(factors) == 1 and isinstance(e, Product):
         name: dict = dict(zip(e.out, labels, strict=True))
         factors = [(a, tuple([name.get(x, ("alone", x)) for x in inner])) for a, inner in e.factors()]
         return _contraction(factors, rank)
@@ -290,6 +290,16 @@ def _placed(e: Expr, labels: tuple[Label, ...], place: dict[Label, int]) -> tupl
     return (numbers[1], numbers[0]) if len(numbers) == 2 and numbers[0] > numbers[1] and symmetric(e) else numbers
 
 
+def wrapped(e: Expr, axes: Sequence[int], shape: Shape) -> Expr:
+    """``e`` with its axes at the places ``axes`` of ``shape``, and nothing else done to it."""
+    labels = _placed(e, tuple(axes), {axis: axis for axis in axes})
+    if labels == tuple(range(len(shape))):
+        return e
+    carried = dict(zip(labels, e.shape, strict=True))
+    sizes = tuple([carried.get(axis, size) for axis, size in enumerate(shape)])
+    return make(Product, (e,), sizes, (labels,), tuple(range(len(shape))))
+
+
 def _without_sums(factors: list[Factor], out: tuple[Label, ...], size: dict[Label, Size]) -> Expr:
     """The node for factors all of whose labels are in the output."""
     carried: dict[Label, Size] = {}
@@ -302,8 +312,14 @@ def _without_sums(factors: list[Factor], out: tuple[Label, ...], size: dict[Labe
         return one(shape)
     place = {label: position for position, label in enumerate(out)}
     placed = [(e, _placed(e, labels, place)) for e, labels in factors]
-    if len(placed) == 1 and placed[0][1] == tuple(range(len(out))):
-        return placed[0][0]
+    if len(placed) == 1:
+        e, labels = placed[0]
+        if labels == tuple(range(len(out))):
+            return e
+        if isinstance(e, Sum) and len(labels) == len(out) == len(set(labels)):
+            from ricci.expr.sums import rearranged  # sums are built on products
+
+            return rearranged(e, labels)
     if len(placed) > 1:
         placed.sort(key=lambda factor: (factor[0].key, factor[1]))
     args = tuple([e for e, _ in placed])

@@ -23,7 +23,7 @@ def constant(value: Any) -> Expr:
 
 
 def _size(value: Dim) -> Expr:
-    """A size as an expression: only its atoms are constants, so that ``|i| |j|`` is one object however it came about."""
+    """A size as an expression: only its atoms are constants, so ``|i| |j|`` is one object however it came about."""
     from ricci.expr.product import product
     from ricci.expr.sums import add
 

@@ -65,10 +65,13 @@ def _links(node: Expr) -> list[tuple[Size, Size]]:
     return []
 
 
-def settled(root: Expr) -> Expr:
-    """``root`` with one name for each class of sizes; see above. Variables keep their own."""
+def settled(root: Expr, linked: Iterable[tuple[Size, Size]] = ()) -> Expr:
+    """``root`` with one name for each class of sizes; see above. Variables keep their own.
+
+    ``linked`` are sizes known to agree from elsewhere: the expression may have lost the product that said so.
+    """
     nodes = topological(root)
-    classes = SizeClasses(root)
+    classes = SizeClasses(root, linked=linked)
     name: dict[Size, Size] = {}
     for node in sorted((n for n in nodes if isinstance(n, Variable)), key=lambda v: v.name):
         for size in node.shape:

@@ -8,6 +8,7 @@ natural order; terms are sorted by their structural keys.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Sequence
 
 from ricci.errors import ShapeError
@@ -15,7 +16,7 @@ from ricci.expr import dims
 from ricci.expr.axes import arrangement, as_scalar, broadcast, in_natural_order, natural, tied_first
 from ricci.expr.node import Expr, Product, Shape, Structure, Sum, make
 from ricci.expr.numbers import Number, number
-from ricci.expr.product import product
+from ricci.expr.product import product, wrapped
 from ricci.expr.scale import numeric, scale
 from ricci.expr.structure import ONE, is_zero, one, zero
 
@@ -87,11 +88,24 @@ def _parts(e: Expr) -> list[tuple[Number, Expr]]:
             return [(e.coefs[0] * c, part) for c, part in _parts(e.args[0])]
         return list(zip(e.coefs, e.args, strict=True))
     if isinstance(e, Product) and len(e.args) == 1 and isinstance(e.args[0], Sum) and not e.sums:
-        inner, labels, sizes = e.args[0], e.labels[0], dict(zip(e.out, e.shape, strict=True))
+        inner, labels = e.args[0], e.labels[0]
+        sizes: dict[Hashable, dims.Size] = dict(zip(e.out, e.shape, strict=True))
         if len(set(labels)) < len(labels):
             return [(1, e)]  # a diagonal
         return [(c, product([(a, labels)], e.out, sizes)) for c, a in zip(inner.coefs, inner.args, strict=True)]
     return [(1, e)]
+
+
+def rearranged(e: Sum, labels: tuple[int, ...]) -> Expr:
+    """A sum with its axes permuted: where terms may be exchanged, the arrangement has to be chosen again."""
+    forms = Counter((abs(float(c)), *arrangement(a)[1]) for a, c in zip(e.args, e.coefs, strict=True))
+    axes = tuple(range(len(labels)))
+    if len(forms) == len(e.args):
+        shape = tuple([e.shape[labels.index(axis)] for axis in axes])
+        return wrapped(e, labels, shape)
+    terms = [(c, product([(a, labels)], axes)) for c, a in zip(e.coefs, e.args, strict=True)]
+    collected = {a: c for c, a in terms}
+    return _build(collected, _common_shape(terms))
 
 
 def _build(collected: dict[Expr, Number], shape: Shape) -> Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 from ricci.errors import ShapeError
@@ -117,7 +117,7 @@ def reopened(root: Expr) -> Expr:
 
     def step(node: Expr, args: tuple[Expr, ...]) -> Expr:
         if isinstance(node, Product):
-            sizes = dict(zip(node.out, node.shape, strict=True))
+            sizes: dict[Hashable, Size] = dict(zip(node.out, node.shape, strict=True))
             return contract(list(zip(args, node.labels, strict=True)), node.out, sizes)
         return rebuild(node, args)
 

@@ -68,6 +68,8 @@ class Scope:
             for part in ("indices", "axes", "result"):
                 self._note(getattr(node, part, None))
             if isinstance(node, syntax.Delta):
+                if all(index.plain for index in node.indices):
+                    self._unite(*[index.terms[0][1] for index in node.indices])
                 for index in node.indices:
                     if index.tensor is not None:
                         self.facts.integers.add(index.tensor.name)
@@ -154,17 +156,23 @@ class Scope:
 
     def _link(self, tensor: str, axis: int, index: str) -> None:
         if tensor in self.definitions:
-            other = self.definitions[tensor].names[axis]
-            a, b = self.class_of(index), self.class_of(other)
-            if a != b:
-                self._class[a] = b
-                known = self.index_axes.setdefault(b, [])
-                known += [x for x in self.index_axes.pop(a, []) if x not in known]
-                self.reads[b] = self.reads.get(b, []) + self.reads.pop(a, [])
+            self._unite(index, self.definitions[tensor].names[axis])
         else:
             known = self.index_axes.setdefault(self.class_of(index), [])
             if (tensor, axis) not in known:
                 known.append((tensor, axis))
+
+    def _unite(self, index: str, other: str) -> None:
+        """Two indices have one size."""
+        a, b = self.class_of(index), self.class_of(other)
+        if a != b:
+            self._class[a] = b
+            axes = self.index_axes.pop(a, [])
+            if axes:
+                known = self.index_axes.setdefault(b, [])
+                known += [x for x in axes if x not in known]
+            if a in self.reads:
+                self.reads[b] = self.reads.get(b, []) + self.reads.pop(a)
 
     def class_of(self, index: str) -> str:
         """One name for all indices that must have the same size."""

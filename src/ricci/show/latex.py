@@ -9,8 +9,8 @@ from ricci.notation import syntax
 
 SUM, TERM, ATOM = 0, 1, 2
 _GREEK_LETTERS = (
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega "
-    "Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi "
+    "omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
 )
 _GREEK = frozenset(_GREEK_LETTERS.split())
 _COMPARE = {"<": "<", "<=": r"\le", ">": ">", ">=": r"\ge", "==": "=", "!=": r"\ne"}
@@ -18,16 +18,20 @@ _ACCENTS = {"dot": r"\dot", "bar": r"\bar", "hat": r"\hat", "tilde": r"\tilde"}
 _OPERATORS = frozenset(["exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "max", "min", "det"])
 
 
-def program(tree: syntax.Program) -> str:
-    lines = [statement(s) for s in tree.statements]
+def program(tree: syntax.Program, left: str | None = None) -> str:
+    """All statements; ``left`` stands for the left side of the last one where it is given."""
+    *before, last = tree.statements
+    lines = [*map(statement, before), statement(last, left)]
     if len(lines) == 1:
         return lines[0]
     aligned = " \\\\\n".join(line.replace(" = ", " &= ", 1) for line in lines)
     return "\\begin{aligned}\n" + aligned + "\n\\end{aligned}"
 
 
-def statement(node: syntax.Statement) -> str:
+def statement(node: syntax.Statement, left: str | None = None) -> str:
     body = render(node.body, SUM)
+    if left is not None:
+        return f"{left} = {body}"
     return body if node.name is None else f"{_subscripted(symbol(node.name), node.indices)} = {body}"
 
 

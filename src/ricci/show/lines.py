@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ricci.expr import Constant, Expr, Function, Product, Structure, Sum, Variable, product, topological
+from ricci.expr import Constant, Expr, Function, Product, Structure, Sum, Variable, product, scale, topological
 from ricci.expr.axes import natural, restrict
 from ricci.expr.product import merged_axis
 
@@ -61,6 +61,9 @@ def arranged_inner(node: Expr) -> Expr:
 
 def unmerged(e: Expr) -> tuple[Expr, int] | None:
     """An expression whose last axis is several merged into one: the expression with these apart, and their number."""
+    if isinstance(e, Sum) and len(e.args) == 1:
+        found = unmerged(e.args[0])
+        return None if found is None else (scale(e.coefs[0], found[0]), found[1])
     if not isinstance(e, Product):
         return None
     factors = open_factors(e)
@@ -79,7 +82,8 @@ def unmerged(e: Expr) -> tuple[Expr, int] | None:
     return None
 
 
-def _stride(e: Structure, axis: int) -> tuple[int, str]:
+def _stride(e: Expr, axis: int) -> tuple[int, str]:
+    assert isinstance(e, Structure)
     coef = e.relation[1][axis]
     terms = ((),) if isinstance(coef, int) else tuple(monomial for monomial, _ in coef.terms)
     return max(len(monomial) for monomial in terms), str(abs(coef)).rjust(20, "0") if isinstance(coef, int) else ""

@@ -202,10 +202,9 @@ class ProductWriter:
             return syntax.Index(0, 0, (), tensor=self.gathered(e.args[0], tuple([label[x] for x in labels[:-1]])))
         _, coefs, const = e.relation
         sign = -1 * coefs[axis]
-        terms: list[tuple[int, str]] = [
-            (sign * c, label[x]) for p, (c, x) in enumerate(zip(coefs, labels, strict=True)) if p != axis
-        ]
-        index = self.affine(sorted(terms, key=lambda t: (-t[0], t[1] not in self.names, t[1])), sign * const, taken)
+        others = [(sign * c, label[x]) for p, (c, x) in enumerate(zip(coefs, labels, strict=True)) if p != axis]
+        others.sort(key=lambda t: (-1 * t[0], t[1] not in self.names, t[1]))
+        index = self.affine(others, sign * const, taken)
         return syntax.Index(0, 0, index.terms, index.const, index.sizes, False)
 
     def lonely(self, summed: Iterable[str], body: list[tuple[int, syntax.Node]]) -> list[str]:

@@ -1,6 +1,6 @@
 """Simplification: named rules that make an expression more stable, or cheaper; its cost; and its symmetries."""
 
-from ricci.simplify.cost import cost
+from ricci.calculus.cost import cost
 from ricci.simplify.engine import RULES, simplify, simplify_all
 from ricci.simplify.match import Rule, Step
 from ricci.simplify.symmetry import symmetries, unchanged

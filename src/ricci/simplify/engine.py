@@ -21,9 +21,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from ricci.calculus.cost import cost, own_cost
 from ricci.expr import Expr, rebuild, topological
 from ricci.simplify import collecting, inverses, pairs, powers, stable
-from ricci.simplify.cost import cost, own_cost
 from ricci.simplify.match import LESS, NOT_MORE, Rule, Step, head, nearby
 
 RULES: dict[str, Rule] = {

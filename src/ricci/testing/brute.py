@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,7 @@ def _structure(node: Structure, args: list[Table], tables: Mapping[str, Table], 
 
 
 def _product(node: Product, args: list[Table], tables: Mapping[str, Table], env: Env) -> Table:
-    known = {label: evaluate(size, env) for label, size in zip(node.out, node.shape, strict=True)}
+    known: dict[Hashable, int] = {label: evaluate(size, env) for label, size in zip(node.out, node.shape, strict=True)}
     return multiply(list(zip(args, node.labels, strict=True)), node.out, known)
 
 

@@ -155,7 +155,7 @@ class Generator:
 
     def number(self) -> Item:
         value = self.rng.choice([2, -1, 3, Fraction(1, 2), Fraction(1, 3), 0.3, 1, 0])
-        return self.leaf(Raw("number", (), (value,)), (), domains.exact([value]))
+        return self.leaf(Raw("number", (), (value,)), (), domains.exact([float(value)]))
 
     def leaf(self, raw: Raw, sizes: tuple[Size, ...], exact: bool = True) -> Item:
         return Item(raw, evaluate_node(raw, [], self.tables, self.env), sizes, exact)

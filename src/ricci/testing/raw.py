@@ -52,7 +52,7 @@ class Raw:
     def nodes(self) -> list[Raw]:
         """This node and all below it, operands first, each once."""
         done: dict[Raw, None] = {}
-        stack = [self]
+        stack: list[Raw] = [self]
         while stack:
             waiting = [a for a in stack[-1].args if a not in done]
             if waiting:

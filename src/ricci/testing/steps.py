@@ -124,7 +124,7 @@ def binary_step(g: Generator) -> Item | None:
     x, y = _pair(g)
     if y is None:
         return None
-    ops = list(domains.BINARY)
+    ops: list[str] = list(domains.BINARY)
     if x.exact and y.exact:
         ops += domains.COMPARISONS
     op = g.rng.choice(ops)

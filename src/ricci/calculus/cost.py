@@ -15,9 +15,9 @@ from ricci.calculus.orders import size_of
 from ricci.expr import Constant, Elementwise, Expr, Function, Product, Shape, Size, Structure, Sum, topological
 
 
-def cost(root: Expr) -> int:
-    """The estimated multiplications that it takes to evaluate ``root``."""
-    return sum(own_cost(node) for node in topological(root))
+def cost(*roots: Expr) -> int:
+    """The estimated multiplications that it takes to evaluate ``roots``."""
+    return sum(own_cost(node) for node in topological(*roots))
 
 
 def own_cost(node: Expr) -> int:

@@ -1,0 +1,243 @@
+"""Derivations: their text, their rules, and that every line is equal to the one before it, in numbers."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+import ricci as rc
+from ricci.show.derivation import Derivation, Step
+
+LOGISTIC = "l = 1[m] log(1 + exp(-y[m] X[m,n] w[n]))"
+LAYER_NORM = """
+m[b] = 1/|h| 1[h] x[b,h]
+v[b] = 1/|h| 1[h] (x[b,h] - 1[h] m[b])**2
+y[b,h] = (x[b,h] - 1[h] m[b]) / sqrt(v[b] + eps) g[h] + 1[b] beta[h]
+"""
+CROSS_ENTROPY = "l = -t[b,k] log(softmax[k](z[b,k]))"
+
+
+def rights(derivation: Derivation) -> list[str]:
+    """The right sides, without definitions of parts."""
+    return [step.text.split("\n")[-1].partition("= ")[2] for step in derivation]
+
+
+def rules(derivation: Derivation) -> list[str]:
+    return [step.rule for step in derivation]
+
+
+# The text
+
+
+def test_matrix_product():
+    derivation = rc.parse("y[i,j] = x[i,k] a[k,j]").diff("x[p,q]").derivation()
+    assert [line.rstrip() for line in str(derivation).split("\n")] == [
+        "  1. y[i,j] = x[i,k] a[k,j]                         definition",
+        "  2. D(y[i,j], x[p,q]) = D(x[i,k] a[k,j], x[p,q])   derivative operator, new free indices p, q",
+        "  3.     = D(x[i,k], x[p,q]) a[k,j]                 product rule",
+        "  4.     = delta[i,p] delta[k,q] a[k,j]             derivative of a tensor by itself",
+        "  5.     = delta[i,p] a[q,j]                        delta substitution",
+    ]
+
+
+def test_logistic_regression():
+    derivation = rc.parse(LOGISTIC).diff("w[p]").derivation()
+    assert rules(derivation)[:3] == [
+        "definition",
+        "log of an exponential",
+        "derivative operator, new free indices p",
+    ]
+    assert "chain rule, derivative of softplus" in rules(derivation)
+    assert rules(derivation).index("derivative of a tensor by itself") < rules(derivation).index("delta substitution")
+    assert derivation[1].text == "l = 1[m] softplus(-y[m] X[m,n] w[n])"
+    assert rights(derivation)[-1] == "-y[m] sigmoid(-y[m] X[m,n] w[n]) X[m,p]"
+
+
+def test_a_second_derivative_goes_on_from_the_first():
+    derivation = rc.parse(LOGISTIC).diff("w[p]", "w[q]").derivation()
+    starts = [step.text.partition(" = ")[0] for step in derivation if step.left is not None]
+    assert starts[-2:] == ["D(l, w[p])", "D(dl_dw[p], w[q])"]
+    assert rules(derivation).count("definition") == 1
+    assert "chain rule, derivative of sigmoid" in rules(derivation)
+    assert "X[m,p] X[m,q]" in rights(derivation)[-1]
+
+
+def test_softmax_cross_entropy():
+    derivation = rc.parse(CROSS_ENTROPY).diff("z[c,j]").derivation()
+    assert derivation[1].text == "l = -t[b,k] log_softmax[k](z[b,k])"
+    assert "chain rule, derivative of log_softmax" in rules(derivation)
+    assert rights(derivation)[-1] == "1[k] t[c,k] softmax[j](z[c,j]) - t[c,j]"
+
+
+def test_layer_norm():
+    derivation = rc.parse(LAYER_NORM).diff("x[c,k]").derivation()
+    assert derivation[0].text.split("\n")[:2] == [
+        "m[b] = 1/|h| 1[h] x[b,h]",
+        "v[b] = 1/|h| 1[h] (x[b,h] - 1[h] m[b])**2",
+    ]
+    found = rules(derivation)
+    assert found[1] == "derivative operator, new free indices c, k"
+    for rule in ("sum rule", "quotient rule", "power rule and chain rule", "delta substitution"):
+        assert rule in found
+    assert found.index("quotient rule") < found.index("power rule and chain rule") < found.index("delta substitution")
+    assert rights(derivation)[-1].startswith("delta[b,c] (") and rights(derivation)[-1].endswith(" g[h]")
+    by_scale = rc.parse(LAYER_NORM).diff("g[k]").derivation()
+    assert rights(by_scale)[-1] == "delta[h,k] (x[b,h] - 1[h] m[b]) / sqrt(v[b] + eps)"
+
+
+def test_quotient():
+    derivation = rc.parse("y[i] = a[i] / (b[k] x[k])").diff("x[p]").derivation()
+    assert rules(derivation)[2:5] == ["quotient rule", "power rule and chain rule", "product rule"]
+    assert rights(derivation)[-1] == "-a[i] b[p] / (b[k] x[k])**2"
+
+
+def test_by_a_scalar():
+    derivation = rc.parse("f = x y + exp(x)").diff("x").derivation()
+    assert rules(derivation)[1] == "derivative operator"
+    assert "delta" not in str(derivation)
+
+
+def test_by_what_does_not_occur():
+    derivation = rc.parse("f = x[i] x[i] + 0 z[j] z[j]; g = x[i] x[i]").diff("z[p]").derivation()
+    assert rights(derivation)[-1] == "0[p]"
+
+
+# The objects
+
+
+def test_a_derivation_is_a_sequence_of_steps():
+    derivation = rc.parse("y[i,j] = x[i,k] a[k,j]").diff("x[p,q]").derivation()
+    assert isinstance(derivation, Derivation)
+    assert len(derivation) == 5 == len(list(derivation))
+    assert all(isinstance(step, Step) for step in derivation)
+    assert derivation[-1] is derivation[4] and derivation[1:3] == list(derivation)[1:3]
+    assert (derivation[3].rule, derivation[3].text) == (
+        "derivative of a tensor by itself",
+        "= delta[i,p] delta[k,q] a[k,j]",
+    )
+    with pytest.raises(IndexError):
+        derivation[5]
+    assert repr(derivation) == str(derivation)
+
+
+def test_latex():
+    derivation = rc.parse(LOGISTIC).diff("w").derivation()
+    latex = derivation.latex()
+    assert latex.startswith("\\begin{aligned}\n") and latex.endswith("\n\\end{aligned}")
+    for step in derivation:
+        assert rf"\text{{{step.rule}}}" in latex
+    assert latex.count("&=") == latex.count(r"\\" + "\n") + 1
+    assert r"\frac{\partial l}{\partial w_{n}} &=" in latex
+    assert derivation._repr_latex_().startswith("$")
+    for left, right in ("{}", "()", "[]"):
+        assert latex.count(left) == latex.count(right)
+    assert latex.count(r"\left") == latex.count(r"\right")
+
+
+def test_only_derivatives_have_one():
+    with pytest.raises(rc.InputError, match="Only a derivative"):
+        rc.parse(LOGISTIC).derivation()
+    with pytest.raises(rc.InputError, match="Only a derivative"):
+        (rc.parse(LOGISTIC).diff("w") * 2).derivation()
+
+
+# Every line in numbers: its right side, read back, is the derivative that the derivation begins with.
+
+FACTORS = "f = 1[i,j] (T[i,j] - U[i,k] V[j,k])**2"
+ATTENTION = "p[i,j] = softmax[j](q[i,d] k[j,d] / sqrt(|d|)); o[i,e] = p[i,j] v[j,e]"
+SHAPES = {
+    "y[i,j] = x[i,k] a[k,j]": {"x": (2, 3), "a": (3, 4)},
+    "y[i,j] = x[i,k] x[k,j]": {"x": (3, 3)},
+    "f = x[i] A[i,j] x[j]": {"x": (3,), "A": (3, 3)},
+    "y[i] = a[i] / (b[k] x[k])": {"a": (2,), "b": (3,), "x": (3,)},
+    "y[i] = exp(x[i]) / (b[k] x[k])": {"b": (3,), "x": (3,)},
+    "y = x/(1 + x**2)": {"x": ()},
+    "y = u/w": {"u": (), "w": ()},
+    LOGISTIC: {"X": (4, 3), "w": (3,), "y": (4,)},
+    CROSS_ENTROPY: {"t": (2, 3), "z": (2, 3)},
+    "y[i] = softmax[i](x[i])": {"x": (3,)},
+    "f = logsumexp[i](x[i])": {"x": (3,)},
+    "f = norm[i](x[i] - a[i])": {"x": (3,), "a": (3,)},
+    FACTORS: {"T": (2, 4), "U": (2, 3), "V": (4, 3)},
+    "f = logdet[i,j](X[m,i] X[m,j])": {"X": (4, 2)},
+    "y[i,j] = inv(A)[i,j]": {"A": (3, 3)},
+    "t[j] = B[j,k] x[k]; s[j] = tanh(t[j]); l = s[j] s[j]": {"B": (2, 3), "x": (3,)},
+    "c[i] = x[i+k] w[k]": {"x": (5,), "w": (2,)},
+    LAYER_NORM: {"x": (2, 3), "g": (3,), "beta": (3,), "eps": ()},
+    ATTENTION: {"q": (2, 3), "k": (4, 3), "v": (4, 2)},
+}
+CASES = [
+    ("y[i,j] = x[i,k] a[k,j]", ("x[p,q]",)),
+    ("y[i,j] = x[i,k] x[k,j]", ("x[p,q]",)),
+    ("f = x[i] A[i,j] x[j]", ("x[p]", "x[q]")),
+    ("y[i] = a[i] / (b[k] x[k])", ("x[p]",)),
+    ("y[i] = exp(x[i]) / (b[k] x[k])", ("x[p]",)),
+    ("y = x/(1 + x**2)", ("x",)),
+    ("y = u/w", ("w",)),
+    (LOGISTIC, ("w[p]",)),
+    (LOGISTIC, ("w[p]", "w[q]")),
+    (LOGISTIC, ("X[p,q]",)),
+    (CROSS_ENTROPY, ("z[c,j]",)),
+    (CROSS_ENTROPY, ("z[c,j]", "z[d,q]")),
+    ("y[i] = softmax[i](x[i])", ("x[p]",)),
+    ("f = logsumexp[i](x[i])", ("x[p]", "x[q]")),
+    ("f = norm[i](x[i] - a[i])", ("x[p]", "x[q]")),
+    (FACTORS, ("U[p,q]", "U[r,s]")),
+    (FACTORS, ("U[p,q]", "V[r,s]")),
+    ("f = logdet[i,j](X[m,i] X[m,j])", ("X[p,q]",)),
+    ("y[i,j] = inv(A)[i,j]", ("A[p,q]",)),
+    ("t[j] = B[j,k] x[k]; s[j] = tanh(t[j]); l = s[j] s[j]", ("B[p,q]",)),
+    ("c[i] = x[i+k] w[k]", ("w[p]",)),
+    (LAYER_NORM, ("x[c,k]",)),
+    (LAYER_NORM, ("g[k]",)),
+    (LAYER_NORM, ("eps",)),
+    (ATTENTION, ("q[a,c]",)),
+]
+
+
+def evaluated(definitions: dict[str, str], names: tuple[str, ...], right: str, inputs: dict, sizes: dict) -> np.ndarray:
+    left = f"result[{','.join(names)}]" if names else "result"
+    formula = rc.parse("\n".join([*definitions.values(), f"{left} = {right}"]))
+    known = {name: value for name, value in inputs.items() if name in formula.context.facts.inputs}
+    return np.asarray(formula(**known, sizes=sizes))
+
+
+@pytest.mark.parametrize(("text", "wrt"), CASES)
+def test_every_line_holds_in_numbers(text, wrt):
+    chain = [rc.parse(text)]
+    for target in wrt:
+        chain.append(chain[-1].diff(target))
+    rng = np.random.default_rng(1)
+    inputs = {name: rng.uniform(0.5, 1.5, shape) for name, shape in SHAPES[text].items()}
+    values = [np.asarray(formula(**inputs)) for formula in chain]
+    place, definitions = 0, {}
+    for step in chain[-1].derivation():
+        *parts, last = step.text.split("\n")
+        definitions.update({part.partition("[")[0].partition(" =")[0]: part for part in parts})
+        left, _, right = last.partition("= ")
+        if left.startswith("D("):
+            place += 1
+        formula, value = chain[place], values[place]
+        sizes = dict(zip(formula.indices, value.shape, strict=True))
+        shown = evaluated(definitions, formula.indices, right, inputs, sizes)
+        np.testing.assert_allclose(shown, value, rtol=1e-9, atol=1e-12, err_msg=f"{step.rule}: {step.text}")
+    assert place == len(wrt)
+
+
+@pytest.mark.parametrize(("text", "wrt"), CASES)
+def test_a_name_stands_for_one_thing(text, wrt):
+    """A part that is given a name keeps it in all later lines."""
+    meaning: dict[str, str] = {}
+    for step in rc.parse(text).diff(*wrt).derivation():
+        for part in step.text.split("\n")[:-1]:
+            name, _, value = part.partition(" = ")
+            assert meaning.setdefault(re.sub(r"\[.*", "", name), value) == value
+
+
+@pytest.mark.parametrize(("text", "wrt"), CASES)
+def test_no_line_repeats_the_one_before(text, wrt):
+    shown = rights(rc.parse(text).diff(*wrt).derivation())
+    assert [a for a, b in pairwise(shown) if a == b] == []
