@@ -2,21 +2,22 @@
 
 import ricci as rc
 
-LAYER_NORM = """
-m[b]   = 1/|h| 1[h] x[b,h]
-v[b]   = 1/|h| 1[h] (x[b,h] - 1[h] m[b])**2
-y[b,h] = (x[b,h] - 1[h] m[b]) / sqrt(v[b] + eps) g[h] + 1[b] beta[h]
-"""
+LOGISTIC = "l = 1[m] log(1 + exp(-y[m] X[m,n] w[n]))"
 
 
 def main() -> None:
-    y = rc.parse(LAYER_NORM)
-    print("Layer norm, as read:\n")
-    print(y)
-    print("\nIn LaTeX:\n")
-    print(y.latex())
-    print("\nIts value for x = [[1, 2, 3, 6]], g = 1, beta = 0, eps = 0:\n")
-    print(y(x=[[1.0, 2.0, 3.0, 6.0]], g=[1.0] * 4, beta=[0.0] * 4, eps=0.0))
+    loss = rc.parse(LOGISTIC)
+    gradient, hessian = loss.diff("w[p]"), loss.diff("w[p]", "w[q]")
+    print("The loss of logistic regression, as read:\n")
+    print(f"  {loss}")
+    print("\nIts gradient, its Hessian, and both in matrix notation:\n")
+    print(f"  {gradient}\n  {hessian}\n\n  {gradient.matrix()}\n  {hessian.matrix()}")
+    print("\nHow the gradient comes about:\n")
+    print(gradient.derivation())
+    print("\nThe Hessian in LaTeX:\n")
+    print(f"  {hessian.latex()}")
+    print("\nIts value for X = [[1, 2], [3, -1]], y = [1, -1], w = [1000, -500]; nothing overflows:\n")
+    print(hessian(X=[[1.0, 2.0], [3.0, -1.0]], y=[1.0, -1.0], w=[1000.0, -500.0]))
 
 
 if __name__ == "__main__":

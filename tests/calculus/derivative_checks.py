@@ -37,6 +37,8 @@ from ricci.expr.dims import evaluate
 from ricci.functions import elementwise as el
 from ricci.functions import matrix as mx
 from ricci.functions import reductions as red
+from ricci.notation.context import Facts
+from ricci.show import to_text
 from ricci.simplify import simplify
 from ricci.testing import random_expression
 from ricci.testing.domains import ANY, UNARY
@@ -61,25 +63,28 @@ class Case:
         return self.inputs[self.x.name]
 
     def value(self, e: Expr, **changed: np.ndarray) -> np.ndarray:
-        return np.asarray(interpret([e], {**self.inputs, **changed}, self.sizes)[0])
+        """Truth values are numbers here."""
+        return _numbers(interpret([e], {**self.inputs, **changed}, self.sizes)[0])
 
     def magnitude(self, *roots: Expr) -> float:
         """The largest entry of all that is computed on the way: rounding errors are in proportion to it."""
-        values = interpret(topological(*roots), self.inputs, self.sizes)
-        return max([1.0, *[float(np.max(np.abs(v[np.isfinite(v)]), initial=0)) for v in map(np.asarray, values)]])
+        values = map(_numbers, interpret(topological(*roots), self.inputs, self.sizes))
+        return max([1.0, *[float(np.max(np.abs(v[np.isfinite(v)]), initial=0)) for v in values]])
 
     def direction(self, number: int) -> np.ndarray:
         return np.random.default_rng(number).uniform(0.5, 1.5, self.at.shape) * (-1) ** number
 
     def __repr__(self) -> str:
         names = tuple("ijklmnpqrstuvw"[: self.y.order])
-        from ricci.notation.context import Facts
-        from ricci.show import to_text
-
         text = to_text(self.y, names, Facts(inputs={k: v.ndim for k, v in self.inputs.items()}), None)
         used = {v.name for v in variables(self.y)}
         given = "".join(f"\n{k} = {v.tolist()}" for k, v in self.inputs.items() if k in used)
         return f"make_case{self.seed}, by {self.x.name}:\n{text}{given}"
+
+
+def _numbers(value: Any) -> np.ndarray:
+    array = np.asarray(value)
+    return array.astype(float) if array.dtype == bool else array
 
 
 # Random cases

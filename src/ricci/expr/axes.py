@@ -10,16 +10,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ricci.expr.node import Expr, Product, Shape, Structure, Sum
+from ricci.expr.node import Expr, Function, Product, Shape, Structure, Sum, Variable
 from ricci.expr.product import product, wrapped
 from ricci.expr.scale import primitive, scale
 from ricci.expr.structure import ONE, ZERO, one, symmetric, zero
 
 _MOST_TRIED = 4
+_PLAIN = (Variable, Function)  # whose axes have no other natural order
 
 
 def natural(e: Expr) -> tuple[int, ...]:
     """The axes on which ``e`` depends, in the order in which it uses them."""
+    try:
+        return e.natural
+    except AttributeError:
+        e.natural = found = _natural(e)
+        return found
+
+
+def _natural(e: Expr) -> tuple[int, ...]:
     if isinstance(e, Product) and not e.sums:
         return tuple(dict.fromkeys(label for labels in e.labels for label in labels))
     if isinstance(e, Sum) and len(e.args) == 1:
@@ -83,7 +92,11 @@ def in_natural_order(
     is, and the node with the smallest key is taken, so that the choice does not depend on the arrangement.
     """
     lead = len(shape)
+    if tied == 1 and type(args[0]) in _PLAIN and natural(args[0])[:lead] == tuple(range(lead)):
+        return build(args)
     found = {order: None for k in range(min(tied, _MOST_TRIED)) for order in _orders(args, k, lead)}
+    if len(found) == 1 and tuple(range(lead)) in found:
+        return build(args)
     made = [(_build_in(order, args, lead, build), order) for order in found]
     inner, order = made[0] if len(made) == 1 else min(made, key=lambda pair: (*_unsigned(pair[0]), pair[1]))
     if order == tuple(range(lead)):
@@ -105,14 +118,18 @@ def _unsigned(e: Expr) -> tuple[int, bool]:
 
 def _orders(args: tuple[Expr, ...], first: int, lead: int) -> list[tuple[int, ...]]:
     """The natural orders of the leading axes, the operand ``first`` going first."""
-    rest = [a for k, e in enumerate(args) if k != first and e.shape for a in natural(e)]
     variants = _variants(args[first]) if args[first].shape else [()]
+    if len(variants) == 1 and variants[0][:lead] == tuple(range(lead)):
+        return [variants[0][:lead]]
+    rest = [a for k, e in enumerate(args) if k != first and e.shape for a in natural(e)]
     return [tuple([a for a in dict.fromkeys([*own, *rest]) if a < lead]) for own in variants]
 
 
 def _variants(e: Expr) -> list[tuple[int, ...]]:
     """The natural order, and what becomes of it when the axes of symmetric matrices in it are exchanged."""
     found = [natural(e)]
+    if len(e.shape) < 2:
+        return found
     factors = list(e.factors()) if isinstance(e, Product) and not e.sums else [(e, (0, 1))]
     for a, axes in factors:
         if len(axes) == 2 and len(found) < _MOST_TRIED and symmetric(a):

@@ -38,9 +38,10 @@ class Dim:
     True
     """
 
-    __slots__ = ("__weakref__", "terms", "text")
+    __slots__ = ("__weakref__", "rank", "terms", "text")
     terms: tuple[tuple[Monomial, int], ...]
     text: str
+    rank: tuple[int, str]
 
     def __repr__(self) -> str:
         return self.text
@@ -109,6 +110,7 @@ def _dim(terms: tuple[tuple[Monomial, int], ...]) -> Dim:
             found = object.__new__(Dim)
             found.terms = terms
             found.text = _text(terms)
+            found.rank = _rank(found)
             _table[terms] = found
     return found
 
@@ -220,8 +222,10 @@ def evaluate(size: Size, env: Mapping[Atom, int]) -> int:
 
 def rank(size: Size) -> tuple[int, str]:
     """Sorts sizes from the best known to the least: numbers, axes of variables, free indices, compound ones."""
-    if isinstance(size, int):
-        return 0, str(size)
+    return (0, str(size)) if isinstance(size, int) else size.rank
+
+
+def _rank(size: Dim) -> tuple[int, str]:
     if len(size.terms) == 1 and len(size.terms[0][0]) == 1 and size.terms[0][1] == 1:
         atom = size.terms[0][0][0]
         if len(atom) < 3:
@@ -239,4 +243,4 @@ def same(a: Size, b: Size) -> Size:
         return a
     if isinstance(b, int):
         return b
-    return a if rank(a) <= rank(b) else b
+    return a if a.rank <= b.rank else b

@@ -15,6 +15,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
@@ -31,11 +32,12 @@ _lock = threading.Lock()
 class Expr:
     """A tensor expression: ``args`` are its operands, ``shape`` the sizes of its axes."""
 
-    __slots__ = ("__weakref__", "args", "key", "shape")
+    __slots__ = ("__weakref__", "args", "key", "natural", "shape")
     fields: ClassVar[tuple[str, ...]] = ()
     args: tuple[Expr, ...]
     shape: Shape
     key: int
+    natural: tuple[int, ...]  # set when first asked for; see ``axes.py``
 
     @property
     def order(self) -> int:
@@ -183,13 +185,19 @@ def make(kind: type[Expr], args: tuple[Expr, ...], shape: Shape, *data: Any) -> 
         setattr(node, name, value)
     if kind is Product:
         node.sums = any(label not in data[1] for labels in data[0] for label in labels)
-    text = f"{kind.__name__}{data}{shape}{[a.key for a in args]}"
+    text = f"{_own_text(kind, data, shape)}{[a.key for a in args]}"
     node.key = int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
     with _lock:
         found = _table.get(identity)
         if found is None:
             _table[identity] = found = node
     return found
+
+
+@lru_cache(maxsize=4096)
+def _own_text(kind: type[Expr], data: tuple, shape: Shape) -> str:
+    """What a node is apart from its operands, as text; many nodes share it."""
+    return f"{kind.__name__}{data}{shape}"
 
 
 def live_nodes() -> int:

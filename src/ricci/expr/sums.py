@@ -39,6 +39,9 @@ def add(terms: Sequence[tuple[Number, Expr]]) -> Expr:
 
 def _common_shape(terms: Sequence[tuple[Number, Expr]]) -> Shape:
     """The sizes of the axes, as far as possible those of terms that depend on them."""
+    shapes = {e.shape for _, e in terms if e.shape}
+    if len(shapes) < 2:
+        return shapes.pop() if shapes else ()
     own: dict[int, dims.Size] = {}
     other: dict[int, dims.Size] = {}
     order = 0
