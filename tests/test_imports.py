@@ -24,7 +24,7 @@ ORDER = [
     ["show"],
     ["compile"],
     ["formula"],
-    ["derivatives", "equations", "surface"],
+    ["derivatives", "entry", "equations", "surface"],
     ["testing"],
     ["identities"],
     ["__init__"],

@@ -15,6 +15,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ricci.entry import einsum, parse, tensors, variable
 from ricci.errors import (
     AxisError,
     DTypeError,
@@ -26,7 +27,7 @@ from ricci.errors import (
     RuleError,
     ShapeError,
 )
-from ricci.formula import Formula, einsum, parse, tensors, variable
+from ricci.formula import Formula
 from ricci.functions.table import FUNCTIONS
 
 if TYPE_CHECKING:

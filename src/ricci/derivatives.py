@@ -64,11 +64,17 @@ def _diff_once(formula: Formula, target: Target, mode: str, cut: Sequence[Formul
         if name in formula.context.facts.definitions and cut is None:
             return _diff_by_definition(formula, target, name, mode, effort)
     x, wanted = resolve_target(formula, target)
-    y = _stable(formula.expr, [x])
     if cut is None:
-        expr = modes.derivative(y, x, mode, effort)
-    else:
-        expr = modes.through_cut(formula.expr, x, [resolve_target(formula, node)[0] for node in cut])
+        return _by_node(formula, x, wanted, mode, effort)
+    expr = modes.through_cut(formula.expr, x, [resolve_target(formula, node)[0] for node in cut])
+    return _derived(formula, x, wanted, expr)
+
+
+def _by_node(formula: Formula, x: Expr, wanted: tuple[str, ...] | None, mode: str, effort: float) -> Formula:
+    return _derived(formula, x, wanted, modes.derivative(_stable(formula.expr, [x]), x, mode, effort))
+
+
+def _derived(formula: Formula, x: Expr, wanted: tuple[str, ...] | None, expr: Expr) -> Formula:
     names, context = _new_names(formula, x, wanted)
     result = Formula(simplify(expr), names, context)
     result.origin = (formula, x, names[len(formula.indices) :])
@@ -79,15 +85,22 @@ def _diff_by_definition(formula: Formula, target: str, name: str, mode: str, eff
     """By a defined name, which counts as independent: the text is read again with the name as an input."""
     assert formula.source is not None
     text, sizes, position = formula.source
-    parts = resolve(text, sizes, modes.derivative, independent=name)
-    part, value = parts[position], formula.context.facts.definitions[name]
-    stand_in = Formula(part.value.expr, part.value.names, part.context, part.name)
-    stand_in.context.facts.inputs[name] = len(value.shape)
-    result = _diff_once(stand_in, target, mode, None, effort)
+    part = resolve(text, sizes, modes.derivative, independent=name)[position]
+    value = formula.context.facts.definitions[name]
     x = input_node(name, value.shape)
-    return Formula(
-        simplify(substitute(result.expr, {x: value})), result.indices, formula.context.merged(result.context)
-    )
+    wanted = _wanted(target) or part.context.facts.defined_indices[name]
+    stand_in = Formula(part.value.expr, part.value.names, part.context, part.name)
+    if not _wanted(target) and set(wanted) & set(stand_in.indices):
+        wanted = None
+    result = _by_node(stand_in, x, wanted, mode, effort)
+    expr = simplify(substitute(result.expr, {x: value}))
+    return Formula(expr, result.indices, formula.context.merged(result.context))
+
+
+def _wanted(target: str) -> tuple[str, ...] | None:
+    """The index names that a target asks for: p and q in ``x[p,q]``."""
+    _, bracket, inside = target.partition("[")
+    return tuple([word.strip() for word in inside.rstrip(" ]").split(",")]) if bracket else None
 
 
 def resolve_target(
@@ -108,8 +121,7 @@ def resolve_target(
     match = re.fullmatch(r"\s*([^\W\d]\w*)\s*(?:\[([^\[\]]*)\])?\s*", target)
     if match is None:
         raise InputError(f"{target!r} is not a name, nor a name with indices such as 'x[p,q]'.")
-    name, inside = match.groups()
-    wanted = tuple([word.strip() for word in inside.split(",")]) if inside else None
+    name, wanted = match.group(1), _wanted(target)
     found = None if known is None or name in formula.context.facts.integers else known.get(name)
     return found or _input(formula, name, None), wanted
 
@@ -122,9 +134,9 @@ def _input(formula: Formula, name: str, node: Expr | None) -> Expr:
     if found is not None:
         return found
     if name in facts.definitions:
-        node = facts.definitions[name]
-        if node in set(topological(formula.expr)):
-            return node
+        defined = facts.definitions[name]
+        if defined in set(topological(formula.expr)):
+            return defined
         raise InputError(f"{name!r} is not part of the expression as it stands, so there is no derivative by it.")
     if name in facts.inputs:
         return node or input_node(name, facts.inputs[name])
@@ -182,10 +194,11 @@ def derivation(formula: Formula) -> Derivation:
         chain.append(formula)
         formula = formula.origin[0]
     steps, name = [], formula.name or "f"
+    known: dict[Expr, str] = {}
     for derived in reversed(chain):
         source, x, names = derived.origin
         facts = derived.context.facts
-        steps += show_derivation(source.expr, name, source.indices, x, names, facts, first=not steps)
+        steps += show_derivation(source.expr, name, source.indices, x, names, facts, known, first=not steps)
         name = f"d{name}_d{x.name}" if isinstance(x, Variable) else name
     return Derivation(steps)
 

@@ -19,7 +19,6 @@ from ricci.expr.product import contract
 from ricci.expr.settle import settled
 from ricci.functions.table import FUNCTIONS
 from ricci.notation.context import EMPTY, Context, Facts, merged
-from ricci.notation.patterns import ELLIPSIS, parse_pattern
 from ricci.notation.resolve import resolve
 
 Operand = Any  # a Formula or a number
@@ -28,6 +27,7 @@ Operand = Any  # a Formula or a number
 class Formula:
     """A tensor expression with named indices.
 
+    >>> from ricci import parse
     >>> y = parse("y[i,j] = x[i,k] a[k,j] + 1[i] b[j]")
     >>> print(y)
     y[i,j] = x[i,k] a[k,j] + 1[i] b[j]
@@ -172,7 +172,7 @@ class Formula:
             names = ", ".join(name for name in sizes if name in self.context.facts.ranges)
             raise InputError(f"The range of {names} was settled when the text was read; give its size to rc.parse.")
         text, known, position = self.source
-        part = resolve(text, {**known, **sizes}, _derive)[position]
+        part = resolve(text, {**known, **sizes}, derive_in_text)[position]
         return Formula(part.value.expr, part.value.names, part.context, part.name)
 
     # Arithmetic, aligned by index name; missing indices broadcast.
@@ -336,6 +336,13 @@ class Formula:
         return Equation(Formula(input_node(left, shape), self.indices, Context(facts)), self)
 
 
+def derive_in_text(y: Expr, x: Expr) -> Expr:
+    from ricci.calculus.modes import derivative
+    from ricci.simplify import simplify
+
+    return simplify(derivative(simplify(y), x))
+
+
 def _over(function: str) -> Callable[..., Formula]:
     def method(self: Formula, *axes: str) -> Formula:
         return self.over(function, *axes)
@@ -400,96 +407,3 @@ def multiplied(*operands: Operand) -> Formula:
 def apply(function: str, *operands: Operand) -> Formula:
     """An elementwise function of the table."""
     return aligned(FUNCTIONS[function].build, *operands)
-
-
-def _derive(y: Expr, x: Expr) -> Expr:
-    from ricci.calculus.modes import derivative
-    from ricci.simplify import simplify
-
-    return simplify(derivative(simplify(y), x))
-
-
-def parse(text: str, result: str | None = None, *, sizes: Mapping[str, int] | None = None) -> Formula:
-    """Read equations in index notation; the value is the last statement, or the one named by ``result``.
-
-    >>> m = parse("m[b] = 1/|h| 1[h] x[b,h]; v[b] = 1/|h| 1[h] (x[b,h] - 1[h] m[b])**2", result="m")
-    >>> print(m)
-    m[b] = 1/|h| 1[h] x[b,h]
-    """
-    if not isinstance(text, str):
-        raise InputError(f"rc.parse reads a text, not {type(text).__name__}.")
-    statements: dict[str, Formula] = {}
-    last = None
-    for position, part in enumerate(resolve(text, sizes or {}, _derive)):
-        last = Formula(part.value.expr, part.value.names, part.context, part.name, part.heights, statements)
-        last.source = (text, dict(sizes or {}), position)
-        if part.name is not None:
-            statements[part.name] = last
-    assert last is not None
-    return last if result is None else last[result]
-
-
-def variable(text: str, value: Any = None) -> Formula:
-    """A variable, by name or with indices (``"X[m,n]"``), that may carry a value.
-
-    >>> x = variable("x", 3.0)
-    >>> float(((x + 2) * x)())
-    15.0
-    """
-    match = re.fullmatch(r"\s*([^\W\d]\w*)\s*(?:\[([^\[\]]*)\])?\s*", text)
-    if match is None:
-        raise InputError(f"{text!r} does not name a variable; write a name, or a name with indices: 'X[m,n]'.")
-    name, inside = match.groups()
-    names = [word.strip() for word in inside.split(",")] if inside else []
-    if value is not None:
-        import numpy as np
-
-        shape: tuple[Size, ...] = np.shape(value)
-        names = names or list("ijklmnpqrstuvw"[: len(shape)])
-        if len(names) != len(shape):
-            raise ShapeError(f"{text!r} names {len(names)} axes and the value has {len(shape)}: its shape is {shape}.")
-    else:
-        shape = tuple([dims.axis_size(name, axis) for axis in range(len(names))])
-    if len(set(names)) != len(names) or not all(re.fullmatch(r"\w+'*", n) for n in names):
-        raise InputError(f"The indices in {text!r} must be different names.")
-    facts = Facts(inputs={name: len(names)}, groups=[(n, ((name, axis),)) for axis, n in enumerate(names)])
-    if value is not None:
-        facts.values[name] = value
-    return Formula(input_node(name, shape), names, Context(facts))
-
-
-def tensors(text: str) -> tuple[Formula, ...]:
-    """Several variables at once: ``X, w = rc.tensors("X[m,n] w[n]")``."""
-    found = re.findall(r"[^\W\d]\w*\s*(?:\[[^\[\]]*\])?", text)
-    rest = re.sub(r"[^\W\d]\w*\s*(?:\[[^\[\]]*\])?", "", text).replace(",", "").strip()
-    if rest or not found:
-        raise InputError(f"rc.tensors reads names with indices, as in 'X[m,n] w[n]', not {text!r}.")
-    return tuple([variable(part) for part in found])
-
-
-def einsum(*operands: Any) -> Formula:
-    """``rc.einsum("m n, n -> m", X, w)``: the pattern first or last.
-
-    >>> X, w = tensors("X[m,n] w[n]")
-    >>> print(einsum("m n, n -> m", X, w))
-    X[m,n] w[n]
-    """
-    patterns = [o for o in operands if isinstance(o, str)]
-    if len(patterns) != 1:
-        raise InputError('rc.einsum takes one pattern and its operands: rc.einsum("m n, n -> m", X, w).')
-    parts = [as_formula(o) for o in operands if not isinstance(o, str)]
-    pattern = parse_pattern(patterns[0], [part.order for part in parts])
-    sizes: dict[str, Size] = {}
-    own_names: dict[str, str] = {}
-    for part, names in zip(parts, pattern.operands, strict=True):
-        for name, own, size in zip(names, part.indices, part.expr.shape, strict=True):
-            known = sizes.get(name, size)
-            if isinstance(known, int) and isinstance(size, int) and known != size:
-                raise ShapeError(
-                    f"Index {name!r} of {patterns[0]!r} has size {known} in one operand and {size} in another."
-                )
-            sizes[name] = dims.same(known, size)
-            own_names.setdefault(name, own)
-    expr = contract([(p.expr, names) for p, names in zip(parts, pattern.operands, strict=True)], pattern.out)
-    indices = [own_names[name] if name.startswith(ELLIPSIS) else name for name in pattern.out]
-    return Formula(expr, indices, merged(p.context for p in parts))

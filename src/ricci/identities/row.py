@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ricci.formula import Formula, parse
+from ricci.entry import parse
+from ricci.formula import Formula
 from ricci.simplify import simplify
 
 LEFT = "derivative"  # the name of the textbook form, where it is parsed

@@ -69,8 +69,12 @@ class Derivation(Sequence[Step]):
     def __init__(self, steps: Sequence[Step]):
         self.steps: list[Step] = []
         shown: set[str] = set()
+        right = syntax.Statement(0, 0, None, None, syntax.Number(0, 0, 0))
         for step in steps:
             *before, last = step.program.statements
+            if step.left is None and self.steps and text_form.statement(last) == text_form.statement(right):
+                continue
+            right = last
             new = [s for s in before if text_form.statement(s) not in shown]
             shown |= {text_form.statement(s) for s in before}
             self.steps.append(Step(step.rule, step.left, syntax.Program("", (*new, last))))
@@ -105,16 +109,16 @@ class Derivation(Sequence[Step]):
 class PendingWriter(Writer):
     """Writes placeholders as the derivatives that they stand for."""
 
-    def __init__(self, root: Expr, names: Names, facts: Facts, pending: dict[Expr, Expr], x: Variable, solved: bool):
-        super().__init__(root, names, facts, ())
-        self.pending, self.x, self.solved = pending, x, solved
-        for placeholder, u in pending.items():
+    def __init__(self, root: Expr, deriving: Deriving, solved: bool):
+        super().__init__(root, deriving.names, deriving.facts, (), deriving.known)
+        self.pending, self.x, self.solved = deriving.pending, deriving.x, solved
+        for placeholder, u in self.pending.items():
             self.first[placeholder] = self.first_use(u)
 
-    def tensor(self, e: Expr, indices: syntax.Indices) -> syntax.Node:
+    def tensor(self, e: Expr, indices: syntax.Indices, taken: set[str]) -> syntax.Node:
         u = self.pending.get(e)
         if u is None:
-            return super().tensor(e, indices)
+            return super().tensor(e, indices, taken)
         order = len(u.shape)
         rows, columns = indices[:order], indices[order:]
         if u is self.x and self.solved:
@@ -122,15 +126,19 @@ class PendingWriter(Writer):
             return deltas[0][1] if len(deltas) == 1 else syntax.Product(0, 0, tuple(deltas))
         variable_node = syntax.Tensor(0, 0, self.x.name, columns or None)
         if self.by_name(u):
-            return syntax.Derivative(0, 0, super().tensor(u, rows), variable_node)
+            return syntax.Derivative(0, 0, super().tensor(u, rows, taken), variable_node)
         names = tuple([index.terms[0][1] if index.terms else "" for index in rows])
-        used = {name for index in indices for _, name in index.terms}
-        return syntax.Derivative(0, 0, self.node(u, names, used | set(self.names)), variable_node)
+        taken |= {name for index in indices for _, name in index.terms}
+        return syntax.Derivative(0, 0, self.node(u, names, taken), variable_node)
 
 
-class _Deriving:
-    def __init__(self, y: Expr, y_name: str, y_names: Names, x: Variable, x_names: Names, facts: Facts):
-        self.y, self.x, self.facts = y, x, facts
+class Deriving:
+    """The derivative of one expression, on its way. ``known`` are the names of lines written before."""
+
+    def __init__(
+        self, y: Expr, y_name: str, y_names: Names, x: Variable, x_names: Names, facts: Facts, known: dict[Expr, str]
+    ):
+        self.y, self.x, self.facts, self.known = y, x, facts, known
         self.names = (*y_names, *x_names)
         self.left = syntax.Derivative(0, 0, tensor_of(y_name, y_names), tensor_of(x.name, x_names))
         self.pending: dict[Expr, Expr] = {}
@@ -187,7 +195,7 @@ class _Deriving:
         self.result = current
 
     def line(self, e: Expr, rule: str, left: syntax.Node | None = None, solved: bool = False) -> Step:
-        writer = PendingWriter(reopened(e), self.names, self.facts, self.pending, self.x, solved)
+        writer = PendingWriter(reopened(e), self, solved)
         return Step(rule, left, _flattened(writer.program(None)))
 
 
@@ -213,20 +221,20 @@ def _is_trivial(u: Expr) -> bool:
 
 
 def derivation(
-    y: Expr, y_name: str, y_names: Names, x: Expr, x_names: Names, facts: Facts, first: bool = True
+    y: Expr, y_name: str, y_names: Names, x: Expr, x_names: Names, facts: Facts, known: dict[Expr, str], first: bool
 ) -> list[Step]:
-    """The steps from the definition of ``y`` to ``∂y/∂x``."""
+    """The steps from the definition of ``y``, shown if it comes ``first``, to ``∂y/∂x``."""
     if not isinstance(x, Variable):
         return []
     steps: list[Step] = []
     definition = syntax.Tensor(0, 0, y_name, indices_of(y_names) or None)
     if first:
-        steps.append(Step("definition", definition, Writer(y, y_names, facts, ()).program(None)))
+        steps.append(Step("definition", definition, Writer(y, y_names, facts, (), known).program(None)))
     trace: list = []
     better = simplify(y, trace)
     if better is not y:
-        steps.append(Step(_rules(trace), definition, Writer(better, y_names, facts, ()).program(None)))
-    deriving = _Deriving(better, y_name, y_names, x, x_names, facts)
+        steps.append(Step(_rules(trace), definition, Writer(better, y_names, facts, (), known).program(None)))
+    deriving = Deriving(better, y_name, y_names, x, x_names, facts, known)
     steps += deriving.steps()
     trace = []
     result = simplify(deriving.result, trace)

@@ -51,9 +51,10 @@ def program(root: Expr, names: Names, facts: Facts, name: str | None, heights: N
 class Writer(ProductWriter):
     """Writes one expression."""
 
-    def __init__(self, root: Expr, names: Names, facts: Facts, heights: Names):
+    def __init__(self, root: Expr, names: Names, facts: Facts, heights: Names, known: dict[Expr, str] | None = None):
         super().__init__(facts, Namer(facts, [root]), names)
         self.root = root
+        self.known = {} if known is None else known  # names of lines that were written before
         self.height = dict(zip(names, heights, strict=False)) if any(heights) or facts.heights else {}
         for index, size in zip(names, root.shape, strict=True):
             self.namer.claim(index, size)
@@ -61,11 +62,12 @@ class Writer(ProductWriter):
     def program(self, name: str | None) -> syntax.Program:
         statements = []
         own = {arranged_inner(e): (given, natural(e)) for given, e in self.facts.definitions.items() if _is_full(e)}
-        used = {*self.facts.inputs, *self.facts.definitions, name}
+        used = {*self.facts.inputs, *self.facts.definitions, *self.known.values(), name}
         for part in parts_with_lines(self.root, set(own)):
-            label, order = own.get(part, (None, ()))
+            label, order = own.get(part, (self.known.get(part), ()))
             if label is None or label == name:
                 label, order = next(t for t in map("t{}".format, count(1)) if t not in used), ()
+                self.known[part] = label
             used.add(label)
             taken: set[str] = set()
             names = tuple([self.fresh(part, axis, taken) for axis in range(len(part.shape))])
@@ -93,7 +95,7 @@ class Writer(ProductWriter):
 
     def node(self, e: Expr, names: Names, taken: set[str]) -> syntax.Node:
         if self.by_name(e):
-            return self.tensor(e, indices_of(names))
+            return self.tensor(e, indices_of(names), taken)
         if isinstance(e, Constant):
             return self.constant(e, names, taken)
         if isinstance(e, Structure):

@@ -52,7 +52,7 @@ class ProductWriter:
     def by_name(self, e: Expr) -> bool:
         return isinstance(e, Variable) or e in self.line
 
-    def tensor(self, e: Expr, indices: syntax.Indices) -> syntax.Node:
+    def tensor(self, e: Expr, indices: syntax.Indices, taken: set[str]) -> syntax.Node:
         if e in self.line:
             return syntax.Tensor(0, 0, self.line[e], self.as_defined(e, indices) or None)
         assert isinstance(e, Variable)
@@ -220,7 +220,7 @@ class ProductWriter:
 
     def factor(self, a: Expr, indices: syntax.Indices, taken: set[str]) -> tuple[int, syntax.Node]:
         if self.by_name(a):
-            return 1, self.tensor(a, indices)
+            return 1, self.tensor(a, indices, taken)
         names = tuple([index.terms[0][1] for index in indices])
         exponent = numeric(a.args[1]) if isinstance(a, Elementwise) and a.op is POWER else None
         if exponent is not None and exponent < 0:
@@ -260,7 +260,7 @@ class ProductWriter:
         return [factor for _, factor in result]
 
     def gathered(self, e: Expr, names: Names) -> syntax.Tensor:
-        node = self.tensor(e, indices_of(names))
+        node = self.tensor(e, indices_of(names), set())
         assert isinstance(node, syntax.Tensor)
         return node
 
@@ -283,6 +283,10 @@ class ProductWriter:
     def size_name(self, atom: tuple, taken: set[str]) -> str:
         """The index whose size an atom is: one that is in use, or a new one."""
         size = dims.symbol(*atom)
+        for name in self.namer.hints.get(atom, ()):
+            if self.namer.fits(name, size):
+                self.namer.claim(name, size)
+                return name
         held = self.namer.classes.find(size)
         for name, other in self.namer.claims.items():
             if other == held:

@@ -7,11 +7,13 @@ factors of the outermost product.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ricci.expr import Expr, Product, Size, Structure, Sum
-from ricci.expr.structure import is_delta, is_zero
-from ricci.simplify import symmetries
+from ricci.calculus.local import opened
+from ricci.expr import Expr, Size, Structure, Sum, numeric
+from ricci.expr.structure import is_delta, is_one, is_zero
+from ricci.simplify import symmetries, unchanged
 
 Names = tuple[str, ...]
 
@@ -39,15 +41,18 @@ class StructureReport:
     """The parts of a result, its symmetries, and how many numbers it takes beside how many entries it has."""
 
     parts: tuple[Part, ...]
-    symmetric: tuple[Names, ...]
+    symmetric: tuple[tuple[str, str], ...]  # pairs of axes that may be exchanged
+    halves: tuple[Names, Names] | None  # the halves of the axes, where only exchanging them all at once changes nothing
     core_entries: Size
     entries: Size
     names: Names = field(repr=False, default=())
 
     def __str__(self) -> str:
         text = " + ".join(map(str, self.parts)) or "zero"
-        if self.symmetric:
-            pairs = [f"{a}↔{b}" for a, b in self.symmetric]
+        pairs = [f"{a}↔{b}" for a, b in self.symmetric]
+        if self.halves is not None:
+            pairs.append("↔".join(f"({','.join(half)})" for half in self.halves))
+        if pairs:
             text += ", symmetric" if len(self.names) == 2 else f", symmetric in {', '.join(pairs)}"
         return f"{text}; core {_shown(self.core_entries)}, whole {_shown(self.entries)}"
 
@@ -61,37 +66,30 @@ def _shown(size: Size) -> str:
 def report(e: Expr, names: Names, sizes: tuple[Size, ...]) -> StructureReport:
     """The structure of ``e``; ``sizes`` are those of its axes, named for reading."""
     size = dict(zip(names, sizes, strict=True))
-    terms = [] if is_zero(e) else list(e.args) if isinstance(e, Sum) and _worth_splitting(e) else [e]
-    parts = tuple([_part(term, names, size) for term in terms])
+    inner = e.args[0] if isinstance(e, Sum) and len(e.args) == 1 else e
+    terms = [] if is_zero(e) else opened(1, [(inner, tuple(range(len(e.shape))))], set())
+    parts = tuple([_part(factors, names, size) for _, factors in terms])
     core: Size = 0
     for part in parts:
         core = core + part.entries
     whole: Size = 1
     for axis in sizes:
         whole = whole * axis
-    return StructureReport(parts, _grouped(e, names), core, whole, names)
+    pairs = tuple([(names[a], names[b]) for a, b in symmetries(e)])
+    return StructureReport(parts, pairs, _halves(e, names, pairs), core, whole, names)
 
 
-def _worth_splitting(e: Sum) -> bool:
-    """A sum is shown in parts where some term is not a full tensor of its own."""
-    return len(e.args) == 1 or any(isinstance(a, Product) and not a.sums for a in e.args)
-
-
-def _part(e: Expr, names: Names, size: dict[str, Size]) -> Part:
-    if isinstance(e, Sum) and len(e.args) == 1:
-        return _part(e.args[0], names, size)
-    factors = list(e.factors()) if isinstance(e, Product) and not e.sums else [(e, tuple(range(len(e.shape))))]
+def _part(factors: Sequence[tuple[Expr, tuple]], names: Names, size: dict[str, Size]) -> Part:
     deltas, others, cores, carried = [], [], [], set()
     for a, labels in factors:
         own = tuple([names[axis] for axis in labels])
+        if is_one(a) or numeric(a) is not None:
+            continue
         carried |= set(own)
         if is_delta(a):
             deltas.append(own)
         elif isinstance(a, Structure):
-            if a.relation[0] != "one":
-                others.append(own)
-            else:
-                carried -= set(own)
+            others.append(own)
         else:
             cores.append(own)
     ones = tuple([name for name in names if name not in carried])
@@ -104,5 +102,9 @@ def _part(e: Expr, names: Names, size: dict[str, Size]) -> Part:
     return Part(tuple(deltas), tuple(others), ones, tuple(cores), entries)
 
 
-def _grouped(e: Expr, names: Names) -> tuple[Names, ...]:
-    return tuple([(names[a], names[b]) for a, b in symmetries(e)])
+def _halves(e: Expr, names: Names, pairs: tuple[tuple[str, str], ...]) -> tuple[Names, Names] | None:
+    half = len(names) // 2
+    first, second = names[:half], names[half:]
+    if len(names) != 2 * half or half < 2 or set(zip(first, second, strict=True)) <= set(pairs):
+        return None
+    return (first, second) if unchanged(e, (*range(half, 2 * half), *range(half))) else None
