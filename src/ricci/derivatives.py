@@ -34,7 +34,8 @@ def diff(
     >>> print(diff(parse("y[i,j] = x[i,k] a[k,j]"), "x[p,q]"))
     dy_dx[i,j,p,q] = delta[i,p] a[q,j]
     """
-    if not wrt:
+    _check_formula(formula, "diff")
+    if not _flat(wrt):
         raise InputError('diff needs to know by what: formula.diff("x").')
     result = formula
     for target in _flat(wrt):
@@ -45,6 +46,11 @@ def diff(
     named = result.named(label)
     named.origin = result.origin
     return named
+
+
+def _check_formula(formula: object, what: str) -> None:
+    if not isinstance(formula, Formula):
+        raise InputError(f"rc.{what} takes a formula first, as rc.parse makes it, not {type(formula).__name__}.")
 
 
 def _flat(wrt: Sequence[Target]) -> list[Target]:
@@ -178,7 +184,9 @@ def _check_wanted(formula: Formula, x: Expr, wanted: tuple[str, ...]) -> None:
     if len(wanted) != len(x.shape):
         raise RuleError(f"The variable has {len(x.shape)} indices, and {len(wanted)} were given: {', '.join(wanted)}.")
     for name in wanted:
-        if name in formula.indices or wanted.count(name) > 1 or not re.fullmatch(r"\w+'*", name):
+        if not re.fullmatch(r"[^\W\d]\w*'*", name):
+            raise RuleError(f"{name!r} is not an index name; write letters, digits and underscores: 'x[p,q]'.")
+        if name in formula.indices or wanted.count(name) > 1:
             raise RuleError(
                 f"The derivative operator needs new free indices; {name!r} is already one of "
                 f"[{','.join((*formula.indices, *wanted))}]."
@@ -205,6 +213,9 @@ def derivation(formula: Formula) -> Derivation:
 
 def diff_all(formula: Formula, *wrt: Target, mode: str = "reverse") -> tuple[Formula, ...]:
     """The derivatives by several variables, in one sweep."""
+    _check_formula(formula, "diff_all")
+    if not _flat(wrt):
+        raise InputError('diff_all needs to know by what: formula.diff_all("x", "w").')
     known = {v.name: v for v in variables(formula.expr)}
     targets = [resolve_target(formula, target, known) for target in _flat(wrt)]
     y = _stable(formula.expr, [x for x, _ in targets])
@@ -226,6 +237,9 @@ def _stable(y: Expr, xs: Sequence[Expr]) -> Expr:
 
 def pushforward(formula: Formula, dots: Mapping[str, Formula]) -> Formula:
     """The derivative along given directions (jvp): ``rc.pushforward(f, {"w": w_dot})``."""
+    _check_formula(formula, "pushforward")
+    if not isinstance(dots, Mapping):
+        raise InputError('pushforward takes the directions by name: rc.pushforward(f, {"w": w_dot}).')
     seeds: dict[Expr, Expr] = {}
     contexts = formula.context
     for name, direction in dots.items():

@@ -54,14 +54,9 @@ def partial(name: str, wrong: Callable, position: int = 0) -> Plant:
     def plant(patch: pytest.MonkeyPatch) -> None:
         op = OPS[name]
         found = [wrong if place == position else right for place, right in enumerate(op.partials)]
-        before = op.partials
-        object.__setattr__(op, "partials", tuple(found))  # rows are frozen
-        patch.setitem(RESTORE, name, before)
+        object.__setattr__(op, "partials", tuple(found))  # rows are frozen, so a fixture puts them right again
 
     return plant
-
-
-RESTORE: dict[str, tuple] = {}
 
 
 @pytest.fixture(autouse=True)
@@ -368,3 +363,21 @@ def test_a_planted_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch):
     plant(monkeypatch)
     with pytest.raises(AssertionError, match="make_case"):
         search(tops, check)
+
+
+@pytest.mark.parametrize(
+    "check", list(dict.fromkeys(check for _, _, check in FAULTS.values())), ids=lambda f: f.__name__
+)
+def test_without_a_fault_nothing_is_found(check: Check):
+    for top in dict.fromkeys(top for _, tops, each in FAULTS.values() for top in tops if each is check):
+        for seed in range(12 if top is None else 2):
+            check(make_case(seed, top, seed % 3 == 1))
+
+
+def test_the_report_names_the_case_and_both_values(monkeypatch: pytest.MonkeyPatch):
+    FAULTS["tanh"][0](monkeypatch)
+    with pytest.raises(AssertionError) as caught:
+        search(("tanh",), check_first)
+    first, second, *rest = str(caught.value).splitlines()
+    assert first.startswith("derivative and differences: ") and " and " in first.partition(": ")[2]
+    assert second.startswith("make_case(") and "tanh(" in rest[0]

@@ -206,6 +206,30 @@ def test_by_a_variable_that_does_not_occur(case: Case, mode: str):
     assert not np.any(wide.value(found))
 
 
+# Found by the above, and kept.
+
+
+def test_a_long_sum_that_is_turned_and_scaled_inside_another_is_well_formed():
+    long = add([(1, variable(f"b{k}", (2, 2))) for k in range(40)])
+    check(variable("a", (2, 2)) + -2 * product([(long, "ij")], "ji"))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_scalar_operand_counts_for_every_entry(mode: str):
+    """The derivative by y is a scalar that stands for all j, and the sum over j has to see them."""
+    g = rc.parse("g = 1[j] where(1 == w, z[j], y)")
+    assert g.diff("y", mode=mode)(w=0.5, z=np.ones(3), y=2.0) == 3
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_powers_of_a_diagonal_do_not_look_beside_it(mode: str):
+    """Off the diagonal there are zeros, and their reciprocals concern nobody."""
+    y, x = rc.parse("y[i,j] = 1/x[i,i] 1/x[j,j]"), np.diag([2.0, 4.0])
+    u, eye = np.array([0.5, 0.25]), np.eye(2)
+    expected = -np.einsum("ip,iq,i,j->ijpq", eye, eye, u**2, u) - np.einsum("jp,jq,j,i->ijpq", eye, eye, u**2, u)
+    np.testing.assert_allclose(y.diff("x", mode=mode)(x=x), expected)
+
+
 # The surface.
 
 

@@ -123,7 +123,7 @@ def test_deep_networks(function):
 # What a sum inside a product hides
 
 
-@pytest.mark.parametrize("text", ["f = logsumexp[i](x[i])", "f = 1[m] log(1[k] exp(A[m,k] + x[k]))"])
+@pytest.mark.parametrize("text", ["f = logsumexp[i](x[i])", "f = 1[m] log(1[k] exp(A[m,k] + 1[m] x[k]))"])
 def test_a_core_is_never_larger_than_the_whole(text):
     report = rc.parse(text, sizes={"i": 50} if "[i]" in text else {"k": 50, "m": 4}).diff("x", "x").structure()
     assert report.core_entries <= report.entries

@@ -202,7 +202,7 @@ def compose(outer: Edge, inner: Edge) -> Edge:
         for c, fs in outer.terms
         for d, gs in inner.terms
     ]
-    return edge_of(_summed(terms, (*outer.out, *into), sizes), len(outer.out))
+    return edge_of(_summed(terms, (*outer.out, *into), sizes, outer.into), len(outer.out))
 
 
 def combine(edges: Sequence[Edge]) -> Edge:
@@ -213,8 +213,16 @@ def combine(edges: Sequence[Edge]) -> Edge:
     return edge_of(add([(1, edge.expr()) for edge in edges]), order)
 
 
-def _summed(terms: list[tuple[Number, list[Factor]]], labels: tuple[Label, ...], sizes: dict[Label, Size]) -> Expr:
-    """The sum of products, its axes being ``labels``; a label that stands twice is a delta."""
+def _summed(
+    terms: list[tuple[Number, list[Factor]]],
+    labels: tuple[Label, ...],
+    sizes: dict[Label, Size],
+    middle: tuple[Label, ...] = (),
+) -> Expr:
+    """The sum of products, its axes being ``labels``; a label that stands twice is a delta.
+
+    The labels of ``middle`` are summed, also where no factor carries them: then they count.
+    """
     axes: list[Label] = []
     deltas: list[Factor] = []
     for position, label in enumerate(labels):
@@ -223,7 +231,7 @@ def _summed(terms: list[tuple[Number, list[Factor]]], labels: tuple[Label, ...],
             deltas.append((delta(sizes[label]), (label, again)))
             label = again
         axes.append(label)
-    known = {label: sizes[label] for label in labels}
+    known = {label: sizes[label] for label in (*labels, *middle)}
     split = [part for coef, factors in terms for part in opened(coef, [*factors, *deltas], set(axes))]
     parts = [(coef, product(factors, axes, known)) for coef, factors in split]
     return add(parts) if len(parts) > 1 or parts[0][0] != 1 else parts[0][1]

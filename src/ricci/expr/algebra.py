@@ -79,10 +79,17 @@ def _power_rule(base: Expr, exponent: Expr) -> Expr | None:
 def _power_of_product(base: Product, n: int) -> Expr | None:
     if n < 0 and any(isinstance(a, Structure) for a in base.args):
         return None  # 0**n is not 0 then
-    if len(base.args) == 1 and base.labels[0] == base.out:
-        return None
-    factors = [(a if isinstance(a, Structure) else power(a, n), labels) for a, labels in base.factors()]
+    if len(base.args) == 1 and len(set(base.labels[0])) < len(base.labels[0]):
+        return None  # a diagonal: what stands beside it is not looked at
+    factors = [_power_of_factor(a, labels, n) for a, labels in base.factors()]
     return product(factors, base.out, dict(zip(base.out, base.shape, strict=True)))
+
+
+def _power_of_factor(a: Expr, labels: tuple[int, ...], n: int) -> tuple[Expr, tuple[int, ...]]:
+    if isinstance(a, Structure):
+        return a, labels
+    axes = tuple(dict.fromkeys(labels))
+    return power(a if axes == labels else product([(a, labels)], axes), n), axes
 
 
 def _pow_value(x: float, n: float) -> float:

@@ -73,7 +73,7 @@ def _collect(terms: Sequence[tuple[Number, Expr]], shape: Shape) -> dict[Expr, N
             parts = [(coef * c, part) for c, part in _parts(e)]
             room -= len(parts) - 1
             if room < 0 and len(parts) > 1:
-                parts = [(coef, e)]
+                parts = [(coef * c, part) for c, part in _unscaled(e)]
         for c, part in parts:
             if (isinstance(part, Structure) and part.relation == ONE) or numeric(part) == 1:
                 part = one(shape)
@@ -99,6 +99,15 @@ def _parts(e: Expr) -> list[tuple[Number, Expr]]:
     return [(1, e)]
 
 
+def _unscaled(e: Expr) -> list[tuple[Number, Expr]]:
+    return [(e.coefs[0], e.args[0])] if isinstance(e, Sum) and len(e.args) == 1 else [(1, e)]
+
+
+def _sorted_terms(terms: list[tuple[Number, Expr]]) -> tuple[tuple[Expr, ...], Shape, tuple[Number, ...]]:
+    terms = sorted(terms, key=lambda term: term[1].key)
+    return tuple([e for _, e in terms]), _common_shape(terms), tuple([number(c) for c, _ in terms])
+
+
 def rearranged(e: Sum, labels: tuple[int, ...]) -> Expr:
     """A sum with its axes permuted: where terms may be exchanged, the arrangement has to be chosen again."""
     forms = Counter((abs(float(c)), *arrangement(a)[1]) for a, c in zip(e.args, e.coefs, strict=True))
@@ -121,9 +130,10 @@ def _build(collected: dict[Expr, Number], shape: Shape) -> Expr:
     coefs = [collected[e] for e in terms]
 
     def build(args: tuple[Expr, ...]) -> Expr:
-        pairs = sorted(zip(args, coefs, strict=True), key=lambda pair: pair[0].key)
-        common = _common_shape([(1, a) for a in args])
-        return make(Sum, tuple([a for a, _ in pairs]), common, tuple([c for _, c in pairs]))
+        if any(isinstance(a, Sum) and len(a.args) == 1 for a in args):  # permuting a term has brought out a coefficient
+            parts = [(c * d, b) for c, a in zip(coefs, args, strict=True) for d, b in _unscaled(a)]
+            return make(Sum, *_sorted_terms(parts))
+        return make(Sum, *_sorted_terms(list(zip(coefs, args, strict=True))))
 
     return in_natural_order(tuple(terms), shape, build, tied=tied_first(forms))
 

@@ -59,10 +59,10 @@ class LeafBuilder:
         names = self._plain_names(node.indices, "the zero-tensor")
         return Named(zero(tuple([self.scope.size(name, node) for name in names])), names)
 
-    def _plain_names(self, indices: syntax.Indices, what: str) -> tuple[str, ...]:
+    def _plain_names(self, indices: syntax.Indices, what: str, hint: str = "Write 1[i], 0[i,j].") -> tuple[str, ...]:
         for index in indices:
             if not index.plain:
-                raise self.fail(f"The indices of {what} are names.", index, "Write 1[i], 0[i,j].")
+                raise self.fail(f"The indices of {what} are names.", index, hint)
         return tuple(dict.fromkeys([index.terms[0][1] for index in indices]))
 
     def _delta(self, node: syntax.Delta, _: Free) -> Named:

@@ -280,7 +280,11 @@ class Builder(CallBuilder):
 
     def _derivative(self, node: syntax.Derivative, free: Free) -> Named:
         target = node.variable
-        names = self._plain_names(target.indices or (), "the variable of a derivative")
+        names = self._plain_names(target.indices or (), "the variable of a derivative", "Write D(f, x[i]).")
+        for name in names:
+            if name in self.open.of(node.body):
+                hint = "Use a new index: the derivative operator brings new free indices."
+                raise self.fail(f"Index {name!r} already stands in what is differentiated.", target, hint)
         if len(names) != len(target.indices or ()):
             raise self.fail("The indices of the variable of a derivative are different.", target)
         if target.name in self.scope.facts.integers:
@@ -290,9 +294,6 @@ class Builder(CallBuilder):
         else:
             body = self.sum(node.body, free - frozenset(names))
             expr = self.derive(body.expr, self.scope.input(target.name))
-        for name in names:
-            if name in body.names:
-                raise self.fail(f"Index {name!r} is already one of what is differentiated.", target, "Use a new index.")
         return Named(expr, (*body.names, *names))
 
     def _by_definition(self, node: syntax.Derivative, free: Free) -> tuple[Named, Expr]:

@@ -36,9 +36,10 @@ def parts_with_lines(root: Expr, named: set[Expr]) -> list[Expr]:
         if isinstance(node, (Variable, Constant, Structure)):
             varies |= {node} if isinstance(node, Variable) or node.args else set()
             continue
-        if not any(a in varies for a in node.args):
+        if any(a in varies for a in node.args):
+            varies.add(node)
+        elif node not in needed:
             continue
-        varies.add(node)
         part = arranged_inner(node)
         if part is top or node is root or isinstance(part, Variable):
             continue

@@ -88,7 +88,7 @@ class ProductWriter:
         coef, factors = self.turned(coef, factors)
         sign, coef = (-1, -coef) if coef < 0 else (1, coef)
         factors, along = self.running_sums(factors, label, names)
-        factors, indices = self.reads(factors, label, names, taken)
+        factors, indices = self.reads(factors, label, names, taken, along)
         written: list[tuple[int, syntax.Node]] = coefficient_of(coef)
         carried = {x for _, labels in factors for x in labels} | {n for i in indices.values() for n in open_names(i)}
         ones = [name for x, name in label.items() if x in e.out and x not in carried and name not in carried]
@@ -158,7 +158,7 @@ class ProductWriter:
             label[column] = ""
         return kept, along
 
-    def reads(self, factors: list[Factor], label: dict[object, str], names: Names, taken: set[str]):
+    def reads(self, factors: list[Factor], label: dict[object, str], names: Names, taken: set[str], along: dict):
         """Structures that read an axis of a tensor by name become an index expression of that tensor."""
         indices: dict[tuple[Expr, tuple, int], syntax.Index] = {}
         kept = list(factors)
@@ -170,13 +170,17 @@ class ProductWriter:
             ]
             for axis, x in sorted(found, key=lambda place: self.backward(structure, place[0])):
                 users = [(a, ls) for a, ls in kept if x in ls and (a, ls) != (structure, labels)]
-                if len(users) == 1 and self.by_name(users[0][0]) and users[0][1].count(x) == 1:
+                if len(users) == 1 and self.is_readable(users[0], x, along):
                     a, ls = users[0]
                     indices[a, ls, ls.index(x)] = self.read_index(structure, labels, axis, label, taken)
                     kept.remove((structure, labels))
                     label[x] = ""
                     break
         return kept, indices
+
+    def is_readable(self, factor: Factor, label: object, along: dict) -> bool:
+        """Whether one axis of a factor may be an index expression: a tensor by name, as it is, and the axis once."""
+        return self.by_name(factor[0]) and factor[1].count(label) == 1 and factor not in along
 
     @staticmethod
     def backward(e: Expr, axis: int) -> int:

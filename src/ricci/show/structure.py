@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ricci.calculus.local import opened
+from ricci.calculus.local import flat, opened
+from ricci.calculus.weights import size_of
 from ricci.expr import Expr, Size, Structure, Sum, numeric
 from ricci.expr.structure import is_delta, is_one, is_zero
 from ricci.simplify import symmetries, unchanged
@@ -67,16 +68,23 @@ def report(e: Expr, names: Names, sizes: tuple[Size, ...]) -> StructureReport:
     """The structure of ``e``; ``sizes`` are those of its axes, named for reading."""
     size = dict(zip(names, sizes, strict=True))
     inner = e.args[0] if isinstance(e, Sum) and len(e.args) == 1 else e
-    terms = [] if is_zero(e) else opened(1, [(inner, tuple(range(len(e.shape))))], set())
-    parts = tuple([_part(factors, names, size) for _, factors in terms])
-    core: Size = 0
-    for part in parts:
-        core = core + part.entries
+    factors: list[tuple[Expr, tuple]] = [(inner, tuple(range(len(e.shape))))]
+    ways = [[flat(factors)], [part for _, part in opened(1, factors, set())]]  # sums left whole, or distributed
+    found = [] if is_zero(e) else [tuple([_part(part, names, size) for part in way]) for way in ways]
+    parts = min(found, key=lambda way: size_of(_entries(way)), default=())
+    core = _entries(parts)
     whole: Size = 1
     for axis in sizes:
         whole = whole * axis
     pairs = tuple([(names[a], names[b]) for a, b in symmetries(e)])
     return StructureReport(parts, pairs, _halves(e, names, pairs), core, whole, names)
+
+
+def _entries(parts: Sequence[Part]) -> Size:
+    total: Size = 0
+    for part in parts:
+        total = total + part.entries
+    return total
 
 
 def _part(factors: Sequence[tuple[Expr, tuple]], names: Names, size: dict[str, Size]) -> Part:
