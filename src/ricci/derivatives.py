@@ -41,8 +41,12 @@ def diff(
     for target in _flat(wrt):
         result = _diff_once(result, target, mode, cut, effort)
     names = [_target_name(target) for target in _flat(wrt)]
+    root = formula
+    while root.origin is not None:
+        names.insert(0, getattr(root.origin[1], "name", "t"))
+        root = root.origin[0]
     order = "" if len(names) == 1 else str(len(names))
-    label = f"d{order}{formula.name or 'f'}_" + "_".join(f"d{name}" for name in names)
+    label = f"d{order}{root.name or 'f'}_" + "_".join(f"d{name}" for name in names)
     named = result.named(label)
     named.origin = result.origin
     return named

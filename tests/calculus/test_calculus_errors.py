@@ -174,9 +174,15 @@ def test_a_function_without_derivative_inside_an_equation():
         rc.parse("y = polygamma(n, x); g = D(y, n)")
 
 
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_places_refuse(name: str):
+    with pytest.raises(rc.RuleError, match=f"{name} cannot be differentiated here: its value is the place of an entry"):
+        rc.parse(f"m[i] = {name}[j](x[i,j])").diff("x")
+
+
 def test_what_looks_like_an_error_and_is_none():
-    """Places have the derivative zero; dummy indices may be taken; a variable may have gone, and a bar be turned."""
-    assert str(rc.parse("m[i] = argmax[j](x[i,j])").diff("x[p,q]")) == "dm_dx[i,p,q] = 0[i,p,q]"
+    """Dummy indices may be taken; a variable may have gone, and a bar be turned."""
+    assert str(rc.parse("m[i] = floor(x[i])").diff("x[p]")) == "dm_dx[i,p] = 0[i,p]"
     assert str(rc.parse("u[i] = sin(x[i]); y[i] = x[i]").diff("u[p]")) == "dy_du[i,p] = 0[i,p]"
     assert str(MATMUL.diff("x[k,l]")) == "dy_dx[i,j,k,l] = delta[i,k] a[l,j]"
     gone = rc.parse("y[i] = x[i] + z[i] - z[i]")

@@ -31,6 +31,8 @@ OVER_AXES: dict[str, Op] = {
     op.name: op for module in (reductions, matrix) for op in vars(module).values() if isinstance(op, Op)
 }
 
+PLACES = {"argmax", "argmin", "argsort"}  # they refuse; inside the index of a gather nothing is asked of them
+
 
 def directional(root: Expr, x: Expr, h: Expr) -> Expr:
     """The derivative of ``root`` by ``x`` in the direction ``h``."""
@@ -52,7 +54,7 @@ def _part(node: Expr, k: int, tangent: Expr) -> Expr:
         factors = [(tangent if p == k else a, labels) for p, (a, labels) in enumerate(node.factors())]
         return product(factors, node.out, dict(zip(node.out, node.shape, strict=True)))
     partial = node.op.partials[k] if isinstance(node, (Elementwise, Function)) else None
-    if partial is None or is_zero(tangent):
+    if partial is None or is_zero(tangent) or (isinstance(node, Function) and node.op.name in PLACES):
         return zero(node.shape)
     assert callable(partial), partial
     if isinstance(node, Elementwise):

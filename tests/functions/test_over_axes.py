@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 import scipy.special
 from directional import OVER_AXES as ROWS
-from directional import assert_derivatives, directional, value
+from directional import PLACES, assert_derivatives, directional, value
 
 from ricci.compile.backends import numpy as backend
 from ricci.errors import AxisError, ShapeError
@@ -102,7 +102,7 @@ def sample(name: str, n: int) -> np.ndarray:
     return vectors(n, seed=3) if name in VECTORS else matrices(n, seed=3)
 
 
-@pytest.mark.parametrize("name", [name for name in [*VECTORS, *MATRICES] if name != "eigh_vectors"])
+@pytest.mark.parametrize("name", [n for n in [*VECTORS, *MATRICES] if n not in {"eigh_vectors", *PLACES}])
 @pytest.mark.parametrize("n", [1, 3])
 @pytest.mark.parametrize("symbolic", [False, True])
 def test_first_and_second_derivatives(name, n, symbolic):
@@ -114,6 +114,11 @@ def test_first_and_second_derivatives(name, n, symbolic):
 def test_first_and_second_derivatives_of_solvers(name, params, symbolic):
     b = np.random.default_rng(1).normal(size=(2, 3, 2, 2)[: 2 + params[0]])
     check_derivatives(ROWS[name], [matrices(3), b], params, symbolic=symbolic)
+
+
+@pytest.mark.parametrize("name", sorted(PLACES))
+def test_places_have_no_derivative_and_say_why(name):
+    assert ROWS[name].partials == ("its value is the place of an entry, a whole number, which has no derivative.",)
 
 
 @pytest.mark.parametrize("shape", [(2, 4), (4, 2), (3, 3)])

@@ -48,7 +48,7 @@ def test_logistic_regression():
     assert rules(derivation)[:3] == [
         "definition",
         "log of an exponential",
-        "derivative operator, new free indices p",
+        "derivative operator, new free index p",
     ]
     assert "chain rule, derivative of softplus" in rules(derivation)
     assert rules(derivation).index("derivative of a tensor by itself") < rules(derivation).index("delta substitution")

@@ -28,8 +28,9 @@ class Graph:
         self.below: dict[Expr, dict[Expr, Edge]] = {node: {} for node in self.order}
         self.above: dict[Expr, dict[Expr, Edge]] = {node: {} for node in self.order}
         fixed = set(self.inputs)
-        for node in self.order:
-            if node in fixed:
+        wanted = set(self.outputs)  # what an output depends on smoothly; nothing else is differentiated
+        for node in reversed(self.order):
+            if node in fixed or node not in wanted:
                 continue
             edges: dict[Expr, list[Edge]] = {}
             for position, arg in enumerate(node.args):
@@ -37,6 +38,7 @@ class Graph:
                     edge = local(node, position)
                     if edge is not None:
                         edges.setdefault(arg, []).append(edge)
+            wanted.update(edges)
             for arg, parallel in edges.items():
                 self._put(arg, node, combine(parallel))
 

@@ -135,6 +135,7 @@ def _row(name: str, value, partial, result, latex: str, note: str = "") -> Op:
     return Op(name, 1, value, (partial,), latex=latex + "({0})", note=note, works_on=(1,), result=result)
 
 
+_A_PLACE = "its value is the place of an entry, a whole number, which has no derivative."
 _NO_EMPTY = "Over an axis of size 0 there is none."
 _TIES = "Entries that tie share the derivative equally. " + _NO_EMPTY
 
@@ -144,7 +145,7 @@ MIN = _row("min", _extreme("min", special.minimum), _shares, _removes, r"\min_{{
 ARGMAX = _row(
     "argmax",
     lambda x: x.index(_extreme("argmax", max)(x)),
-    None,
+    _A_PLACE,
     _removes,
     r"\operatorname{{argmax}}_{{{axes}}}",
     _NO_EMPTY,
@@ -152,7 +153,7 @@ ARGMAX = _row(
 ARGMIN = _row(
     "argmin",
     lambda x: x.index(_extreme("argmin", min)(x)),
-    None,
+    _A_PLACE,
     _removes,
     r"\operatorname{{argmin}}_{{{axes}}}",
     _NO_EMPTY,
@@ -173,7 +174,7 @@ SORT = _row(
     "sort", sorted, _sort_by, _keeps, r"\operatorname{{sort}}_{{{axes}}}", "Ascending; equal entries keep order."
 )
 ARGSORT = _row(
-    "argsort", _argsort, None, _keeps, r"\operatorname{{argsort}}_{{{axes}}}", "Equal entries keep their order."
+    "argsort", _argsort, _A_PLACE, _keeps, r"\operatorname{{argsort}}_{{{axes}}}", "Equal entries keep their order."
 )
 
 

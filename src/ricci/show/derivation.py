@@ -169,7 +169,8 @@ class Deriving:
     def steps(self) -> Iterator[Step]:
         current = self.pend(self.y) if self.y in self.live else zero((*self.y.shape, *self.x.shape))
         free = ", ".join(self.names[len(self.y.shape) :])
-        rule = f"derivative operator, new free indices {free}" if free else "derivative operator"
+        several = "indices" if "," in free else "index"
+        rule = f"derivative operator, new free {several} {free}" if free else "derivative operator"
         yield self.line(current, rule, self.left)
         for _ in range(MOST_STEPS):
             waiting = [

@@ -155,6 +155,7 @@ def _product(node: syntax.Product, place: int) -> str:
         rest = [f for f in above if f not in numbers]
         bar = rf"\frac{{{_beside(numbers) or '1'}}}{{{_beside(below)}}}"
         return _brackets(f"{bar} {_beside(rest)}".strip(), place > TERM and bool(rest))
+    above = [f for f in above if not (isinstance(f, syntax.Number) and f.value == 1)]
     return rf"\frac{{{_beside(above) or '1'}}}{{{_beside(below)}}}"
 
 
