@@ -63,10 +63,11 @@ class Scope:
         tensors: list[tuple[syntax.Node, int | None]] = []
         while stack:
             node = stack.pop()
-            if isinstance(node, syntax.Size):
-                self.names.add(node.name)
-            for part in ("indices", "axes", "result"):
-                self._note(getattr(node, part, None))
+            if self.given:
+                if isinstance(node, syntax.Size):
+                    self.names.add(node.name)
+                for part in ("indices", "axes", "result"):
+                    self._note(getattr(node, part, None))
             if isinstance(node, syntax.Delta):
                 if all(index.plain for index in node.indices):
                     self._unite(*[index.terms[0][1] for index in node.indices])
@@ -89,7 +90,9 @@ class Scope:
                 self._tensor(tensor, order)
 
     def _note(self, indices: syntax.Indices | None) -> None:
-        self.names.update(name for index in indices or () for _, name in (*index.terms, *index.sizes))
+        """Remember the names of indices, where sizes are given that must name one of them."""
+        if self.given and indices:
+            self.names.update(name for index in indices for _, name in (*index.terms, *index.sizes))
 
     @staticmethod
     def _takes_tensors(node: syntax.Call) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from ricci.notation import syntax
+from ricci.show.trees import signed
 
 SUM, TERM, ATOM = 0, 1, 2  # what may stand in a place without brackets
 
@@ -75,14 +76,7 @@ def _neg(node: syntax.Neg, place: int) -> str:
 
 
 def _sum(node: syntax.Sum, place: int) -> str:
-    text = ""
-    for position, (sign, term) in enumerate(node.terms):
-        shown = render(term, TERM)
-        if position:
-            text += (" + " if sign > 0 else " - ") + shown
-        else:
-            text = ("" if sign > 0 else "-") + shown
-    return _brackets(text, place > SUM)
+    return _brackets(signed([(sign, render(term, TERM)) for sign, term in node.terms]), place > SUM)
 
 
 def _product(node: syntax.Product, place: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 from ricci.expr import Number, Structure
@@ -76,3 +77,9 @@ def sum_of(terms: list[tuple[int, syntax.Node]]) -> syntax.Node:
     if terms[0][0] < 0 and positive is not None:
         terms = [positive, *[t for t in terms if t is not positive]]
     return syntax.Sum(0, 0, tuple(terms))
+
+
+def signed(terms: Sequence[tuple[int, str]]) -> str:
+    """Written terms with their signs between them: ``-a + b - c``."""
+    (sign, text), *rest = terms
+    return ("" if sign > 0 else "-") + text + "".join((" + " if s > 0 else " - ") + term for s, term in rest)
