@@ -463,3 +463,8 @@ def test_elimination_cost_of_several():
 def test_derivatives_read_back(text, wrt):
     derived = rc.parse(text).diff(*wrt)
     assert rc.parse(str(derived)) == derived
+
+
+def test_a_tensor_by_itself_is_a_product_of_deltas():
+    assert rc.parse("y[i,j] = x[i,k] a[k,j]").diff("y[p,q]") == rc.parse("J[i,j,p,q] = delta[i,p] delta[j,q]")
+    assert rc.parse("y = x[i] x[i]").diff("y")(x=[1.0, 2.0]) == 1

@@ -474,3 +474,16 @@ def test_an_input_may_have_any_name():
     for name in names:
         assert rc.parse(f"y = 2 {name}")(**{name: 3.0}) == 6
         assert (2 * rc.variable(name))(**{name: 3.0}) == 6
+
+
+def test_a_product_in_steps_equals_the_same_product_in_one():
+    step, flat = rc.parse("t[j] = B[j,k] x[k]; y[i] = A[i,j] t[j]"), rc.parse("y[i] = A[i,j] B[j,k] x[k]")
+    assert step == flat and hash(step) == hash(flat)
+    assert step != rc.parse("y[i] = A[i,j] B[k,j] x[k]")
+
+
+def test_equivalent_compares_after_simplification():
+    slope = rc.parse("y[i] = sigmoid(x[i])").diff("x[p]")
+    by_hand = rc.parse("J[i,p] = delta[i,p] sigmoid(x[i]) (1 - sigmoid(x[i]))")
+    assert slope != by_hand and slope.equivalent(by_hand)
+    assert not slope.equivalent(rc.parse("J[i,p] = delta[i,p] sigmoid(x[i]) (2 - sigmoid(x[i]))"))

@@ -99,7 +99,8 @@ def _diff_by_definition(formula: Formula, target: str, name: str, mode: str, eff
     value = formula.context.facts.definitions[name]
     x = input_node(name, value.shape)
     wanted = _wanted(target) or part.context.facts.defined_indices[name]
-    stand_in = Formula(part.value.expr, part.value.names, part.context, part.name)
+    itself = part.name == name
+    stand_in = Formula(x if itself else part.value.expr, part.value.names, part.context, part.name)
     if not _wanted(target) and set(wanted) & set(stand_in.indices):
         wanted = None
     result = _by_node(stand_in, x, wanted, mode, effort)

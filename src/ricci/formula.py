@@ -2,8 +2,9 @@
 
 The core is positional. A :class:`Formula` pairs a core expression with index names and with the context it came from,
 so that arithmetic aligns by name, results print in the user's words and a call can bind and check sizes. Two formulas
-are equal when their expressions are the same object, up to which of several equal sizes is named in them, and their
-index names are the same; the name on the left side does not matter.
+are equal when their expressions are the same object, up to which of several equal sizes is named in them and to which
+products were computed in steps of their own, and their index names are the same; the name on the left side does not
+matter.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ricci.expr import Expr, Size, constant, dims, index_size, product, variable
 from ricci.expr import variable as input_node
 from ricci.expr.product import contract
 from ricci.expr.settle import settled
+from ricci.expr.walk import reopened
 from ricci.functions.table import FUNCTIONS
 from ricci.notation.context import EMPTY, Context, Facts, merged
 from ricci.notation.resolve import resolve
@@ -96,7 +98,7 @@ class Formula:
         if self._settled is None:
             groups = self.context.facts.groups
             linked = [(dims.axis_size(*axes[0]), dims.axis_size(*axis)) for _, axes in groups for axis in axes[1:]]
-            self._settled = settled(self.expr, linked)
+            self._settled = settled(reopened(self.expr), linked)
         return self._settled
 
     def __eq__(self, other: object) -> bool:
@@ -310,6 +312,26 @@ class Formula:
         from ricci.derivatives import diff_all
 
         return diff_all(self, *wrt, mode=mode)
+
+    def simplify(self) -> Formula:
+        """The formula by the named rules of ``ricci.simplify``: stable, and no dearer to evaluate.
+
+        >>> from ricci import parse
+        >>> print(parse("y[i] = log(1 + exp(x[i]))").simplify())
+        y[i] = softplus(x[i])
+        """
+        from ricci.simplify import simplify
+
+        return Formula(simplify(self.expr), self.indices, self.context, self.name, self.heights)
+
+    def equivalent(self, other: Formula) -> bool:
+        """Whether both are the same formula after simplification. False: that was not found; they may still be equal.
+
+        >>> from ricci import parse
+        >>> parse("y[i] = tanh(x[i])").diff("x[p]").equivalent(parse("J[i,p] = delta[i,p] (1 - tanh(x[i])**2)"))
+        True
+        """
+        return self == other or self.simplify() == other.simplify()
 
     def structure(self):
         """What the result is made of: cores, deltas, ones and symmetries, and how many numbers it takes."""

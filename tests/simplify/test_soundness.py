@@ -6,12 +6,12 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from ricci.calculus.modes import derivative
 from ricci.compile.interpret import interpret
-from ricci.expr import HALF, Expr, broadcast, check, constant, variables
+from ricci.expr import HALF, Expr, Function, broadcast, check, constant, topological, variables
 from ricci.functions import elementwise as el
 from ricci.functions import reductions as r
 from ricci.simplify import RULES, Rule, cost, simplify
@@ -109,8 +109,8 @@ def test_derivatives(case: tuple[Expr, dict, dict], seed: int):
     """The derivative of the simplified function, simplified, is the derivative."""
     e, inputs, sizes = case
     found = [x for x in variables(e) if inputs[x.name].dtype.kind == "f"]
-    if not found:
-        return
+    places = {"argmax", "argmin", "argsort"}  # they refuse
+    assume(found and not any(isinstance(n, Function) and n.op.name in places for n in topological(e)))
     x = found[seed % len(found)]
     plain, stable = derivative(e, x), simplify(derivative(simplify(e), x))
     before, after = interpret([plain], inputs, sizes)[0], interpret([stable], inputs, sizes)[0]
