@@ -43,7 +43,7 @@ class Scope:
     given: Mapping[str, int]
     definitions: dict[str, Definition] = field(default_factory=dict)
     facts: Facts = field(default_factory=Facts)
-    index_axes: dict[str, list[tuple[str, int]]] = field(default_factory=dict)
+    index_axes: dict[str, dict[tuple[str, int], None]] = field(default_factory=dict)
     reads: dict[str, list[Read]] = field(default_factory=dict)
     starts: dict[str, Size] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
@@ -161,19 +161,16 @@ class Scope:
         if tensor in self.definitions:
             self._unite(index, self.definitions[tensor].names[axis])
         else:
-            known = self.index_axes.setdefault(self.class_of(index), [])
-            if (tensor, axis) not in known:
-                known.append((tensor, axis))
+            self.index_axes.setdefault(self.class_of(index), {})[tensor, axis] = None
 
     def _unite(self, index: str, other: str) -> None:
         """Two indices have one size."""
         a, b = self.class_of(index), self.class_of(other)
         if a != b:
             self._class[a] = b
-            axes = self.index_axes.pop(a, [])
+            axes = self.index_axes.pop(a, {})
             if axes:
-                known = self.index_axes.setdefault(b, [])
-                known += [x for x in axes if x not in known]
+                self.index_axes.setdefault(b, {}).update(axes)
             if a in self.reads:
                 self.reads[b] = self.reads.get(b, []) + self.reads.pop(a)
 
