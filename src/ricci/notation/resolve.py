@@ -224,7 +224,7 @@ class Builder(CallBuilder):
         for _, part in parts:
             while isinstance(part, syntax.Neg):
                 part = part.body
-            leaf = isinstance(part, LEAVES) or (isinstance(part, syntax.Call) and part.result is not None)
+            leaf = _is_leaf(part)
             for name, heights in self.open.of(part).items():
                 if name in free:
                     continue
@@ -233,8 +233,7 @@ class Builder(CallBuilder):
                 counted[name] = counted.get(name, []) + heights
                 where[name] = part
         for name, part in where.items():
-            leaf = isinstance(part, LEAVES) or (isinstance(part, syntax.Call) and part.name in _KEEPING)
-            if name not in summed and leaf and (isinstance(part, LEAVES) or self._kept(part, name)):
+            if name not in summed and (_is_leaf(part) or self._kept(part, name)):
                 raise self._once(name, part)
         if self.uses_heights:
             for name, heights in summed.items():
@@ -243,6 +242,7 @@ class Builder(CallBuilder):
         return summed
 
     def _kept(self, node: syntax.Node, name: str) -> bool:
+        """Whether an open index is an axis that a function works along and keeps."""
         return isinstance(node, syntax.Call) and any(name == n for index in node.axes or () for _, n in index.terms)
 
     def _once(self, name: str, node: syntax.Node) -> NotationError:
@@ -319,10 +319,9 @@ class Builder(CallBuilder):
         return body, substitute(expr, {stand_in: value})
 
 
+def _is_leaf(node: syntax.Node) -> bool:
+    return isinstance(node, LEAVES) or (isinstance(node, syntax.Call) and node.result is not None)
+
+
 def _terms(node: syntax.Node) -> list[syntax.Node]:
     return [term for _, term in node.terms] if isinstance(node, syntax.Sum) else [node]
-
-
-_KEEPING = frozenset(
-    name for name, function in FUNCTIONS.items() if function.kind == "keep" or function.kind == "matrix"
-)

@@ -43,7 +43,7 @@ class ProductWriter:
         self.facts, self.namer, self.names = facts, namer, names
         self.place = {name: position for position, name in enumerate({**facts.mentions, **facts.inputs})}
         self.line: dict[Expr, str] = {}  # the parts that have lines of their own, and their names
-        self.axes: dict[Expr, Names | tuple[int, ...]] = {}  # for those, the order of axes that the user gave them
+        self.axes: dict[Expr, tuple[int, ...]] = {}  # for those, the order of axes that the user gave them
         self.first: dict[Expr, tuple] = {}
 
     def node(self, e: Expr, names: Names, taken: set[str]) -> syntax.Node:
@@ -62,7 +62,7 @@ class ProductWriter:
     def as_defined(self, e: Expr, indices: syntax.Indices) -> syntax.Indices:
         """Indices of a part in the order in which the user has defined it."""
         places = self.axes.get(e)
-        return tuple([indices[p] for p in places]) if places else indices  # type: ignore[index]
+        return tuple([indices[p] for p in places]) if places else indices
 
     def first_use(self, e: Expr) -> tuple:
         """The places, in the user's text, of the first few variables below ``e``."""
