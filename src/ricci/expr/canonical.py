@@ -73,13 +73,14 @@ class _Search:
 
     def _refine(self, operands: list[int], labels: dict[Label, int]) -> tuple[list[int], dict[Label, int]]:
         while True:
-            operands = _ranked([(c, [labels[x] for x in f[1]]) for c, f in zip(operands, self.factors, strict=True)])
+            pairs = zip(operands, self.factors, strict=True)
+            operands = _ranked([(c, tuple([labels[x] for x in f[1]])) for c, f in pairs])
             seen: dict[Label, list] = {label: [] for label in labels}
             for colour, (_, carried) in zip(operands, self.factors, strict=True):
                 for place, label in enumerate(carried):
                     seen[label].append((colour, place))
             names = list(labels)
-            refined = _ranked([(labels[x], sorted(seen[x])) for x in names])
+            refined = _ranked([(labels[x], tuple(sorted(seen[x]))) for x in names])
             if len(set(refined)) == len(set(labels.values())):
                 return operands, labels
             labels = dict(zip(names, refined, strict=True))
@@ -87,6 +88,5 @@ class _Search:
 
 def _ranked(values: list) -> list[int]:
     """Each value's place among the distinct values in order."""
-    distinct = sorted({repr(v): v for v in values}.values())
-    place = {repr(v): p for p, v in enumerate(distinct)}
-    return [place[repr(v)] for v in values]
+    place = {v: p for p, v in enumerate(sorted(set(values)))}
+    return [place[v] for v in values]

@@ -132,6 +132,8 @@ def _from_dict(terms: dict[Monomial, int]) -> Size:
         return 0
     if len(kept) == 1 and () in kept:
         return kept[()]
+    if len(kept) == 1:
+        return _dim(tuple(kept.items()))
     return _dim(tuple(sorted(kept.items(), key=lambda item: (-len(item[0]), -item[1], repr(item[0])))))
 
 
