@@ -165,6 +165,8 @@ def _common_factor(terms: list[Expr]) -> tuple[Factor, bool] | None:
     A contraction is taken apart only where that makes nothing larger: what is left of each term is one operand with
     the axes of all the others, or has no axes beside those of the factor.
     """
+    if _leaves(terms[0]).isdisjoint(_leaves(terms[1])):
+        return None
     for opened in (False, True):
         found = [_factors(e, opened) for e in terms]
         candidates = found[0]
@@ -178,6 +180,13 @@ def _common_factor(terms: list[Expr]) -> tuple[Factor, bool] | None:
         if not any(isinstance(a, Product) for a, _ in found[0]):
             return None
     return None
+
+
+def _leaves(e: Expr) -> set[Expr]:
+    """All that could be a common factor of ``e``: a quick look before the thorough one."""
+    if not isinstance(e, Product):
+        return {e}
+    return {*e.args, *[b for a in e.args if isinstance(a, Product) for b in a.args]}
 
 
 def _is_cheap(factor: Factor, terms: list[list[Factor]]) -> bool:
