@@ -40,11 +40,9 @@ def diff(
     result = formula
     for target in _flat(wrt):
         result = _diff_once(result, target, mode, cut, effort)
-    names = [_target_name(target) for target in _flat(wrt)]
-    root = formula
-    while root.origin is not None:
-        names.insert(0, getattr(root.origin[1], "name", "t"))
-        root = root.origin[0]
+    before = formula.chain
+    root = before[0].origin[0] if before else formula
+    names = [getattr(step.origin[1], "name", "t") for step in before] + [_target_name(target) for target in _flat(wrt)]
     order = "" if len(names) == 1 else str(len(names))
     label = f"d{order}{root.name or 'f'}_" + "_".join(f"d{name}" for name in names)
     named = result.named(label)
@@ -202,13 +200,9 @@ def derivation(formula: Formula) -> Derivation:
     """The steps that lead to a derivative, from the definition of the function."""
     if formula.origin is None:
         raise InputError('Only a derivative has a derivation: f.diff("x").derivation().')
-    chain = []
-    while formula.origin is not None:
-        chain.append(formula)
-        formula = formula.origin[0]
-    steps, name = [], formula.name or "f"
+    steps, name = [], formula.chain[0].origin[0].name or "f"
     known: dict[Expr, str] = {}
-    for derived in reversed(chain):
+    for derived in formula.chain:
         source, x, names = derived.origin
         facts = derived.context.facts
         steps += show_derivation(source.expr, name, source.indices, x, names, facts, known, first=not steps)

@@ -96,9 +96,7 @@ class Formula:
     @property
     def settled(self) -> Expr:
         if self._settled is None:
-            groups = self.context.facts.groups
-            linked = [(dims.axis_size(*axes[0]), dims.axis_size(*axis)) for _, axes in groups for axis in axes[1:]]
-            self._settled = settled(reopened(self.expr), linked)
+            self._settled = settled(reopened(self.expr), self.context.facts.linked_sizes())
         return self._settled
 
     def __eq__(self, other: object) -> bool:
@@ -135,11 +133,11 @@ class Formula:
         """The formula in LaTeX."""
         from ricci.show import to_latex
 
-        by, source = [], self
-        while source.origin is not None:
-            source, x, names = source.origin
-            by.append((getattr(x, "name", "t"), names))
-        derived = (source.name or "f", source.indices, by[::-1]) if by else None
+        derived = None
+        if self.chain:
+            root = self.chain[0].origin[0]
+            by = [(getattr(x, "name", "t"), names) for _, x, names in (step.origin for step in self.chain)]
+            derived = (root.name or "f", root.indices, by)
         return to_latex(self.expr, self.indices, self.context.facts, self.name, self.heights, derived)
 
     def matrix(self, latex: bool = False) -> str:
@@ -153,6 +151,15 @@ class Formula:
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
+
+    @property
+    def chain(self) -> list[Formula]:
+        """For a derivative, the derivatives that lead to it from its function, itself last; otherwise empty."""
+        steps, formula = [], self
+        while formula.origin is not None:
+            steps.append(formula)
+            formula = formula.origin[0]
+        return steps[::-1]
 
     # What it is worth.
 

@@ -334,7 +334,7 @@ FAULTS: dict[str, tuple[Plant, tuple[str | None, ...], Check]] = {
     "elimination: an edge replaced": (method("eliminate", replaced_edge), (None, "where"), check_modes),
     "elimination: a user forgotten": (method("eliminate", forgotten_user), (None, "where"), check_modes),
     "cuts: a node forgotten": (
-        wrapped("calculus.modes", "add", lambda add: lambda terms: add(terms[:1])),
+        wrapped("calculus.modes", "combine", lambda combine: lambda edges: combine(edges[:1])),
         (None, "where"),
         check_some_cuts,
     ),

@@ -46,11 +46,6 @@ class Graph:
         self.below[high][low] = edge
         self.above[low][high] = edge
 
-    def vertices(self) -> list[Expr]:
-        """The vertices to eliminate, operands first."""
-        kept = {*self.inputs, *self.outputs}
-        return [node for node in self.order if node not in kept]
-
     def eliminate(self, vertex: Expr) -> None:
         """Join the edges through ``vertex`` and take it out."""
         below, above = self.below.pop(vertex), self.above.pop(vertex)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ricci.calculus.cost import cost
-from ricci.calculus.graph import Graph, pullbacks
-from ricci.calculus.orders import entries, greedy_order, run, skeleton_of
+from ricci.calculus.graph import Graph
+from ricci.calculus.local import combine, compose, edge_of
+from ricci.calculus.orders import entries, greedy_order, run, skeleton_of, vertices
 from ricci.errors import InputError, RuleError
-from ricci.expr import Expr, add, product
+from ricci.expr import Expr
 
 MODES = ("auto", "forward", "reverse", "cross-country")
 SMALL = 200  # vertices; up to this many, ``auto`` tries all orders and keeps the cheapest
@@ -34,7 +35,7 @@ def eliminated(ys: Sequence[Expr], xs: Sequence[Expr], mode: str, effort: float 
         return graph, run(graph, mode, effort).cost, mode
     results = sum(entries(y.shape) for y in ys)
     arguments = sum(entries(x.shape) for x in xs)
-    if results == 1 or len(graph.vertices()) > SMALL:
+    if results == 1 or len(vertices(graph)) > SMALL:
         mode = "reverse" if results <= arguments else "forward"
         return graph, run(graph, mode).cost, mode
     bones = skeleton_of(graph)
@@ -60,13 +61,8 @@ def through_cut(y: Expr, x: Expr, cut: Sequence[Expr]) -> Expr:
     ends = [y] if y in cut else nodes
     outer = derivatives([y], ends, "reverse")[0] if y not in cut else [derivative(y, y)]
     inner = [row[0] for row in derivatives(ends, [x], "forward")]
-    rows = tuple(("y", axis) for axis in range(len(y.shape)))
-    columns = tuple(("x", axis) for axis in range(len(x.shape)))
-    terms = []
-    for v, bar, dot in zip(ends, outer, inner, strict=True):
-        middle = tuple(("v", axis) for axis in range(len(v.shape)))
-        terms.append((1, product([(bar, (*rows, *middle)), (dot, (*middle, *columns))], (*rows, *columns))))
-    return add(terms)
+    pairs = zip(ends, outer, inner, strict=True)
+    return combine([compose(edge_of(bar, len(y.shape)), edge_of(dot, len(v.shape))) for v, bar, dot in pairs]).expr()
 
 
 def _reaches(graph: Graph, y: Expr, x: Expr) -> bool:
@@ -79,6 +75,3 @@ def _reaches(graph: Graph, y: Expr, x: Expr) -> bool:
             seen.add(node)
             stack += graph.below.get(node, ())
     return False
-
-
-__all__ = ["MODES", "derivative", "derivatives", "eliminated", "pullbacks", "through_cut"]

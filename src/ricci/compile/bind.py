@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ricci.errors import DTypeError, InputError, NotationError, ShapeError, nearest
-from ricci.expr import Constant, Dim, Expr, Size, Variable, dims, topological, variables
-from ricci.expr.settle import SizeClasses
+from ricci.expr import Dim, Expr, Size, Variable, dims, topological, variables
+from ricci.expr.settle import SizeClasses, own_sizes
 from ricci.notation.context import Facts
 
 Env = dict[dims.Atom, int]
@@ -26,7 +26,9 @@ def bind(
     arrays = _arrays(needed, facts, inputs)
     env = _axis_sizes(needed, facts, arrays)
     _check_groups(facts, env)
-    mentioned = {atom for node in topological(*roots) for size in _sizes(node) for atom in dims.atoms(size)}
+    mentioned = {
+        atom for node in topological(*roots) for size in (*own_sizes(node), *node.shape) for atom in dims.atoms(size)
+    }
     _given_sizes(names, facts, sizes, env, {atom[0] for atom in mentioned if len(atom) == 1})
     _complete(roots, names, env, mentioned)
     _check_ranges(facts, env)
@@ -157,14 +159,6 @@ def _complete(roots: list[Expr], names: Mapping[str, Size], env: Env, mentioned:
                 break
         else:
             raise _undetermined(atom, names)
-
-
-def _sizes(node: Expr) -> tuple[Size, ...]:
-    own: tuple[Size, ...] = (node.value,) if isinstance(node, Constant) and isinstance(node.value, Dim) else ()
-    relation = node.data[0] if type(node).__name__ == "Structure" else ()
-    if relation and relation[0] in ("==", ">="):
-        own = (*relation[1], relation[2])
-    return (*own, *node.shape)
 
 
 def _undetermined(atom: dims.Atom, names: Mapping[str, Size]) -> InputError:

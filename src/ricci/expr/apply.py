@@ -16,10 +16,7 @@ from ricci.expr.scale import constant, numeric
 
 def elementwise(op: Op, *args: Expr) -> Expr:
     """``op`` applied entry by entry."""
-    shape: Shape = ()
-    for e in args:
-        if e.shape:
-            shape = e.shape if not shape else _agree(op, shape, e.shape)
+    shape = _common_shape(op, args)
     if shape:
         args = tuple([as_scalar(e) for e in args])
     result = _rewritten(op, args)
@@ -34,11 +31,16 @@ def elementwise(op: Op, *args: Expr) -> Expr:
 
 
 def _make(op: Op, args: tuple[Expr, ...]) -> Expr:
+    shape = _common_shape(op, args)
+    return make(Elementwise, tuple(sorted(args, key=lambda e: e.key)) if op.symmetric else args, shape, op)
+
+
+def _common_shape(op: Op, args: tuple[Expr, ...]) -> Shape:
     shape: Shape = ()
     for e in args:
         if e.shape:
             shape = e.shape if not shape else _agree(op, shape, e.shape)
-    return make(Elementwise, tuple(sorted(args, key=lambda e: e.key)) if op.symmetric else args, shape, op)
+    return shape
 
 
 def _agree(op: Op, a: Shape, b: Shape) -> Shape:

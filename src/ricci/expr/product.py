@@ -31,7 +31,7 @@ from ricci.expr.structure import DELTA, ONE, affine, delta, one, one_hot, symmet
 Label = Hashable
 Factor = tuple[Expr, tuple[Label, ...]]
 _OPAQUE = (Variable, Elementwise, Function)
-FLATTEN_LIMIT = 32  # operands; a longer chain of products nests instead, so that building it stays linear
+FLATTEN_LIMIT = 32  # operands or terms; a longer chain nests instead, so that building it stays linear
 
 
 def product(

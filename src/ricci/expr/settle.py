@@ -85,12 +85,12 @@ def settled(root: Expr, linked: Iterable[tuple[Size, Size]] = ()) -> Expr:
             return group if isinstance(group, int) else name[group]
         return dims.replaced(size, lambda atom: size if dims.symbol(*atom) is size else resize(dims.symbol(*atom)))
 
-    if not any(resize(size) != size for node in nodes for size in _own_sizes(node)):
+    if not any(resize(size) != size for node in nodes for size in own_sizes(node)):
         return root
     return transform(root, lambda node, args: node if isinstance(node, Variable) else rebuild(node, args, resize))
 
 
-def _own_sizes(node: Expr) -> tuple[Size, ...]:
+def own_sizes(node: Expr) -> tuple[Size, ...]:
     """The sizes that a node holds itself, rather than taking them from its operands."""
     if isinstance(node, Constant):
         return (node.value,) if isinstance(node.value, Dim) else ()

@@ -16,11 +16,10 @@ from ricci.expr import dims
 from ricci.expr.axes import arrangement, as_scalar, broadcast, in_natural_order, natural, tied_first
 from ricci.expr.node import Expr, Product, Shape, Structure, Sum, make
 from ricci.expr.numbers import Number, number
-from ricci.expr.product import product, wrapped
+from ricci.expr.product import FLATTEN_LIMIT, product, wrapped
 from ricci.expr.scale import numeric, scale
 from ricci.expr.structure import ONE, is_zero, one, zero
 
-FLATTEN_LIMIT = 32
 Factor = tuple[Expr, tuple[Hashable, ...]]
 
 
@@ -130,10 +129,9 @@ def _build(collected: dict[Expr, Number], shape: Shape) -> Expr:
     coefs = [collected[e] for e in terms]
 
     def build(args: tuple[Expr, ...]) -> Expr:
-        if any(isinstance(a, Sum) and len(a.args) == 1 for a in args):  # permuting a term has brought out a coefficient
-            parts = [(c * d, b) for c, a in zip(coefs, args, strict=True) for d, b in _unscaled(a)]
-            return make(Sum, *_sorted_terms(parts))
-        return make(Sum, *_sorted_terms(list(zip(coefs, args, strict=True))))
+        # permuting a term may have brought out a coefficient
+        parts = [(c * d, b) for c, a in zip(coefs, args, strict=True) for d, b in _unscaled(a)]
+        return make(Sum, *_sorted_terms(parts))
 
     return in_natural_order(tuple(terms), shape, build, tied=tied_first(forms))
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ricci.errors import InputError
-from ricci.expr import Expr, Size
+from ricci.expr import Expr, Size, axis_size
 
 Axis = tuple[str, int]
 
@@ -45,6 +45,10 @@ class Facts:
     heights: dict[str, tuple[str, ...]] = field(
         default_factory=dict
     )  # input → where its indices stand, if not in brackets
+
+    def linked_sizes(self) -> list[tuple[Size, Size]]:
+        """Pairs of sizes that agree because one index ranges over both axes."""
+        return [(axis_size(*axes[0]), axis_size(*axis)) for _, axes in self.groups for axis in axes[1:]]
 
 
 class Context:

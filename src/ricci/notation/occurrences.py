@@ -27,6 +27,11 @@ class Occurrences:
             known = self._known[id(node)] = self._count(node)
         return known
 
+    def once(self, body: syntax.Node) -> list[tuple[syntax.Node, tuple[str, ...]]]:
+        """The additive terms, each with the indices that occur exactly once in it: free, without a left side."""
+        terms = [term for _, term in body.terms] if isinstance(body, syntax.Sum) else [body]
+        return [(t, tuple([name for name, heights in self.of(t).items() if len(heights) == 1])) for t in terms]
+
     def _count(self, node: syntax.Node) -> Open:
         if isinstance(node, LEAVES):
             return in_indices(node.indices or ())
@@ -99,9 +104,7 @@ def aligned(parts: list[Open]) -> Open:
 
 def free_indices(body: syntax.Node) -> tuple[str, ...] | None:
     """The free indices that a reader infers where there is no left side; None if terms disagree."""
-    count = Occurrences()
-    terms = [t for _, t in body.terms] if isinstance(body, syntax.Sum) else [body]
-    found = [tuple([name for name, heights in count.of(t).items() if len(heights) == 1]) for t in terms]
+    found = [names for _, names in Occurrences().once(body)]
     names = next((names for names in found if names), ())
     return names if all(not other or set(other) == set(names) for other in found) else None
 

@@ -144,10 +144,9 @@ class Builder(CallBuilder):
 
     def _free_of(self, body: syntax.Node) -> tuple[str, ...]:
         """Without a left side: the indices that occur exactly once in their term."""
-        terms = _terms(body)
-        found = [tuple([n for n, hs in self.open.of(term).items() if len(hs) == 1]) for term in terms]
-        names = next((names for names in found if names), ())
-        for term, other in zip(terms, found, strict=True):
+        found = self.open.once(body)
+        names = next((names for _, names in found if names), ())
+        for term, other in found:
             if other and set(other) != set(names):
                 raise self._missing(term, names, other)
         return names

@@ -23,14 +23,12 @@ class Namer:
 
     def __init__(self, facts: Facts, roots: Iterable[Expr]):
         self.hints: dict[tuple[str, int], list[str]] = {}
-        linked: list[tuple[Size, Size]] = []
         self.claims: dict[str, Size] = {}
         for name, axes in facts.groups:
             for axis in axes:
                 self.hints.setdefault(axis, []).append(name)
-                linked.append((axis_size(*axes[0]), axis_size(*axis)))
         self.given: dict[str, Size] = {**facts.ranges, **facts.sizes}
-        self.classes = SizeClasses(*roots, linked=linked)
+        self.classes = SizeClasses(*roots, linked=facts.linked_sizes())
 
     def claim(self, name: str, size: Size) -> None:
         """``name`` stands for an index of ``size`` in this text."""
