@@ -24,7 +24,7 @@ ORDER = [
     ["show"],
     ["compile"],
     ["formula"],
-    ["derivatives", "entry", "equations", "surface"],
+    ["compiling", "derivatives", "entry", "equations", "surface"],
     ["testing"],
     ["identities"],
     ["__init__"],
@@ -34,6 +34,7 @@ RANK = {part: rank for rank, parts in enumerate(ORDER) for part in parts}
 # Imports that point forward: only inside functions, and each for a reason.
 ALLOWED = {
     ("ricci.expr.algebra", "functions"): "the derivative of a power has a logarithm, built when it is asked for",
+    ("ricci.formula", "compiling"): "the method compile belongs to formulas",
     ("ricci.formula", "equations"): "a formula makes an equation of itself",
     ("ricci.formula", "derivatives"): "the methods diff, pullback and their kin belong to formulas",
 }

@@ -31,6 +31,7 @@ from ricci.formula import Formula
 from ricci.functions.table import FUNCTIONS
 
 if TYPE_CHECKING:
+    from ricci.compiling import cache_clear, cache_info, compile
     from ricci.derivatives import diff, diff_all, elimination_cost, pullback, pushforward
     from ricci.equations import Equation
 
@@ -47,6 +48,9 @@ __all__ = [
     "RicciError",
     "RuleError",
     "ShapeError",
+    "cache_clear",
+    "cache_info",
+    "compile",
     "diff",
     "diff_all",
     "einsum",
@@ -62,6 +66,9 @@ __all__ = [
 _LATER = {  # imported when first asked for
     "Equation": "ricci.equations",
     "diff": "ricci.derivatives",
+    "cache_clear": "ricci.compiling",
+    "cache_info": "ricci.compiling",
+    "compile": "ricci.compiling",
     "diff_all": "ricci.derivatives",
     "elimination_cost": "ricci.derivatives",
     "pullback": "ricci.derivatives",

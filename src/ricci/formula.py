@@ -331,6 +331,18 @@ class Formula:
 
         return Formula(simplify(self.expr), self.indices, self.context, self.name, self.heights)
 
+    def compile(self, backend: str | None = None, *, compressed: bool = False, **options: Any) -> Any:
+        """A fast function of arrays: for "numpy", "torch" or "jax", or for whatever arrays it is called with.
+
+        >>> from ricci import parse
+        >>> f = parse("y[i] = A[i,j] x[j]").compile("numpy")
+        >>> f(A=[[1.0, 2.0], [3.0, 4.0]], x=[1.0, 1.0])
+        array([3., 7.])
+        """
+        from ricci.compiling import compile
+
+        return compile(self, backend, compressed=compressed, **options)
+
     def equivalent(self, other: Formula) -> bool:
         """Whether both are the same formula after simplification. False: that was not found; they may still be equal.
 

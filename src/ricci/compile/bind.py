@@ -23,8 +23,21 @@ def bind(
     Inputs that the expression no longer depends on come along: they decide sizes and the type of the result.
     """
     needed = variables(*roots)
-    arrays = _arrays(needed, facts, inputs)
-    env = _axis_sizes(needed, facts, arrays)
+    given = {**facts.values, **inputs}
+    check_names(needed, {**dict.fromkeys(facts.inputs), **{v.name: None for v in needed}}, given)
+    arrays = as_arrays(given)
+    return arrays, bind_shapes(roots, names, facts, {name: array.shape for name, array in arrays.items()}, sizes)
+
+
+def bind_shapes(
+    roots: list[Expr],
+    names: Mapping[str, Size],
+    facts: Facts,
+    shapes: Mapping[str, tuple[int, ...]],
+    sizes: Mapping[str, int],
+) -> Env:
+    """The sizes of all axes, from the shapes of the inputs and the sizes of indices that are given."""
+    env = _axis_sizes(variables(*roots), facts, shapes)
     _check_groups(facts, env)
     mentioned = {
         atom for node in topological(*roots) for size in (*own_sizes(node), *node.shape) for atom in dims.atoms(size)
@@ -34,31 +47,31 @@ def bind(
     _check_ranges(facts, env)
     for check in facts.checks:
         if dims.atoms(check.size) <= env.keys() and dims.evaluate(check.size, env) < 0:
-            raise _outside(check, arrays)
-    return arrays, env
+            shown = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+            hint = f"The inputs have the shapes {shown}."
+            raise NotationError(check.message, check.text, check.start, check.end, hint)
+    return env
 
 
-def _outside(check, arrays: Mapping[str, np.ndarray]) -> NotationError:
-    shapes = ", ".join(f"{name} {array.shape}" for name, array in arrays.items())
-    return NotationError(check.message, check.text, check.start, check.end, f"The inputs have the shapes {shapes}.")
-
-
-def _arrays(needed: Iterable[Variable], facts: Facts, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    known = {**dict.fromkeys(facts.inputs), **{v.name: None for v in needed}}
-    for name in inputs:
+def check_names(needed: Iterable[Variable], known: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Whether each input that is given exists, and each that is needed is given."""
+    for name in given:
         if name not in known:
             listed = ", ".join(known) or "none"
             raise InputError(f"There is no input {name!r}; the inputs are {listed}. {nearest(name, known)}".rstrip())
-    given = {**facts.values, **inputs}
     lacking = {v.name for v in needed if v.name not in given}
     missing = [name for name in known if name in lacking]
     if missing:
         call = ", ".join(f"{name}=…" for name in missing)
         raise InputError(f"The call lacks a value for {', '.join(missing)}; add {call}.")
+
+
+def as_arrays(given: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """The inputs as NumPy arrays. A Python number does not decide the type, as in NumPy."""
     arrays = {name: _array(name, value) for name, value in given.items()}
     floats = [arrays[name].dtype for name, value in given.items() if not isinstance(value, float)]
     floats = [dtype for dtype in floats if dtype.kind == "f"]
-    for name, value in given.items():  # a Python number does not decide the type, as in NumPy
+    for name, value in given.items():
         if type(value) is float and floats:
             arrays[name] = arrays[name].astype(np.result_type(*floats))
     return arrays
@@ -76,24 +89,25 @@ def _array(name: str, value: Any) -> np.ndarray:
     return array
 
 
-def _axis_sizes(needed: list[Variable], facts: Facts, arrays: Mapping[str, np.ndarray]) -> Env:
+def _axis_sizes(needed: list[Variable], facts: Facts, shapes: Mapping[str, tuple[int, ...]]) -> Env:
     env: Env = {}
     orders = {**facts.inputs, **{v.name: v.order for v in needed}}
     index = {axis: name for name, axes in facts.groups for axis in axes}
-    for name, array in arrays.items():
-        order = orders.get(name, array.ndim)
-        if array.ndim != order:
+    for name, shape in shapes.items():
+        order = orders.get(name, len(shape))
+        if len(shape) != order:
             shown = ",".join(index.get((name, axis), "·") for axis in range(order))
             wanted = f"{name}[{shown}] has {order} axes" if order else f"{name} is a scalar"
-            raise ShapeError(f"{wanted}, and the array given for it has {array.ndim}: its shape is {array.shape}.")
-        env.update({(name, axis): size for axis, size in enumerate(array.shape)})
+            raise ShapeError(f"{wanted}, and the array given for it has {len(shape)}: its shape is {shape}.")
+        env.update({(name, axis): size for axis, size in enumerate(shape)})
     for v in needed:
         for axis, size in enumerate(v.shape):
             found = env[(v.name, axis)]
             if isinstance(size, int) and size != found:
                 which = f" (index {index[(v.name, axis)]!r})" if (v.name, axis) in index else ""
-                shape = arrays[v.name].shape
-                raise ShapeError(f"Axis {axis} of {v.name!r}{which} has size {size}, and the array's shape is {shape}.")
+                raise ShapeError(
+                    f"Axis {axis} of {v.name!r}{which} has size {size}, and the array's shape is {shapes[v.name]}."
+                )
     return env
 
 
