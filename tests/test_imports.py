@@ -22,7 +22,7 @@ ORDER = [
     ["calculus"],
     ["simplify"],
     ["show"],
-    ["compile"],
+    ["compiler"],
     ["formula"],
     ["compiling", "derivatives", "entry", "equations", "surface"],
     ["testing"],
@@ -96,7 +96,7 @@ def test_imports_point_one_way():
 
 def test_the_check_reads_the_whole_package():
     names = sources()
-    assert {"ricci.errors", "ricci.expr.node", "ricci.notation.parser", "ricci.compile.backends.numpy"} <= set(names)
+    assert {"ricci.errors", "ricci.expr.node", "ricci.notation.parser", "ricci.compiler.backends.numpy"} <= set(names)
     found = {part_of(name) for source in names for name, _, _ in imported(names[source], source)}
     assert {"errors", "expr", "functions", "notation", "show", "formula"} <= found
 
@@ -108,7 +108,7 @@ def test_the_check_reads_the_whole_package():
         ("ricci.expr.node", "import ricci.show.text"),
         ("ricci.errors", "from ricci.expr import Expr"),
         ("ricci.functions.table", "def later():\n    from ricci.formula import Formula\n    return Formula"),
-        ("ricci.notation.scope", "if True:\n    from ricci.compile import bind"),
+        ("ricci.notation.scope", "if True:\n    from ricci.compiler import bind"),
         ("ricci.notation.scope", "from ..show import express"),
         ("ricci.expr.__init__", "from ..functions import table"),
         ("ricci.expr.node", "from ricci import parse"),

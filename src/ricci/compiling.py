@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ricci.compile.function import Compiled, cache_clear, cache_info
+from ricci.compiler.compressed import CompressedFunction
+from ricci.compiler.function import Compiled, cache_clear, cache_info
 from ricci.errors import InputError
 from ricci.expr import Size
 from ricci.formula import Formula
@@ -26,6 +27,7 @@ def compile(
     """A fast function of arrays. For several formulas it returns a tuple, and computes what they share once.
 
     ``backend`` is "numpy", "torch" or "jax"; without it the function follows the type of the arrays it is called with.
+    With ``compressed`` results are not made whole: they are cores and structure, see :class:`ricci.Compressed`.
 
     >>> from ricci import compile, parse
     >>> loss = parse("l = (A[i,j] x[j] - b[i])**2 1[i]")
@@ -51,4 +53,6 @@ def compile(
             names.setdefault(name, size)
     facts = merged(part.context for part in parts).facts
     by = [getattr(step.origin[1], "name", "") for part in parts for step in part.chain]
+    if compressed:
+        return CompressedFunction(roots, [part.indices for part in parts], names, facts, backend, single, by)
     return Compiled(roots, names, facts, backend, single, preferred=by)

@@ -165,7 +165,7 @@ class Formula:
 
     def __call__(self, /, *, sizes: Mapping[str, int] | None = None, **inputs: Any) -> Any:
         """The value for NumPy arrays (or numbers) as inputs; sizes are inferred from them and checked."""
-        from ricci.compile.evaluate import evaluate
+        from ricci.compiler.evaluate import evaluate
 
         if sizes is not None and not isinstance(sizes, Mapping):
             raise InputError(f'sizes gives the sizes of indices, as in sizes={{"i": 3}}, not {sizes!r}.')

@@ -1,0 +1,185 @@
+"""From the inputs of a call to arrays and sizes, every one of them checked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ricci.errors import DTypeError, InputError, NotationError, ShapeError, nearest
+from ricci.expr import Dim, Expr, Size, Variable, dims, topological, variables
+from ricci.expr.settle import SizeClasses, own_sizes
+from ricci.notation.context import Facts
+
+Env = dict[dims.Atom, int]
+
+
+def bind(
+    roots: list[Expr], names: Mapping[str, Size], facts: Facts, inputs: Mapping[str, Any], sizes: Mapping[str, int]
+) -> tuple[dict[str, np.ndarray], Env]:
+    """The arrays of all inputs, and the sizes of all axes. ``names`` are the indices of the result and their sizes.
+
+    Inputs that the expression no longer depends on come along: they decide sizes and the type of the result.
+    """
+    needed = variables(*roots)
+    given = {**facts.values, **inputs}
+    check_names(needed, {**dict.fromkeys(facts.inputs), **{v.name: None for v in needed}}, given)
+    arrays = as_arrays(given)
+    return arrays, bind_shapes(roots, names, facts, {name: array.shape for name, array in arrays.items()}, sizes)
+
+
+def bind_shapes(
+    roots: list[Expr],
+    names: Mapping[str, Size],
+    facts: Facts,
+    shapes: Mapping[str, tuple[int, ...]],
+    sizes: Mapping[str, int],
+) -> Env:
+    """The sizes of all axes, from the shapes of the inputs and the sizes of indices that are given."""
+    env = _axis_sizes(variables(*roots), facts, shapes)
+    _check_groups(facts, env)
+    mentioned = {
+        atom for node in topological(*roots) for size in (*own_sizes(node), *node.shape) for atom in dims.atoms(size)
+    }
+    _given_sizes(names, facts, sizes, env, {atom[0] for atom in mentioned if len(atom) == 1})
+    _complete(roots, names, env, mentioned)
+    _check_ranges(facts, env)
+    for check in facts.checks:
+        if dims.atoms(check.size) <= env.keys() and dims.evaluate(check.size, env) < 0:
+            shown = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
+            hint = f"The inputs have the shapes {shown}."
+            raise NotationError(check.message, check.text, check.start, check.end, hint)
+    return env
+
+
+def check_names(needed: Iterable[Variable], known: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Whether each input that is given exists, and each that is needed is given."""
+    for name in given:
+        if name not in known:
+            listed = ", ".join(known) or "none"
+            raise InputError(f"There is no input {name!r}; the inputs are {listed}. {nearest(name, known)}".rstrip())
+    lacking = {v.name for v in needed if v.name not in given}
+    missing = [name for name in known if name in lacking]
+    if missing:
+        call = ", ".join(f"{name}=…" for name in missing)
+        raise InputError(f"The call lacks a value for {', '.join(missing)}; add {call}.")
+
+
+def as_arrays(given: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """The inputs as NumPy arrays. A Python number does not decide the type, as in NumPy."""
+    arrays = {name: _array(name, value) for name, value in given.items()}
+    floats = [arrays[name].dtype for name, value in given.items() if not isinstance(value, float)]
+    floats = [dtype for dtype in floats if dtype.kind == "f"]
+    for name, value in given.items():
+        if type(value) is float and floats:
+            arrays[name] = arrays[name].astype(np.result_type(*floats))
+    return arrays
+
+
+def _array(name: str, value: Any) -> np.ndarray:
+    try:
+        array = np.asarray(value)
+    except Exception as error:
+        raise DTypeError(f"The input {name!r} cannot be made an array: {error}") from error
+    if array.dtype.kind == "c":
+        raise DTypeError(f"The input {name!r} is complex ({array.dtype}); ricci computes with real numbers.")
+    if array.dtype.kind not in "biuf":
+        raise DTypeError(f"The input {name!r} has the type {array.dtype}; numbers are wanted (float, int or bool).")
+    return array
+
+
+def _axis_sizes(needed: list[Variable], facts: Facts, shapes: Mapping[str, tuple[int, ...]]) -> Env:
+    env: Env = {}
+    orders = {**facts.inputs, **{v.name: v.order for v in needed}}
+    index = {axis: name for name, axes in facts.groups for axis in axes}
+    for name, shape in shapes.items():
+        order = orders.get(name, len(shape))
+        if len(shape) != order:
+            shown = ",".join(index.get((name, axis), "·") for axis in range(order))
+            wanted = f"{name}[{shown}] has {order} axes" if order else f"{name} is a scalar"
+            raise ShapeError(f"{wanted}, and the array given for it has {len(shape)}: its shape is {shape}.")
+        env.update({(name, axis): size for axis, size in enumerate(shape)})
+    for v in needed:
+        for axis, size in enumerate(v.shape):
+            found = env[(v.name, axis)]
+            if isinstance(size, int) and size != found:
+                which = f" (index {index[(v.name, axis)]!r})" if (v.name, axis) in index else ""
+                raise ShapeError(
+                    f"Axis {axis} of {v.name!r}{which} has size {size}, and the array's shape is {shapes[v.name]}."
+                )
+    return env
+
+
+def _check_groups(facts: Facts, env: Env) -> None:
+    for name, axes in facts.groups:
+        sizes = [(env[axis], axis) for axis in axes if axis in env]
+        if sizes:
+            env.update({axis: sizes[0][0] for axis in axes if axis not in env})
+        for size, axis in sizes[1:]:
+            if size != sizes[0][0]:
+                raise ShapeError(_two_sizes(name, sizes[0][0], sizes[0][1], size, axis))
+
+
+def _two_sizes(name: str, size: int, axis: tuple, other: int, other_axis: tuple) -> str:
+    return (
+        f"Index {name!r} has two sizes: {size} on axis {axis[1]} of {axis[0]!r} and {other} on axis {other_axis[1]} "
+        f"of {other_axis[0]!r}."
+    )
+
+
+def _given_sizes(names: Mapping[str, Size], facts: Facts, sizes: Mapping[str, int], env: Env, free: set[str]) -> None:
+    known = {name for name, _ in facts.groups} | set(names) | set(facts.ranges) | set(facts.sizes) | free
+    for name, size in sizes.items():
+        if name not in known:
+            listed = ", ".join(sorted(known)) or "none"
+            raise InputError(f"There is no index {name!r} to have a size; the indices are {listed}.")
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0:
+            raise InputError(f"The size of index {name!r} must be a whole number that is not negative, not {size!r}.")
+        atoms = [axis for group, axes in facts.groups if group == name for axis in axes]
+        own = names.get(name)
+        if isinstance(own, Dim) and dims.rank(own)[0] < 3:
+            atoms += list(own.atoms)
+        for atom in dict.fromkeys([*atoms, dims.Atom((name,))]):
+            if env.setdefault(atom, int(size)) != size:
+                tensor, axis = atom
+                raise ShapeError(
+                    f"Index {name!r} is given the size {size}, and axis {axis} of {tensor!r} has {env[atom]}."
+                )
+        if isinstance(own, int) and own != size:
+            raise ShapeError(f"Index {name!r} is given the size {size}, and has {own} in the expression.")
+
+
+def _check_ranges(facts: Facts, env: Env) -> None:
+    for name, size in facts.ranges.items():
+        if dims.atoms(size) <= env.keys() and dims.evaluate(size, env) < 0:
+            raise ShapeError(f"There is no place for index {name!r} where every read is inside its tensor.")
+
+
+def _complete(roots: list[Expr], names: Mapping[str, Size], env: Env, mentioned: set[dims.Atom]) -> None:
+    """Every size that the expression mentions, from those of the axes that it must agree with."""
+    wanted = mentioned - env.keys()
+    if not wanted:
+        return
+    nodes = topological(*roots)
+    classes = SizeClasses(*roots)
+    members: dict[Size, list[Size]] = {}
+    for size in [*classes.parent, *(s for node in nodes for s in node.shape)]:
+        members.setdefault(classes.find(size), []).append(size)
+    for atom in wanted:
+        for size in [classes.find(dims.symbol(*atom)), *members.get(classes.find(dims.symbol(*atom)), [])]:
+            if dims.atoms(size) <= env.keys():
+                env[atom] = dims.evaluate(size, env)
+                break
+        else:
+            raise _undetermined(atom, names)
+
+
+def _undetermined(atom: dims.Atom, names: Mapping[str, Size]) -> InputError:
+    size = dims.symbol(*atom)
+    index = next((name for name, other in names.items() if other is size), None)
+    if index is None and len(atom) == 1:
+        index = atom[0]
+    if index is None:
+        return InputError(f"The size of axis {atom[-1]} of {atom[0]!r} is needed; give that input too.")
+    return InputError(f'Nothing determines the size of index {index!r}; add sizes={{"{index}": …}} to the call.')

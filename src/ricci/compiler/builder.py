@@ -1,0 +1,271 @@
+"""Making the steps of a program: each operation once, types settled, numbers folded.
+
+*Types.* The floating inputs decide one floating type for all that is computed. Constants are Python numbers until they
+meet an array, so they never promote. Integers and truth values are computed in int64 among themselves and take the
+floating type where they meet floats; the interpreter says the same.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ricci.compiler.backends.numpy import ELEMENTWISE, FUNCTIONS
+from ricci.compiler.program import Form, Labels, Number, Operand, Step, Value, distinct
+from ricci.expr import OPS
+
+ARITHMETIC: dict[str, Callable[..., Any]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "negative": operator.neg,
+    "square": lambda x: x * x,
+    "sqrt": lambda x: x**0.5,
+    "reciprocal": lambda x: 1.0 / x,
+}
+_DTYPES = {"f": np.float64, "i": np.int64, "b": np.bool_}
+
+
+@cache
+def _gives(name: str, kinds: tuple[str, ...], own_axes: tuple[int, ...] | None, params: tuple = ()) -> str:
+    """What a function makes of operands of these kinds; asked of NumPy. "n" and "r" are Python's numbers."""
+    samples: list[Any] = [1 if kind == "n" else 1.0 if kind == "r" else None for kind in kinds]
+    for place, kind in enumerate(kinds):
+        if samples[place] is None:
+            samples[place] = np.ones((1,) * (own_axes[place] if own_axes else 1), dtype=_DTYPES[kind])
+    with np.errstate(all="ignore"):
+        if own_axes is not None:
+            value = FUNCTIONS[name](*samples, *params)
+        else:
+            value = (ARITHMETIC if name in ARITHMETIC else ELEMENTWISE)[name](*samples)
+    kind = np.asarray(value).dtype.kind
+    return "i" if kind in "iu" else kind
+
+
+def _kind(value: Value | Number) -> str:
+    return value.kind if isinstance(value, Value) else "r" if isinstance(value, float) else "n"
+
+
+class Builder:
+    """A program in the making. ``number`` is the kind of what has no kind of its own: one-tensors, truth values."""
+
+    def __init__(self, number: str = "f"):
+        self.number = number
+        self.steps: list[Step] = []
+        self.constants: list[Value] = []
+        self._known: dict[tuple, Value] = {}
+        self._labels = 1_000_000
+
+    def fresh(self) -> int:
+        """A label that is nowhere else."""
+        self._labels += 1
+        return self._labels
+
+    def emit(
+        self,
+        op: str,
+        name: str,
+        args: Sequence[Operand],
+        labels: Labels,
+        shape: tuple[int, ...],
+        kind: str,
+        params: tuple = (),
+    ) -> tuple[Value, Labels]:
+        """The step, unless it is there already; its labels are renumbered, so that equal steps are found."""
+        number: dict[int, int] = {}
+        inner = tuple([(v, tuple([number.setdefault(x, len(number)) for x in own])) for v, own in args])
+        out = tuple([number.setdefault(x, len(number)) for x in labels])
+        key = (op, name, tuple([(type(v), v, own) for v, own in inner]), out, shape, params)
+        found = self._known.get(key)
+        if found is None:
+            found = Value(shape, kind)
+            found.step = Step(op, name, inner, found, out, params)
+            self._known[key] = found
+            self.steps.append(found.step)
+        return found, labels
+
+    def constant(self, array: np.ndarray, labels: Labels) -> tuple[Value, Labels]:
+        """An array that is known now."""
+        key = ("constant", array.shape, array.dtype.str, array.tobytes())
+        found = self._known.get(key)
+        if found is None:
+            kind = "i" if array.dtype.kind in "iu" else array.dtype.kind
+            found = self._known[key] = Value(array.shape, kind, source=array)
+            self.constants.append(found)
+        return found, labels
+
+    # Types
+
+    def cast(self, operand: Operand, kind: str) -> Operand:
+        value, labels = operand
+        if not isinstance(value, Value) or value.kind == kind:
+            return operand
+        return self.emit("cast", kind, [operand], labels, value.shape, kind)
+
+    def aligned(self, operands: Sequence[Operand]) -> list[Operand]:
+        """The operands in one kind: floating if any is, else integers, else the kind of plain numbers."""
+        kinds = {value.kind for value, _ in operands if isinstance(value, Value)}
+        common = "f" if "f" in kinds else "i" if "i" in kinds else self.number
+        return [self.cast(operand, common) for operand in operands]
+
+    def array(self, operand: Operand) -> tuple[Value, Labels]:
+        """A number as an array of order 0."""
+        value, labels = operand
+        if isinstance(value, Value):
+            return value, labels
+        kind = "f" if isinstance(value, float) else self.number
+        return self.constant(np.asarray(value, dtype=_DTYPES[kind]), labels)
+
+    # Steps
+
+    def map(self, name: str, *operands: Operand, order: Labels | None = None) -> Operand:
+        """An elementwise function. The axes of the result are in ``order``, or in that of the largest operand."""
+        if not any(isinstance(value, Value) for value, _ in operands):
+            numbers = [value for value, _ in operands]
+            return (ARITHMETIC[name] if name in ARITHMETIC else OPS[name].value)(*numbers), ()  # type: ignore
+        if name == "where":
+            branches = self.aligned(operands[1:])
+            condition = self.array(operands[0])
+            if [b for b, _ in branches] == [1, 0] and condition[0].kind == "b":
+                return self.cast(condition, self.number)
+            if not any(isinstance(b, Value) for b, _ in branches):
+                branches = [self.array(b) for b in branches]
+            operands = (condition, *branches)
+        else:
+            operands = tuple(self.aligned(operands))
+        kind = _gives(name, tuple([_kind(v) for v, _ in operands]), None)
+        if kind == "f":
+            operands = tuple(
+                [
+                    operand if p == 0 and name == "where" else self.cast(operand, "f")
+                    for p, operand in enumerate(operands)
+                ]
+            )
+        labels = order or distinct(x for _, own in sorted(operands, key=_largest_first) for x in own)
+        sizes = sizes_of(operands)
+        return self.emit("map", name, operands, labels, tuple([sizes[x] for x in labels]), kind)
+
+    def scaled(self, operand: Operand, coef: Number) -> Operand:
+        """The operand times a number."""
+        if coef == 1:
+            return operand
+        return self.map("negative", operand) if coef == -1 else self.map("multiply", operand, (coef, ()))
+
+    def sum(self, operand: Operand, kept: Sequence[int]) -> Operand:
+        value, labels = self.aligned([operand])[0]
+        assert isinstance(value, Value)
+        sizes = dict(zip(labels, value.shape, strict=True))
+        out = tuple([x for x in labels if x in kept])
+        if out == labels:
+            return value, labels
+        if value.step is not None and value.step.name == "square":
+            ((inner, own),) = value.step.args
+            name = dict(zip(value.step.labels, labels, strict=True))
+            side = (inner, tuple([name[x] for x in own]))
+            return self.emit("dot", "", [side, side], out, tuple([sizes[x] for x in out]), value.kind)
+        return self.emit("sum", "", [(value, labels)], out, tuple([sizes[x] for x in out]), value.kind)
+
+    def call(
+        self,
+        name: str,
+        operands: Sequence[Operand],
+        own: tuple[int, ...],
+        params: tuple,
+        result: Labels,
+        sizes: dict[int, int],
+    ) -> Operand:
+        """A function over the last axes of its operands; ``own`` says how many, ``result`` labels the result's own."""
+        operands = [self.array(operand) for operand in self.aligned(operands)]
+        kind = _gives(name, tuple([v.kind for v, _ in operands]), own, params)  # type: ignore
+        if kind == "f":
+            operands = [self.cast(operand, "f") for operand in operands]
+        lead = operands[0][1][: len(operands[0][1]) - own[0]]
+        labels = (*lead, *result)
+        return self.emit("call", name, operands, labels, tuple([sizes[x] for x in labels]), kind, (params, max(own)))
+
+    def spread(self, operand: Operand, labels: Labels, sizes: dict[int, int]) -> Operand:
+        """The operand with exactly ``labels``, in that order, repeated along those that it lacks."""
+        value, own = self.array(operand)
+        if own == labels:
+            return value, own
+        assert isinstance(value, Value)
+        shape = tuple([sizes[x] for x in labels])
+        return self.emit("spread", "", [(value, own)], labels, shape, value.kind)
+
+    def read(self, value: Value, forms: Sequence[Form], sizes: dict[int, int]) -> Operand:
+        """``value`` at the places ``forms``, one for each axis; zero outside."""
+        labels = distinct(x for form in forms for x, _ in form.terms)
+        plain = [form.label for form in forms]
+        if None not in plain and len(set(plain)) == len(plain):
+            return value, tuple(plain)  # type: ignore
+        shape = tuple([sizes[x] for x in labels])
+        if 0 in shape or 0 in value.shape:
+            return self.constant(np.zeros(shape, dtype=_DTYPES[value.kind]), labels)
+        value, forms = self._padded(value, forms, sizes)
+        place = {x: position for position, x in enumerate(labels)}
+        inner = tuple([Form(tuple([(place[x], c) for x, c in form.terms]), form.const) for form in forms])
+        found, _ = self.emit("read", "", [(value, ())], tuple(range(len(labels))), shape, value.kind, inner)
+        return found, labels
+
+    def _padded(self, value: Value, forms: Sequence[Form], sizes: dict[int, int]) -> tuple[Value, list[Form]]:
+        """The value with zeros around it wherever a form leaves it, and the forms moved accordingly."""
+        ends = [form.bounds(sizes) for form in forms]
+        before = [max(0, -low) for low, _ in ends]
+        after = [max(0, high + 1 - size) for (_, high), size in zip(ends, value.shape, strict=True)]
+        if not any(before) and not any(after):
+            return value, list(forms)
+        shape = tuple([b + size + a for b, size, a in zip(before, value.shape, after, strict=True)])
+        labels = tuple(range(len(shape)))
+        moved = [Form(((x, 1),), b) for x, b in zip(labels, before, strict=True)]
+        found, _ = self.place(
+            None, [Part((value, labels), moved, dict(zip(labels, value.shape, strict=True)))], labels, shape
+        )
+        return found, [Form(form.terms, form.const + b) for form, b in zip(forms, before, strict=True)]
+
+    def place(
+        self, base: Operand | None, parts: Sequence[Part], labels: Labels, shape: tuple[int, ...]
+    ) -> tuple[Value, Labels]:
+        """``base``, or zeros, with each part added at its places."""
+        operands = self.aligned([*([base] if base else []), *[self.array(part.operand) for part in parts]])
+        placed = operands[-len(parts) :]
+        kind = next((v.kind for v, _ in operands if isinstance(v, Value)), self.number)
+        if any(isinstance(v, float) for v, _ in operands):
+            kind = "f"
+        described = []
+        for part in parts:
+            number = {x: n for n, x in enumerate(distinct([*part.operand[1], *part.sizes]))}
+            forms = tuple([Form(tuple([(number[x], c) for x, c in form.terms]), form.const) for form in part.forms])
+            described.append(
+                (tuple([number[x] for x in part.operand[1]]), forms, tuple([part.sizes[x] for x in number]))
+            )
+        args = [*operands[: len(operands) - len(parts)], *[(v, ()) for v, _ in placed]]
+        found, _ = self.emit("place", "", args, labels, shape, kind, (base is not None, tuple(described)))
+        assert isinstance(found, Value)
+        return found, labels
+
+
+@dataclass(eq=False)
+class Part:
+    """What is added at the places ``forms``, one for each axis of the result, for all indices within ``sizes``."""
+
+    operand: Operand
+    forms: Sequence[Form]
+    sizes: dict[int, int]
+
+
+def _largest_first(operand: Operand) -> int:
+    value, _ = operand
+    return -value.entries if isinstance(value, Value) else 1
+
+
+def sizes_of(operands: Sequence[Operand]) -> dict[int, int]:
+    """The size of every label."""
+    return {
+        x: n for value, labels in operands if isinstance(value, Value) for x, n in zip(labels, value.shape, strict=True)
+    }

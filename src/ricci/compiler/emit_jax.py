@@ -1,0 +1,106 @@
+"""JAX source: native operations, jitted; inside a user's ``jit``, ``vmap`` or ``grad`` they are part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ricci.compiler.backends.jax import ELEMENTWISE, FUNCTIONS, jax, jnp, lax
+from ricci.compiler.emit import tuple_text
+from ricci.compiler.emit_functional import FunctionalEmitter, constant_array
+from ricci.compiler.plan import Plan, run_source
+from ricci.compiler.program import Program, Result, Step
+from ricci.compiler.targets import Target
+from ricci.errors import DTypeError
+
+
+class JaxEmitter(FunctionalEmitter):
+    elementwise = ELEMENTWISE
+    functions = FUNCTIONS
+    helpers: Mapping[str, Any] = {
+        "square": jnp.square,
+        "sqrt": jnp.sqrt,
+        "select": jnp.where,
+        "asarray": jnp.asarray,
+        "arange": jnp.arange,
+        "broadcast_to": jnp.broadcast_to,
+        "dot_general": lax.dot_general,
+        "transpose": jnp.transpose,
+        "zeros": jnp.zeros,
+        "full": jnp.full,
+        "take": jnp.take,
+    }
+
+    def __init__(self, program: Program, single: bool, dtype: str):
+        super().__init__(program, single, dtype)
+        for value in program.constants:  # made JAX's where the program runs, which may be while it is being traced
+            name = self.names[value]
+            self.lines.append(f"{name}_ = {self.helper('asarray')}({name})")
+            self.names[value] = f"{name}_"
+
+    def array(self, source: Any) -> Any:
+        return constant_array(source, self.dtype)
+
+    def kind_name(self, kind: str) -> str:
+        types = {"f": np.dtype(self.dtype), "i": jnp.asarray(0).dtype, "b": np.dtype(np.bool_)}
+        self.scope[f"{kind}_type"] = types[kind]
+        return f"{kind}_type"
+
+    def cast(self, step: Step) -> str:
+        return f"{self.name(step.args[0][0])}.astype({self.kind_name(step.name)})"
+
+    def dot(self, step: Step) -> str:
+        (a, first), (b, second) = step.args
+        shared = [x for x in first if x in second]
+        batch = [x for x in shared if x in step.labels]
+        summed = [x for x in shared if x not in step.labels]
+        dims = [[tuple([own.index(x) for x in group]) for own in (first, second)] for group in (summed, batch)]
+        text = f"{self.helper('dot_general')}({self.name(a)}, {self.name(b)}, {tuple(map(tuple, dims))})"
+        made = (*batch, *[x for x in first if x not in shared], *[x for x in second if x not in shared])
+        return self.permuted(text, made, step.labels)
+
+    def zeros(self, step: Step, like: Any) -> str:
+        return f"{self.helper('zeros')}({tuple_text(step.out.shape)}, {self.kind_name(step.out.kind)})"
+
+    def added(self, total: str, places: Sequence[str], text: str) -> str:
+        return f"{total}.at[{', '.join(places)}].add({text})"
+
+    def filled(self, result: Result) -> str:
+        kind = self.kind_name(result.kind)
+        return f"{self.helper('full')}({tuple_text(result.shape)}, {self.number(result.value)}, {kind})"  # type: ignore
+
+
+class JaxTarget(Target):
+    """JAX arrays, and tracers of its transformations."""
+
+    name = "jax"
+
+    def arrays(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        arrays = {name: _array(name, value) for name, value in given.items()}
+        floating = self.floating({n: a for n, a in arrays.items() if not isinstance(given[n], (int, float))})
+        return {
+            n: a.astype(floating) if self.kind(a) == "f" and str(a.dtype) != floating else a for n, a in arrays.items()
+        }
+
+    def floating(self, arrays: Mapping[str, Any]) -> str:
+        floats = [a.dtype for a in arrays.values() if self.kind(a) == "f"]
+        return str(jnp.result_type(*floats) if floats else jnp.asarray(0.0).dtype)
+
+    def kind(self, array: Any) -> str:
+        return "f" if jnp.issubdtype(array.dtype, jnp.floating) else "b" if array.dtype == np.bool_ else "i"
+
+    def plan(self, program: Program, dtype: str, single: bool, jit: bool = True) -> Plan:
+        emitter = JaxEmitter(program, single, dtype)
+        source = emitter.source()
+        run = run_source(source, emitter.scope)
+        return Plan(program, source, jax.jit(run) if jit else run, jnp.dtype(dtype).itemsize)
+
+
+def _array(name: str, value: Any) -> Any:
+    if not isinstance(value, jax.Array):
+        value = jnp.asarray(value)
+    if jnp.issubdtype(value.dtype, jnp.complexfloating):
+        raise DTypeError(f"The input {name!r} is complex ({value.dtype}); ricci computes with real numbers.")
+    return value

@@ -1,0 +1,387 @@
+"""NumPy source: views instead of copies, ufuncs that write into buffers nobody needs any more, BLAS for every dot.
+
+A value *owns* its memory if its step made it; reads, reshapes and broadcasts are views of what others own. A map may
+write into an operand that owns its memory, has the shape of the result, and is read by nobody later, neither itself nor
+through a view.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ricci.compiler.backends.numpy import ELEMENTWISE, FUNCTIONS
+from ricci.compiler.emit import INDENT, tuple_text
+from ricci.compiler.emit_matrices import MatrixEmitter
+from ricci.compiler.loops import PLAIN, Loop, Worth, blocked
+from ricci.compiler.program import Form, Program, Result, Step, Value
+from ricci.errors import AxisError, DTypeError
+
+Array = np.ndarray
+VIEWS = ("read", "spread", "merge", "check")
+EINSUM_MOST = 48  # multiplications in one small matrix product, up to which einsum's own loop beats calling BLAS
+
+UFUNCS: dict[str, np.ufunc] = {
+    **{name: f for name, f in ELEMENTWISE.items() if isinstance(f, np.ufunc)},
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "divide": np.divide,
+    "negative": np.negative,
+    "square": np.square,
+    "sqrt": np.sqrt,
+    "reciprocal": np.reciprocal,
+}
+# Functions that are a few ufuncs in place; "o" is the result, "x" the operand.
+CHAINS: dict[str, list[tuple[str, ...]]] = {
+    "sigmoid": [("negative", "x"), ("exp", "o"), ("add", "o", "1"), ("reciprocal", "o")],
+    "relu": [("maximum", "x", "0")],
+}
+
+
+# Helpers that the source calls
+
+
+def view_of(
+    array: Array, shape: tuple[int, ...], strides: tuple[tuple[int, ...], ...], places: tuple[int, ...]
+) -> Array:
+    """A view: the stride along each new axis is a combination of the array's own; ``places`` is where it starts."""
+    steps = tuple([sum([c * s for c, s in zip(row, array.strides, strict=True)]) for row in strides])
+    start = array[tuple([slice(p, None) for p in places])] if any(places) else array
+    return np.lib.stride_tricks.as_strided(start, shape, steps, writeable=False)
+
+
+def place_view(array: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Array:
+    """A view of a contiguous array; strides and offset are in entries."""
+    size = array.itemsize
+    return np.ndarray(shape, array.dtype, array, offset * size, tuple([s * size for s in strides]))
+
+
+def checked_places(index: Array, size: int) -> Array:
+    """Integers that are places along an axis."""
+    index = np.asarray(index)
+    if index.dtype.kind not in "biu":
+        raise DTypeError(f"A tensor is read at places given by integers, not by an array of the type {index.dtype}.")
+    if index.size and (index.min() < 0 or index.max() >= size):
+        wrong = index[(index < 0) | (index >= size)].flat[0]
+        raise AxisError(f"A tensor is read at the place {wrong} of an axis of size {size}.")
+    return index.astype(np.int64, copy=False)
+
+
+HELPERS = {
+    "view_of": view_of,
+    "place_view": place_view,
+    "checked_places": checked_places,
+    "zeros": np.zeros,
+    "empty": np.empty,
+    "range": range,
+    "einsum": np.einsum,
+    "matmul": np.matmul,
+    "contiguous": np.ascontiguousarray,
+    "vecdot": np.vecdot,
+    "array": np.array,
+    "total": np.add.reduce,
+    "broadcast_to": np.broadcast_to,
+    "add_at": np.add.at,
+    "arange": np.arange,
+    "errstate": np.errstate,
+    "where": ELEMENTWISE["where"],
+}
+
+
+class NumpyEmitter(MatrixEmitter):
+    """Source for NumPy, for one floating type."""
+
+    def __init__(self, program: Program, single: bool, dtype: str, worth: Worth = PLAIN):
+        self.dtype = np.dtype(dtype)
+        self.dtypes = {"f": self.dtype, "i": np.dtype(np.int64), "b": np.dtype(np.bool_)}
+        super().__init__(program, single)
+        self.items = blocked(program, self.dtype.itemsize, worth)
+        self.position = 0  # of the item that is being written
+        self.last = {v: len(self.items) for v in [r.value for r in program.results] if isinstance(v, Value)}
+        self.base: dict[Value, Value] = {}
+        self._note_uses(self.items)
+        self.targets: dict[Value, str] = {}  # where a value has its place already
+        self.quiet = False
+
+    def _note_uses(self, items: Sequence[Step | Loop], start: int = 0) -> None:
+        """When each value is read for the last time, itself or through a view."""
+        for number, item in enumerate(items, start):
+            for value in item.operands:
+                self.last[value] = max(self.last.get(value, 0), number)
+        for item in items:
+            if isinstance(item, Step) and (item.op in VIEWS or item.name == "stop_gradient"):
+                source = item.operands[0]
+                self.base[item.out] = self.base.get(source, source)
+        for view, root in self.base.items():
+            self.last[root] = max(self.last.get(root, 0), self.last.get(view, 0))
+
+    def array(self, source: Any) -> Any:
+        source = np.asarray(source)
+        kind = "i" if source.dtype.kind in "iu" else source.dtype.kind
+        made = np.ascontiguousarray(source, dtype=self.dtypes[kind]).reshape(source.shape)
+        made.setflags(write=False)
+        return made
+
+    def helper(self, name: str) -> str:
+        return self.function(name, HELPERS[name])
+
+    def type(self, kind: str) -> str:
+        self.scope[f"{kind}_type"] = self.dtypes[kind]
+        return f"{kind}_type"
+
+    def wrapped(self, body: list[str]) -> list[str]:
+        if not self.quiet:
+            return body
+        return [f'with {self.helper("errstate")}(all="ignore"):', *[INDENT + line for line in body]]
+
+    # Buffers
+
+    def owns(self, value: Value) -> bool:
+        return value.step is not None and value not in self.base
+
+    def body(self) -> None:
+        for position, item in enumerate(self.items):
+            self.position = position
+            if isinstance(item, Loop):
+                self.loop(item)
+            else:
+                self.step(item)
+
+    def step(self, step: Step) -> None:
+        if step.op == "map":
+            self.map(step)
+        elif step.op == "place":
+            self.place(step)
+        else:
+            self.assign(step, getattr(self, step.op)(step))
+
+    def assign(self, step: Step, text: str) -> None:
+        """The result of a step gets its name; one that has a place already is stored there."""
+        target = self.targets.get(step.out)
+        if target is None:
+            self.lines.append(f"{self.new(step.out)} = {text}")
+        else:
+            self.names[step.out] = target
+            self.lines.append(f"{target}[...] = {text}")
+
+    def loop(self, loop: Loop) -> None:
+        """A loop over blocks: what is needed after it is stored, or added up, a block at a time."""
+        steps, blocks = loop.body()
+        for value in loop.kept:
+            shape, kind = tuple_text(value.shape), self.type(value.kind)
+            self.lines.append(f"{self.new(value)} = {self.helper('empty')}({shape}, {kind})")
+        for value in loop.summed:
+            shape, kind = tuple_text(value.shape), self.type(value.kind)
+            zero = f"{self.helper('zeros')}({shape}, {kind})"
+            self.lines.append(f"{self.new(value)} = {zero}{'' if value.shape else '[()]'}")
+        outside, self.lines = self.lines, []
+        made = {step.out for step in loop.steps}
+        for value, block in blocks.items():
+            if value in self.names and value in loop.axis:
+                part = ", ".join([*[":"] * loop.axis[value], "start:stop"])
+                self.lines.append(f"{self.new(block)} = {self.name(value)}[{part}]")
+                if value in made:
+                    self.targets[block] = self.name(block)
+        position, start = self.position, len(self.items) + 1 + 1000 * self.position
+        self._note_uses(steps, start)
+        for value in loop.out:
+            self.last[blocks[value]] = start + len(steps)
+        added = {blocks[value]: value for value in loop.summed}
+        for number, step in enumerate(steps, start):
+            self.position = number
+            self.step(step)
+            if step.out in added:
+                self.lines.append(f"{self.name(added[step.out])} += {self.name(step.out)}")
+        self.position = position
+        head = [f"for start in {self.helper('range')}(0, {loop.size}, {loop.rows}):", f"    stop = start + {loop.rows}"]
+        self.lines = [*outside, *head, *[INDENT + line for line in self.lines]]
+
+    def buffer(self, step: Step) -> Value | None:
+        """An operand that the result may overwrite."""
+        if not step.out.shape:
+            return None
+        for value, labels in step.args:
+            if (
+                isinstance(value, Value)
+                and value not in self.targets
+                and labels == step.labels
+                and value.kind == step.out.kind
+                and value.shape == step.out.shape
+                and self.owns(value)
+                and self.last[value] == self.position
+            ):
+                return value
+        return None
+
+    # One method for each kind of step
+
+    def map(self, step: Step) -> None:
+        self.quiet = True
+        args = [self.arranged(operand, step.labels) for operand in step.args]
+        target = self.targets.get(step.out)
+        free = None if target else self.buffer(step)
+        if free is not None:
+            target = self.name(free)
+        if step.name in CHAINS and step.out.kind == "f" and step.out.shape:
+            self.chain(step, args[0], target)
+            return
+        ufunc = UFUNCS.get(step.name)
+        f = self.function(step.name, ufunc or ELEMENTWISE[step.name])
+        if target is None or ufunc is None or self.odd(step):
+            self.assign(step, self.settled(step, f"{f}({', '.join(args)})"))
+        elif step.out in self.targets:
+            self.names[step.out] = target
+            self.lines.append(f"{f}({', '.join(args)}, {target})")
+        else:
+            self.lines.append(f"{self.new(step.out)} = {f}({', '.join(args)}, {target})")
+
+    def odd(self, step: Step) -> bool:
+        """Whether a function makes floats of what holds none; NumPy then chooses the type."""
+        return step.out.kind == "f" and all(not isinstance(v, Value) or v.kind != "f" for v, _ in step.args)
+
+    def settled(self, step: Step, text: str) -> str:
+        """In the floating type."""
+        if not self.odd(step):
+            return text
+        return f"{text}.astype({self.type('f')})" if step.out.shape else f"{self.type('f')}.type({text})"
+
+    def chain(self, step: Step, operand: str, target: str | None) -> None:
+        if step.out in self.targets:
+            self.names[step.out] = self.targets[step.out]
+        out = self.names.get(step.out) or self.new(step.out)
+        for name, *places in CHAINS[step.name]:
+            f = self.function(name, UFUNCS[name])
+            args = [operand if p == "x" else out if p == "o" else p for p in places]
+            store = f", {out}" if "o" in places else f", {target}" if target else ""
+            self.lines.append(f"{out} = {f}({', '.join(args)}{store})")
+
+    def cast(self, step: Step) -> str:
+        text = self.name(step.args[0][0])
+        return f"{text}.astype({self.type(step.name)})"
+
+    def sum(self, step: Step) -> str:
+        ((value, labels),) = step.args
+        axes = [axis for axis, x in enumerate(labels) if x not in step.labels]
+        kind = f", dtype={self.type('i')}" if step.out.kind == "i" else ""
+        return (
+            f"{self.helper('total')}({self.name(value)}, axis={axes[0] if len(axes) == 1 else tuple_text(axes)}{kind})"
+        )
+
+    def product(self, left: str, right: str) -> str:
+        return f"{left}.dot({right})"
+
+    def by_einsum(self, volumes: Sequence[int], across: bool) -> bool:
+        rows, columns, summed = volumes
+        return rows * columns * summed <= EINSUM_MOST or (across and min(rows, columns) < 8)
+
+    def call(self, step: Step) -> str:
+        self.quiet = True
+        params, _ = step.params
+        args = [self.name(value) for value, _ in step.args]
+        args += [self.number(p) for p in params]
+        f = self.function(f"f_{step.name}", FUNCTIONS[step.name])
+        return f"{f}({', '.join(args)})"
+
+    def spread(self, step: Step) -> str:
+        text = self.arranged(step.args[0], step.labels)
+        own = step.args[0][1]
+        if set(own) == set(step.labels):
+            return text
+        return f"{self.helper('broadcast_to')}({text}, {tuple_text(step.out.shape)})"
+
+    def merge(self, step: Step) -> str:
+        return f"{self.name(step.args[0][0])}.reshape({tuple_text(step.out.shape)})"
+
+    def check(self, step: Step) -> str:
+        return f"{self.helper('checked_places')}({self.name(step.args[0][0])}, {step.params[0]})"
+
+    def read(self, step: Step) -> str:
+        forms: Sequence[Form] = step.params
+        value = step.args[0][0]
+        simple = self.sliced(value, forms, step)
+        if simple is not None:
+            return simple
+        strides = tuple([tuple([dict(form.terms).get(x, 0) for form in forms]) for x in step.labels])
+        places = tuple([form.const for form in forms])
+        return f"{self.helper('view_of')}({self.name(value)}, {step.out.shape}, {strides}, {places})"
+
+    def place(self, step: Step) -> None:
+        has_base, parts = step.params
+        args = list(step.args)
+        if has_base:
+            base, labels = args.pop(0)
+            free = (
+                isinstance(base, Value)
+                and self.owns(base)
+                and self.last[base] == self.position
+                and labels == step.labels
+            )
+            text = self.arranged((base, labels), step.labels)
+            made = text if free else f"{self.helper('array')}({text}, {self.type(step.out.kind)}, order='C')"
+        else:
+            made = f"{self.helper('zeros')}({tuple_text(step.out.shape)}, {self.type(step.out.kind)})"
+        out = self.new(step.out)
+        self.lines.append(f"{out} = {made}")
+        weights = [math.prod(step.out.shape[k + 1 :]) for k in range(len(step.out.shape))]
+        for position, ((value, _), (own, forms, sizes)) in enumerate(zip(args, parts, strict=True)):
+            if 0 in sizes:
+                continue
+            strides = [0] * len(sizes)
+            for form, weight in zip(forms, weights, strict=True):
+                for x, c in form.terms:
+                    strides[x] += c * weight
+            offset = sum(form.const * weight for form, weight in zip(forms, weights, strict=True))
+            view = f"{self.helper('place_view')}({out}, {sizes}, {tuple(strides)}, {offset})"
+            text = self.arranged((value, own), tuple(range(len(sizes))))
+            if position == 0 and not has_base:
+                self.lines.append(f"{view}[...] = {text}")
+            else:
+                view_name = f"v{len(self.lines)}"
+                self.lines += [f"{view_name} = {view}", f"{view_name} += {text}"]
+
+    def take(self, step: Step) -> str:
+        (value, labels), (at, places) = step.args
+        (axis,) = step.params
+        if not set(labels) & set(places):
+            return f"{self.name(value)}.take({self.name(at)}, {axis})"
+        return f"{self.name(value)}[{self.grid(labels, axis, at, places, step.labels, step.sizes())}]"
+
+    def scatter(self, step: Step) -> str:
+        (value, labels), (at, places) = step.args
+        sizes = step.sizes()
+        out = self.name(step.out) if step.out in self.names else f"s{len(self.lines)}"
+        self.lines.append(f"{out} = {self.helper('zeros')}({tuple_text(step.out.shape)}, {self.type(step.out.kind)})")
+        parts = [self.arranged((at, places), labels)]
+        for x in step.labels[1:]:
+            shape = [sizes[y] if y == x else 1 for y in labels[labels.index(x) :]]
+            parts.append(f"{self.helper('arange')}({sizes[x]}).reshape({tuple_text(shape)})")
+        self.lines.append(f"{self.helper('add_at')}({out}, ({', '.join(parts)},), {self.name(value)})")
+        return out
+
+    def result(self, result: Result) -> str:
+        value, axes = result.value, result.axes
+        everywhere = tuple(range(len(result.shape)))
+        if not isinstance(value, Value):
+            made = np.full(result.shape, value, dtype=self.dtypes[result.kind])
+            return f"{self.passed(made)}.copy()" if result.shape else self.passed(made[()])
+        text = self.permuted(self.name(value), axes, sorted(axes)) if axes else self.name(value)
+        if not result.shape:
+            if value.source is None and value.step is not None and value.step.op not in ("place", *VIEWS):
+                return text
+            return f"{self.helper('array')}({text}, {self.type(value.kind)})[()]"
+        if len(axes) != len(everywhere):
+            text = (
+                f"{self.helper('broadcast_to')}({self.arranged((value, axes), everywhere)}, {tuple_text(result.shape)})"
+            )
+        shared = sum(
+            r.value is value or self.base.get(r.value) is value
+            for r in self.program.results
+            if isinstance(r.value, Value)
+        )  # type: ignore
+        if self.owns(value) and len(axes) == len(everywhere) and shared == 1:
+            return text
+        return f"{self.helper('array')}({text}, {self.type(result.kind)}, order='C')"

@@ -1,0 +1,149 @@
+"""PyTorch source: native operations on the device of the inputs; eager, or through ``torch.compile`` if asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ricci.compiler.backends.torch import ELEMENTWISE, FUNCTIONS, torch
+from ricci.compiler.emit import tuple_text
+from ricci.compiler.emit_functional import FunctionalEmitter, constant_array
+from ricci.compiler.plan import Plan, run_source
+from ricci.compiler.program import Form, Labels, Program, Result, Step, Value
+from ricci.compiler.targets import Target
+from ricci.errors import DTypeError
+
+
+class _Constant:
+    """An array of the program, on whatever devices it is used."""
+
+    def __init__(self, tensor: Any):
+        self.on = {tensor.device: tensor}
+
+    def __call__(self, device: Any) -> Any:
+        found = self.on.get(device)
+        if found is None:
+            found = self.on[device] = next(iter(self.on.values())).to(device)
+        return found
+
+
+class TorchEmitter(FunctionalEmitter):
+    elementwise = ELEMENTWISE
+    functions = FUNCTIONS
+    helpers: Mapping[str, Any] = {
+        "square": torch.square,
+        "sqrt": torch.sqrt,
+        "select": torch.where,
+        "arange": torch.arange,
+        "broadcast_to": torch.broadcast_to,
+        "matmul": torch.matmul,
+        "vecdot": torch.linalg.vecdot,
+        "zeros": torch.zeros,
+        "full": torch.full,
+        "take": lambda x, at, axis: torch.index_select(x, axis, at),
+        "contiguous": lambda x: x.contiguous(),
+    }
+
+    def __init__(self, program: Program, single: bool, dtype: str):
+        super().__init__(program, single, dtype)
+        inputs = list(program.inputs.values())
+        self.device = f"{self.names[inputs[0]]}.device" if inputs else "None"
+        if inputs:
+            for value in program.constants:
+                name = self.names[value]
+                self.scope[f"{name}_on"] = _Constant(self.scope.pop(name))
+                self.lines.append(f"{name} = {name}_on({self.device})")
+
+    def array(self, source: Any) -> Any:
+        return torch.from_numpy(constant_array(source, self.dtype).copy())
+
+    def kind_name(self, kind: str) -> str:
+        self.scope[f"{kind}_type"] = {"f": getattr(torch, self.dtype), "i": torch.int64, "b": torch.bool}[kind]
+        return f"{kind}_type"
+
+    def transposed(self, text: str, order: Sequence[int]) -> str:
+        return f"{text}.T" if list(order) == [1, 0] else f"{text}.permute({', '.join(map(str, order))})"
+
+    def cast(self, step: Step) -> str:
+        return f"{self.name(step.args[0][0])}.to({self.kind_name(step.name)})"
+
+    def along(self, size: int, axis: int, order: int) -> str:
+        rest = order - 1 - axis
+        text = f"{self.helper('arange')}({size}, device={self.device})"
+        return f"{text}.reshape({tuple_text([size] + [1] * rest)})" if rest else text
+
+    def zeros(self, step: Step, like: Any) -> str:
+        if isinstance(like, Value):  # so that under vmap the zeros are as many as the values
+            return f"{self.name(like)}.new_zeros({tuple_text(step.out.shape)})"
+        kind = self.kind_name(step.out.kind)
+        return f"{self.helper('zeros')}({tuple_text(step.out.shape)}, dtype={kind}, device={self.device})"
+
+    def added(self, total: str, places: Sequence[str], text: str) -> str:
+        return f"{total}.index_put(({', '.join(places)},), {text}, accumulate=True)"
+
+    def part(self, step: Step, value: Any, own: Labels, forms: Sequence[Form], sizes: tuple, total: str) -> str:
+        """Written through a view of the result where nothing is there yet; added up otherwise."""
+        if total or not isinstance(value, Value):
+            return super().part(step, value, own, forms, sizes, total)
+        made = f"z{len(self.lines)}"
+        self.lines.append(f"{made} = {self.zeros(step, value)}")
+        strides, offset = [0] * len(sizes), 0
+        weight = 1
+        for form, size in zip(reversed(forms), reversed(step.out.shape), strict=True):
+            offset += form.const * weight
+            for x, c in form.terms:
+                strides[x] += c * weight
+            weight *= size
+        if min(strides, default=0) < 0:
+            return super().part(step, value, own, forms, sizes, total)
+        text = self.arranged((value, own), tuple(range(len(sizes))))
+        self.lines.append(f"{made}.as_strided({sizes}, {tuple(strides)}, {offset}).copy_({text})")
+        return made
+
+    def filled(self, result: Result) -> str:
+        kind = self.kind_name(result.kind)
+        number = self.number(result.value)  # type: ignore
+        return f"{self.helper('full')}({tuple_text(result.shape)}, {number}, dtype={kind}, device={self.device})"
+
+    def result(self, result: Result) -> str:
+        text = super().result(result)
+        fresh = isinstance(result.value, Value) and result.value.step is not None
+        return text if fresh and len(result.axes) == len(result.shape) else f"{text}.clone()"
+
+
+class TorchTarget(Target):
+    """Tensors of PyTorch, wherever they are."""
+
+    name = "torch"
+
+    def arrays(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        device = next((v.device for v in given.values() if isinstance(v, torch.Tensor)), None)
+        tensors = {name: _tensor(name, value, device) for name, value in given.items()}
+        floating = self.floating({n: t for n, t in tensors.items() if not isinstance(given[n], (int, float))})
+        wanted = {"f": getattr(torch, floating), "i": torch.int64, "b": torch.bool}
+        return {
+            name: t if t.dtype == wanted[self.kind(t)] else t.to(wanted[self.kind(t)]) for name, t in tensors.items()
+        }
+
+    def floating(self, arrays: Mapping[str, Any]) -> str:
+        floats = [t.dtype for t in arrays.values() if t.is_floating_point()]
+        found = floats[0] if floats else torch.get_default_dtype()
+        for dtype in floats[1:]:
+            found = torch.promote_types(found, dtype)
+        return str(found).removeprefix("torch.")
+
+    def kind(self, array: Any) -> str:
+        return "f" if array.is_floating_point() else "b" if array.dtype == torch.bool else "i"
+
+    def plan(self, program: Program, dtype: str, single: bool, jit: bool = False) -> Plan:
+        emitter = TorchEmitter(program, single, dtype)
+        source = emitter.source()
+        run = run_source(source, emitter.scope)
+        return Plan(program, source, torch.compile(run) if jit else run, getattr(torch, dtype).itemsize)
+
+
+def _tensor(name: str, value: Any, device: Any) -> Any:
+    tensor = value if isinstance(value, torch.Tensor) else torch.as_tensor(value, device=device)
+    if tensor.is_complex():
+        raise DTypeError(f"The input {name!r} is complex ({tensor.dtype}); ricci computes with real numbers.")
+    return tensor

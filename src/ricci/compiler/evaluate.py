@@ -1,0 +1,19 @@
+"""Evaluating expressions for the inputs of a call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ricci.compiler.bind import bind
+from ricci.compiler.interpret import interpret
+from ricci.expr import Expr, Size
+from ricci.notation.context import Facts
+
+
+def evaluate(
+    roots: list[Expr], names: Mapping[str, Size], facts: Facts, inputs: Mapping[str, Any], sizes: Mapping[str, int]
+) -> list[Any]:
+    """The values of ``roots``; ``names`` are the indices of the result and their sizes."""
+    arrays, env = bind(roots, names, facts, inputs, sizes)
+    return interpret(roots, arrays, env)

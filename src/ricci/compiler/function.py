@@ -1,0 +1,252 @@
+"""Compiled functions: the inputs of a call lead, by their shapes and types, to a plan, made at the first such call.
+
+A warm call is one lookup. Plans are kept in one cache for all functions, bounded and shared by equal expressions; what
+does not depend on sizes, the simplified expression, is kept by the function.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from weakref import WeakSet
+
+from ricci.compiler.bind import bind_shapes, check_names
+from ricci.compiler.lower import lower
+from ricci.compiler.plan import Plan
+from ricci.compiler.targets import Target, target_named, target_of
+from ricci.errors import InputError, RicciError
+from ricci.expr import Expr, Size, dims, topological, variables
+from ricci.expr.settle import SizeClasses, own_sizes
+from ricci.notation.context import Facts
+
+MOST_PLANS = 512
+MOST_SHORTCUTS = 64
+ASSUMED = 16
+
+
+@dataclass(frozen=True)
+class CacheInfo:
+    """How often a plan was found, how often one was made, how many there are and may be."""
+
+    hits: int
+    misses: int
+    size: int
+    maxsize: int
+
+
+class _Cache:
+    """Plans, the least recently used leaving first."""
+
+    def __init__(self, maxsize: int):
+        self.maxsize = maxsize
+        self.plans: OrderedDict[tuple, Plan] = OrderedDict()
+        self.hits = self.misses = 0
+        self.lock = threading.Lock()
+
+    def get(self, key: tuple, make: Callable[[], Plan]) -> Plan:
+        with self.lock:
+            found = self.plans.get(key)
+            if found is not None:
+                self.hits += 1
+                self.plans.move_to_end(key)
+                return found
+        made = make()  # outside the lock: planning may take milliseconds; two threads may both do it
+        with self.lock:
+            self.misses += 1
+            found = self.plans.setdefault(key, made)
+            while len(self.plans) > self.maxsize:
+                self.plans.popitem(last=False)
+        return found
+
+    def clear(self) -> None:
+        with self.lock:
+            self.plans.clear()
+            self.hits = self.misses = 0
+
+
+_cache = _Cache(MOST_PLANS)
+_functions: WeakSet[Compiled] = WeakSet()
+
+
+def cache_info() -> CacheInfo:
+    """How the cache of plans does.
+
+    >>> from ricci import cache_info
+    >>> cache_info().maxsize
+    512
+    """
+    return CacheInfo(_cache.hits, _cache.misses, len(_cache.plans), _cache.maxsize)
+
+
+def cache_clear() -> None:
+    """Forget all plans; compiled functions make them anew when called."""
+    _cache.clear()
+    for function in list(_functions):
+        function.forget()
+
+
+def needed_inputs(roots: Sequence[Expr], facts: Facts, preferred: Sequence[str] = ()) -> set[str]:
+    """The inputs that results depend on, and those whose shapes tell a size that is needed and not known otherwise.
+
+    Where several could tell it, a preferred one does, for a derivative the variable that it is by.
+    """
+    needed = {v.name for v in variables(*roots)}
+    classes = SizeClasses(*roots, linked=facts.linked_sizes())
+    tellers: dict[Size, list[str]] = {}
+    for name in dict.fromkeys([*preferred, *facts.inputs]):
+        for axis in range(facts.inputs.get(name, 0)):
+            tellers.setdefault(classes.find(dims.axis_size(name, axis)), []).append(name)
+    known = {classes.find(size) for v in variables(*roots) for size in v.shape}
+    for node in topological(*roots):
+        for size in (*own_sizes(node), *node.shape):
+            for atom in sorted(dims.atoms(size), key=repr):
+                group = classes.find(dims.symbol(*atom))
+                if group not in known and group in tellers:
+                    needed.add(tellers[group][0])
+                    known.add(group)
+    return needed
+
+
+class Compiled:
+    """A function of arrays, compiled from formulas. Call it with inputs by name, or in the order of ``inputs``."""
+
+    def __init__(
+        self,
+        roots: Sequence[Expr],
+        names: Mapping[str, Size],
+        facts: Facts,
+        backend: str | None = None,
+        single: bool = True,
+        options: tuple = (),
+        preferred: Sequence[str] = (),
+    ):
+        self.roots, self._names, self._facts = list(roots), dict(names), facts
+        self.single = single
+        self._needed = variables(*roots)
+        needed = needed_inputs(self.roots, facts, preferred)
+        self.inputs = tuple(dict.fromkeys([*[n for n in facts.mentions if n in needed], *sorted(needed)]))
+        self._known = {*self.inputs, *facts.inputs}
+        self.backend = None if backend is None else target_named(backend)
+        self.options = options
+        self._shortcuts: dict[tuple, Callable[..., Any]] = {}
+        self._latest: Plan | None = None
+        _functions.add(self)
+
+    def forget(self) -> None:
+        self._shortcuts = {}
+
+    def __repr__(self) -> str:
+        where = "the backend of its inputs" if self.backend is None else self.backend.name
+        return f"<ricci.Compiled function of {', '.join(self.inputs) or 'nothing'} on {where}>"
+
+    def __call__(self, /, *args: Any, **inputs: Any) -> Any:
+        ordered = self._arranged(args, inputs) if inputs else args
+        try:
+            run = self._shortcuts.get(tuple([(type(a), a.shape, a.dtype) for a in ordered]))  # type: ignore
+        except (AttributeError, TypeError):
+            run = None
+        return run(*ordered) if run is not None else self._first(args, inputs)  # type: ignore
+
+    def _arranged(self, args: tuple, inputs: dict[str, Any]) -> tuple | None:
+        """The inputs by position, those that nothing depends on left out; none where something is missing or wrong."""
+        if args or (len(inputs) != len(self.inputs) and not inputs.keys() <= self._known):
+            return None
+        try:
+            return tuple([inputs[name] for name in self.inputs])
+        except KeyError:
+            return None
+
+    # The first call with these shapes and types
+
+    def _first(self, args: tuple, inputs: dict[str, Any]) -> Any:
+        sizes = inputs.pop("sizes", None) or {}
+        given = {**self._facts.values, **self._named(args, inputs)}
+        check_names(self._needed, {**dict.fromkeys(self.inputs), **self._facts.inputs}, given)
+        target = self.backend or target_of(given.values())
+        arrays = target.arrays({name: given[name] for name in [*self.inputs, *given] if name in given})
+        plan = self._plan(target, arrays, sizes)
+        result = plan.run(*[arrays[name] for name in plan.program.inputs])
+        if not sizes and given.keys() >= set(self.inputs) and not self._facts.values:
+            self._remember([given[name] for name in self.inputs], arrays, plan)
+        return result
+
+    def _named(self, args: tuple, inputs: dict[str, Any]) -> dict[str, Any]:
+        if len(args) > len(self.inputs):
+            listed = ", ".join(self.inputs) or "none"
+            raise InputError(f"The call has {len(args)} positional inputs; the inputs are {listed}.")
+        named = dict(zip(self.inputs, args, strict=False))
+        for name in inputs:
+            if name in named and named[name] is not inputs[name]:
+                raise InputError(f"The input {name!r} is given twice, by position and by name.")
+        return {**named, **inputs}
+
+    def _plan(self, target: Target, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> Plan:
+        shapes = {name: tuple(array.shape) for name, array in arrays.items()}
+        own = {name: array for name, array in arrays.items() if name in self.inputs}
+        kinds = {name: target.kind(array) for name, array in own.items()}
+        dtype = target.floating(own)
+        known = tuple(sorted(sizes.items()))
+        key = (
+            tuple(self.roots),
+            tuple(shapes.items()),
+            tuple(kinds.items()),
+            dtype,
+            target.name,
+            known,
+            self.single,
+            self.options,
+        )
+        plan = _cache.get(key, lambda: self._made(target, shapes, kinds, dtype, sizes))
+        self._latest = plan
+        return plan
+
+    def _made(
+        self,
+        target: Target,
+        shapes: Mapping[str, tuple],
+        kinds: Mapping[str, str],
+        dtype: str,
+        sizes: Mapping[str, int],
+    ) -> Plan:
+        env = bind_shapes(self.roots, self._names, self._facts, shapes, sizes)
+        program = lower(self.roots, env, {name: shapes[name] for name in kinds}, kinds)
+        return target.plan(program, dtype, self.single, *self.options)
+
+    def _remember(self, args: list, arrays: Mapping[str, Any], plan: Plan) -> None:
+        """A shortcut for calls with arrays like these, where they can be passed on as they are."""
+        if any(a is not arrays[name] for a, name in zip(args, self.inputs, strict=True)):
+            return
+        if len(self._shortcuts) >= MOST_SHORTCUTS:
+            self._shortcuts = {}
+        self._shortcuts[tuple([(type(a), a.shape, a.dtype) for a in args])] = plan.run
+
+    # To look at
+
+    @property
+    def plan(self) -> Plan:
+        """The plan of the latest call; before any, one for assumed sizes."""
+        return self._latest or self._assumed()
+
+    @property
+    def source(self) -> str:
+        """The source of the latest call; before any, for assumed sizes."""
+        return self.plan.source
+
+    def _assumed(self) -> Plan:
+        """A plan for sizes of :data:`ASSUMED` wherever a size is not known yet."""
+        shapes = {name: (ASSUMED,) * self._facts.inputs.get(name, 0) for name in self.inputs}
+        for v in self._needed:
+            shapes[v.name] = tuple([n if isinstance(n, int) else ASSUMED for n in v.shape])
+        free = {name: ASSUMED for name, size in self._names.items() if not isinstance(size, int)}
+        kinds = {name: "i" if name in self._facts.integers else "f" for name in shapes}
+        target = self.backend or target_named("numpy")
+        try:
+            env = bind_shapes(self.roots, self._names, self._facts, shapes, free)
+            plan = target.plan(lower(self.roots, env, shapes, kinds), "float64", self.single, *self.options)
+        except RicciError as error:
+            raise InputError(f"There is no plan before the first call, which tells the sizes. ({error})") from error
+        plan.note = f"Sizes are assumed to be {ASSUMED} until the first call."
+        return plan

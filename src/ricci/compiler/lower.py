@@ -1,0 +1,314 @@
+"""From expressions to a program: one rule for each kind of node, once all sizes are known.
+
+A node becomes an operand: a value, and which of the node's axes its axes are. The node may have more axes than the
+value; it is constant along those. So broadcasts and transposes cost nothing until somebody needs them, if ever.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from ricci.compiler.builder import Builder, Part
+from ricci.compiler.contract import contract
+from ricci.compiler.program import Labels, Number, Operand, Program, Result, Value, index, used
+from ricci.compiler.relations import Gather, relations_of
+from ricci.compiler.relations import Product as Resolving
+from ricci.compiler.signs import nonnegative
+from ricci.errors import ShapeError
+from ricci.expr import (
+    Constant,
+    Data,
+    Dim,
+    Elementwise,
+    Expr,
+    Function,
+    Product,
+    Size,
+    Structure,
+    Sum,
+    Variable,
+    topological,
+)
+from ricci.expr.dims import Atom, evaluate
+
+NAMED = {"pi": math.pi}
+MOST_OPENED = 64  # operands of a product, those of products within it counted in
+Env = Mapping[Atom, int]
+
+
+def lower(
+    roots: Sequence[Expr], sizes: Env, shapes: Mapping[str, tuple[int, ...]], kinds: Mapping[str, str]
+) -> Program:
+    """The program for ``roots``. Of each input there are the shape, and whether it holds floats, integers or truths."""
+    work = Lowering(roots, sizes, kinds)
+    work.inputs = {name: Value(shape, kinds[name], source=name) for name, shape in shapes.items()}
+    for node in topological(*roots):
+        if node not in work.within:
+            work.done[node] = work.lowered(node)
+    results = [work.result(root) for root in roots]
+    return used(Program(work.inputs, work.builder.steps, results, work.builder.constants))
+
+
+class Lowering:
+    """What is known while expressions are being lowered."""
+
+    def __init__(self, roots: Sequence[Expr], sizes: Env, kinds: Mapping[str, str]):
+        number = "i" if kinds and "f" not in kinds.values() else "f"
+        self.builder = Builder(number)
+        self.sizes = sizes
+        self.inputs: dict[str, Value] = {}
+        self.done: dict[Expr, Operand] = {}
+        nodes = topological(*roots)
+        self.uses = Counter(a for node in nodes for a in node.args)
+        self.uses.update(roots)
+        self.sure = nonnegative(*roots)
+        self.within: set[Expr] = set()
+        width: dict[Expr, int] = {}
+        for node in nodes:
+            width[node] = len(node.args)
+            for a in node.args:
+                if self._opens(node, a) and width[node] + width[a] <= MOST_OPENED:
+                    width[node] += width[a] if isinstance(node, Product) else 0
+                    self.within.add(a)
+
+    def _opens(self, node: Expr, a: Expr) -> bool:
+        """Whether an operand is lowered as part of its only user: structures, and products in sums or products."""
+        if self.uses[a] > 1:
+            return isinstance(a, Structure) and isinstance(node, (Product, Sum)) and not a.args
+        if isinstance(node, Product):
+            alone = all(b is a or isinstance(b, (Structure, Constant)) for b in node.args)
+            return isinstance(a, Structure) or (isinstance(a, Product) and a.sums and (node.sums or alone))
+        return isinstance(node, Sum) and isinstance(a, (Product, Structure))
+
+    def size(self, size: Size) -> int:
+        return size if isinstance(size, int) else evaluate(size, self.sizes)
+
+    def shape(self, node: Expr) -> tuple[int, ...]:
+        return tuple([self.size(size) for size in node.shape])
+
+    def lowered(self, node: Expr) -> Operand:
+        return _RULES[type(node)](self, node)
+
+    def operand(self, node: Expr) -> Operand:
+        """A node that has been lowered, or is now because only this use has it."""
+        found = self.done.get(node)
+        return found if found is not None else self.lowered(node)
+
+    def result(self, root: Expr) -> Result:
+        value, axes = self.operand(root)
+        kind = value.kind if isinstance(value, Value) else "f" if isinstance(value, float) else self.builder.number
+        return Result(value, axes, self.shape(root), kind)
+
+    # One rule for each kind of node
+
+    def variable(self, node: Variable) -> Operand:
+        return self.inputs[node.name], tuple(range(len(node.shape)))
+
+    def constant(self, node: Constant) -> Operand:
+        value = node.value
+        if isinstance(value, Data):
+            array = np.asarray(value.values)
+            array = array.astype(np.int64) if array.dtype.kind in "iu" else array
+            return self.builder.constant(array, tuple(range(array.ndim)))
+        return _number(self.size(value) if isinstance(value, Dim) else value), ()
+
+    def structure(self, node: Structure) -> Operand:
+        return self.dense(self.product([(node, tuple(range(len(node.shape))))], node, 1), node)
+
+    def elementwise(self, node: Elementwise) -> Operand:
+        operands = [self.operand(a) for a in node.args]
+        if node.op.name == "power":
+            return self.power(*operands)
+        return self.builder.map(node.op.name, *operands)
+
+    def power(self, x: Operand, n: Operand) -> Operand:
+        """Powers that are plain arithmetic are that."""
+        exponent, build = n[0], self.builder
+        floating = isinstance(x[0], Value) and x[0].kind == "f"
+        if isinstance(exponent, Value) or not isinstance(x[0], Value):
+            return build.map("power", x, n)
+        if exponent == 2:
+            return build.map("square", build.aligned([x])[0])
+        if floating and exponent in (3, 4):
+            square = build.map("square", x)
+            return build.map("multiply", square, x) if exponent == 3 else build.map("square", square)
+        if floating and exponent in (-1, -2, -0.5, 0.5):
+            root = x if exponent == -1 else build.map("square" if exponent == -2 else "sqrt", x)
+            return root if exponent == 0.5 else build.map("reciprocal", root)
+        return build.map("power", x, n)
+
+    def function(self, node: Function) -> Operand:
+        own = node.op.axes_of(node.params)
+        lead = len(node.args[0].shape) - own[0]
+        operands = [self.operand(a) for a in node.args]
+        axes = list(dict.fromkeys(x for _, labels in operands for x in labels if x < lead))
+        sizes = dict(enumerate(self.shape(node)[:lead]))
+        result = []
+        for k, size in enumerate(self.shape(node)[lead:]):
+            result.append(lead + 1000 + k)
+            sizes[result[-1]] = size
+        spread = []
+        for k, (a, operand, count) in enumerate(zip(node.args, operands, own, strict=True)):
+            shape = self.shape(a)
+            inner = {axis: axis + 100 * (k + 1) for axis in range(lead, lead + count)}
+            sizes.update({label: shape[axis] for axis, label in inner.items()})
+            labels = tuple([inner.get(x, x) for x in operand[1]])
+            spread.append(self.builder.spread((operand[0], labels), (*axes, *inner.values()), sizes))
+        value, labels = self.builder.call(node.op.name, spread, own, node.params, tuple(result), sizes)
+        back = {label: lead + k for k, label in enumerate(result)}
+        return value, tuple([back.get(x, x) for x in labels])
+
+    def sum(self, node: Sum) -> Operand:
+        whole: list[Operand] = []
+        parts: list[Part] = []
+        terms = zip(node.coefs, node.args, strict=True)
+        for coef, a in sorted(terms, key=lambda term: term[0] < 0):  # what is subtracted comes after what is added
+            number = _number(coef)
+            if a in self.within and not isinstance(a, Structure):
+                term = self.product(list(a.factors()), a, number)  # type: ignore
+                number = 1
+            elif isinstance(a, Structure):
+                term = self.product([(a, tuple(range(len(a.shape))))], a, number)
+                number = 1
+            else:
+                term = self.operand(a)
+            if isinstance(term, Part):
+                parts.append(term)
+            else:
+                whole = self._plus(whole, term, number)
+        total = whole[0] if whole else None
+        if not parts:
+            return total if total is not None else (0, ())
+        return self._placed(total, parts, node)
+
+    def _plus(self, total: list[Operand], term: Operand, coef: Number) -> list[Operand]:
+        """``total + coef * term``; a list, so that nothing at all is a total too."""
+        build = self.builder
+        if not total:
+            return [build.scaled(term, coef)]
+        if coef < 0:
+            return [build.map("subtract", total[0], build.scaled(term, -coef))]
+        return [build.map("add", total[0], build.scaled(term, coef))]
+
+    def _placed(self, base: Operand | None, parts: list[Part], node: Expr) -> Operand:
+        """Parts added to ``base``, or to zeros; the axes in the order of ``base``, if it has them all."""
+        sizes = dict(enumerate(self.shape(node)))
+        labels = tuple(sizes)
+        if base is not None and len(base[1]) == len(labels):
+            labels = base[1]
+        elif base is not None:
+            base = self.builder.spread(base, labels, sizes)
+        for part in parts:
+            part.forms = [part.forms[axis] for axis in labels]
+        return self.builder.place(base, parts, labels, tuple([sizes[x] for x in labels]))
+
+    def dense(self, found: Operand | Part, node: Expr) -> Operand:
+        return self._placed(None, [found], node) if isinstance(found, Part) else found
+
+    def product_node(self, node: Product) -> Operand:
+        return self.dense(self.product(list(node.factors()), node, 1), node)
+
+    def product(self, factors: Sequence[tuple[Expr, Labels]], node: Expr, coef: Number) -> Operand | Part:
+        """A product times a number. Labels become the axes of the result, or numbers beyond them."""
+        out = node.out if isinstance(node, Product) else tuple(range(len(node.shape)))
+        work = _Factors(self, coef)
+        name = {label: axis for axis, label in enumerate(out)}
+        work.sizes.update(enumerate(self.shape(node)))
+        for a, labels in factors:
+            work.add(a, tuple([name[x] if x in name else name.setdefault(x, self.builder.fresh()) for x in labels]))
+        resolving = Resolving(
+            self.builder,
+            [(value, [index(x) for x in labels]) for value, labels in work.arrays],  # type: ignore
+            work.relations,
+            work.gathers,
+            work.sizes,
+            tuple(range(len(out))),
+        )
+        operands = resolving.resolve()
+        if resolving.zero or work.coef == 0:
+            return (0.0 if self.builder.number == "f" else 0), ()
+        number = work.coef * resolving.count(operands)
+        carried = {x for _, labels in operands for x in labels}
+        wanted = [x for x in resolving.kept if x in carried]
+        signs = [*work.signs, *[True] * (len(operands) - len(work.signs))]
+        return resolving.finish(contract(self.builder, operands, wanted, number, signs))
+
+
+class _Factors:
+    """The factors of a product, sorted into numbers, arrays and what structures say."""
+
+    def __init__(self, lowering: Lowering, coef: Number):
+        self.lowering, self.coef = lowering, coef
+        self.arrays: list[Operand] = []
+        self.signs: list[bool] = []
+        self.relations: list = []
+        self.gathers: list[Gather] = []
+        self.sizes: dict[int, int] = {}
+
+    def add(self, a: Expr, labels: Labels) -> None:
+        waiting = [(a, labels)]
+        while waiting:
+            node, own = waiting.pop(0)
+            self._record(node, own)
+            if isinstance(node, Structure):
+                self._structure(node, own)
+            elif isinstance(node, Product) and node in self.lowering.within:
+                name = dict(zip(node.out, own, strict=True))
+                fresh = self.lowering.builder.fresh
+                inner = [
+                    (b, tuple([name[x] if x in name else name.setdefault(x, fresh()) for x in c]))
+                    for b, c in node.factors()
+                ]
+                waiting = [*inner, *waiting]
+            else:
+                self._array(node, own)
+
+    def _record(self, node: Expr, labels: Labels) -> None:
+        for label, size in zip(labels, self.lowering.shape(node), strict=True):
+            if self.sizes.setdefault(label, size) != size:
+                raise ShapeError(f"In a product, one index has the sizes {self.sizes[label]} and {size}.")
+
+    def _array(self, node: Expr, labels: Labels) -> None:
+        value, axes = self.lowering.operand(node)
+        if not isinstance(value, Value):
+            self.coef = self.coef * value
+            return
+        self.arrays.append((value, tuple([labels[axis] for axis in axes])))
+        self.signs.append(node in self.lowering.sure)
+
+    def _structure(self, node: Structure, labels: Labels) -> None:
+        kind = node.relation[0]
+        if kind == "zero":
+            self.coef = 0
+        elif kind == "at":
+            index_value, axes = self.lowering.operand(node.args[0])
+            build = self.lowering.builder
+            at, own = build.array((index_value, tuple([labels[axis] for axis in axes])))
+            checked = build.emit("check", "", [(at, own)], own, at.shape, at.kind, (self.sizes[labels[-1]],))
+            self.gathers.append(Gather(checked, labels[-1]))
+        elif kind != "one":
+            _, coefs, const = node.relation
+            size = self.lowering.size
+            self.relations.append(relations_of(kind, labels, [size(c) for c in coefs], size(const)))
+
+
+def _number(value) -> Number:
+    if isinstance(value, str):
+        return NAMED[value]
+    return float(value) if isinstance(value, Fraction) else value
+
+
+_RULES = {
+    Variable: Lowering.variable,
+    Constant: Lowering.constant,
+    Structure: Lowering.structure,
+    Product: Lowering.product_node,
+    Sum: Lowering.sum,
+    Elementwise: Lowering.elementwise,
+    Function: Lowering.function,
+}

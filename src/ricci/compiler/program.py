@@ -1,0 +1,169 @@
+"""Programs: what expressions become once all sizes are known. Straight lines of steps, the same for every backend.
+
+A :class:`Value` is an array that a step makes. Its axes have an order that the planner chose; a step names the axes of
+its operands and of its result by labels of its own, as an einsum string does, so transposes, broadcasts and diagonals
+are not steps: they are how labels are used. There are few kinds of step:
+
+- ``map``: an elementwise function, ``name``; labels that an operand lacks broadcast;
+- ``sum``: over the labels that the result lacks;
+- ``dot``: of two operands, summed over the labels that the result lacks, each of which both have;
+- ``call``: a function over the last axes of its operands, in parallel over the others;
+- ``read``: one operand at places that are affine in the labels, ``x[2*i + k]``: a view wherever the backend has views;
+- ``place``: zeros, or a sum so far, with each part added at affine places: deltas, pads, slices of results;
+- ``take`` and ``scatter``: places given by an array of integers;
+- ``spread``: along labels that the operand lacks; ``merge``: of neighbouring axes into one; ``cast``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Labels = tuple[int, ...]
+Number = int | float
+KIND_BYTES = {"i": 8, "b": 1}
+
+
+@dataclass(eq=False, slots=True)
+class Value:
+    """An array of a program. ``kind`` is what it holds: "f" floating numbers, "i" integers, "b" truth values."""
+
+    shape: tuple[int, ...]
+    kind: str
+    step: Step | None = None
+    source: Any = None  # an input's name, or the array of a constant
+
+    @property
+    def entries(self) -> int:
+        return math.prod(self.shape)
+
+
+Operand = tuple[Value | Number, Labels]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A place along an axis: ``const`` plus, for each label, a coefficient times its index."""
+
+    terms: tuple[tuple[int, int], ...]  # label, coefficient
+    const: int = 0
+
+    def bounds(self, sizes: dict[int, int]) -> tuple[int, int]:
+        """The smallest and the largest place for indices within ``sizes``, none of which is 0."""
+        ends = [(c * (sizes[x] - 1), 0) for x, c in self.terms]
+        return self.const + sum(map(min, ends)), self.const + sum(map(max, ends))
+
+    @property
+    def label(self) -> int | None:
+        """The label whose index this is, if it is that and nothing else."""
+        return self.terms[0][0] if len(self.terms) == 1 and self.terms[0][1] == 1 and not self.const else None
+
+    def replaced(self, label: int, by: Form) -> Form:
+        coefs: dict[int, int] = {}
+        const = self.const
+        for x, c in self.terms:
+            if x != label:
+                coefs[x] = coefs.get(x, 0) + c
+                continue
+            const += c * by.const
+            for y, d in by.terms:
+                coefs[y] = coefs.get(y, 0) + c * d
+        return Form(tuple([(x, c) for x, c in coefs.items() if c]), const)
+
+
+def index(label: int) -> Form:
+    return Form(((label, 1),))
+
+
+@dataclass(eq=False, slots=True)
+class Step:
+    """One operation. ``params`` are those of ``op``: see the backends."""
+
+    op: str
+    name: str
+    args: tuple[Operand, ...]
+    out: Value
+    labels: Labels
+    params: tuple = ()
+
+    def sizes(self) -> dict[int, int]:
+        """The size of every label."""
+        found = dict(zip(self.labels, self.out.shape, strict=True))
+        for value, labels in self.args:
+            if isinstance(value, Value) and self.op not in ("read", "merge"):
+                found.update(zip(labels, value.shape, strict=True))
+        return found
+
+    @property
+    def operands(self) -> list[Value]:
+        return [value for value, _ in self.args if isinstance(value, Value)]
+
+    @property
+    def flops(self) -> int:
+        """Multiplications and additions, roughly: a function counts as one for each entry, those of matrices as n."""
+        if self.op == "dot":
+            return 2 * math.prod(self.sizes().values())
+        if self.op == "sum":
+            return self.operands[0].entries
+        if self.op == "call":
+            most = max(self.operands, key=lambda v: v.entries)
+            return most.entries * (most.shape[-1] if self.params[1] == 2 else 4)
+        return self.out.entries if self.op == "map" else 0
+
+
+@dataclass(eq=False)
+class Result:
+    """A result: the operand, and where its axes are in the shape that the user asked for."""
+
+    value: Value | Number
+    axes: Labels
+    shape: tuple[int, ...]
+    kind: str
+
+
+@dataclass(eq=False)
+class Program:
+    """Steps from inputs to results."""
+
+    inputs: dict[str, Value]
+    steps: list[Step]
+    results: list[Result]
+    constants: list[Value] = field(default_factory=list)
+
+    def last_use(self) -> dict[Value, int]:
+        """For each value the number of the step after which nobody reads it; results are read at the end."""
+        last: dict[Value, int] = {}
+        for number, step in enumerate(self.steps):
+            last.update(dict.fromkeys(step.operands, number))
+        last.update({r.value: len(self.steps) for r in self.results if isinstance(r.value, Value)})
+        return last
+
+
+def used(program: Program) -> Program:
+    """The program without steps whose results nobody reads."""
+    wanted = {r.value for r in program.results if isinstance(r.value, Value)}
+    kept = []
+    for step in reversed(program.steps):
+        if step.out in wanted:
+            kept.append(step)
+            wanted.update(step.operands)
+    program.steps = kept[::-1]
+    return program
+
+
+def nbytes(value: Value, itemsize: int) -> int:
+    return value.entries * KIND_BYTES.get(value.kind, itemsize)
+
+
+def distinct(labels: Iterable[int]) -> Labels:
+    return tuple(dict.fromkeys(labels))
+
+
+def volume(labels: Iterable[int], sizes: dict[int, int]) -> int:
+    return math.prod([sizes[x] for x in labels])
+
+
+def renamed(operands: Sequence[Operand], names: dict[int, int]) -> list[Operand]:
+    return [(value, tuple([names[x] for x in labels])) for value, labels in operands]

@@ -1,0 +1,269 @@
+"""Structures in a product: what they say about places becomes reads, writes and reshapes, not 0/1 arrays.
+
+A relation ``j == 2*i + k`` that fixes a summed index reads whoever carries ``j`` at those places, zero outside. One
+that fixes an index of the result leaves it out of the computation, and the result is placed at the end: a delta in a
+result is a diagonal. Axes merged into an index of the result are kept apart until the end, and then reshaped. A gather
+takes, and, where its index is one of the result, scatters at the end. What is left, triangles and relations in which no
+index has the coefficient 1, becomes an array of zeros and ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ricci.compiler.builder import Builder, Part
+from ricci.compiler.program import Form, Labels, Operand, Value, distinct, index
+
+
+@dataclass(eq=False)
+class Relation:
+    """``form == 0``, or ``form >= 0``."""
+
+    kind: str
+    form: Form
+
+
+@dataclass(eq=False)
+class Gather:
+    """``label == at[…]``."""
+
+    at: Operand
+    label: int
+
+
+@dataclass(eq=False)
+class Product:
+    """A product whose structures are being resolved: arrays read at ``forms``, and where its result goes in the end."""
+
+    builder: Builder
+    arrays: list[tuple[Value, list[Form]]]
+    relations: list[Relation]
+    gathers: list[Gather]
+    sizes: dict[int, int]
+    out: Labels
+    kept: list[int] = field(default_factory=list)  # the labels of the computation that are not summed
+    final: dict[int, Form] = field(default_factory=dict)  # where each label of the result is, in terms of those kept
+    zero: bool = False
+    live: set[int] = field(default_factory=set)  # the labels that are neither replaced nor fixed by a gather
+
+    def resolve(self) -> list[Operand]:
+        """The arrays, all structures done with but for what :meth:`finish` does."""
+        self.kept = list(self.out)
+        self.final = {x: index(x) for x in self.out}
+        self.live = set(self.sizes) - {g.label for g in self.gathers}
+        while self.relations and not self.zero:
+            self._resolve_one()
+        operands = [self.builder.read(value, forms, self.sizes) for value, forms in self.arrays]
+        for gather in self.gathers:
+            operands = self._gathered(gather, operands)
+        return operands
+
+    def count(self, operands: Sequence[Operand]) -> int:
+        """How often each term is counted: the sizes of summed labels that nothing carries."""
+        carried = {x for _, labels in operands for x in labels}
+        return math.prod([self.sizes[x] for x in self.live - carried - set(self.kept)])
+
+    def _resolve_one(self) -> None:
+        at = next((p for p, r in enumerate(self.relations) if r.kind == "==" and self._merged(r)), 0)
+        relation = self.relations.pop(at)
+        form = self._without_unit_axes(relation.form)
+        if not form.terms:
+            self.zero = form.const != 0 if relation.kind == "==" else form.const < 0
+            return
+        relation = Relation(relation.kind, form)
+        if relation.kind == "==":
+            merged = self._merged(relation)
+            if merged is not None:
+                self._keep(merged, _solved(form, merged))
+                return
+            if self._read_or_placed(form):
+                return
+        self._as_array(relation)
+
+    def _without_unit_axes(self, form: Form) -> Form:
+        return Form(tuple([(x, c) for x, c in form.terms if self.sizes[x] != 1]), form.const)
+
+    def _merged(self, relation: Relation) -> int | None:
+        """A label of the result that holds the row-major position of summed ones, if that is what the relation says."""
+        form = self._without_unit_axes(relation.form)
+        for label, coef in form.terms:
+            others = [(x, -c * coef) for x, c in form.terms if x != label]
+            if abs(coef) != 1 or label not in self.kept or form.const or not others:
+                continue
+            stride = 1
+            for x, c in sorted(others, key=lambda pair: (pair[1], self.sizes[pair[0]])):
+                if c != stride or x in self.kept or self._fixed(x):
+                    break
+                stride *= self.sizes[x]
+            else:
+                if stride == self.sizes[label] and not self._fixed(label):
+                    return label
+        return None
+
+    def _fixed(self, label: int) -> bool:
+        """Whether a gather needs the label as it is."""
+        return any(label == g.label or label in g.at[1] for g in self.gathers)
+
+    def _carried(self, label: int) -> bool:
+        """Whether an axis of an array is read by just this label, so that its size bounds what replaces it."""
+        return any(form.label == label for _, forms in self.arrays for form in forms)
+
+    def _read_or_placed(self, form: Form) -> bool:
+        able = [x for x, c in form.terms if abs(c) == 1 and not self._fixed(x)]
+        able.sort(key=lambda x: -self.sizes[x])
+        for x in able:
+            solved = _solved(form, x)
+            if x not in self.kept and (self._carried(x) or self._inside(solved, x)):
+                self._replace(x, solved)
+                return True
+        return any(self._placed(x, _solved(form, x)) for x in able if x in self.kept)
+
+    def _inside(self, form: Form, label: int) -> bool:
+        """Whether the form is an index of ``label`` whatever its own indices are."""
+        if any(self.sizes[x] == 0 for x, _ in form.terms):
+            return True
+        low, high = form.bounds(self.sizes)
+        return low >= 0 and high < self.sizes[label]
+
+    def _placed(self, label: int, form: Form) -> bool:
+        """Leave a label of the result to the end; its place must follow from the labels kept, and from one more."""
+        more = [x for x, _ in form.terms if x not in self.kept]
+        if len(more) > 1:
+            return False
+        if not self._inside(form, label):
+            if len(form.terms) != 1 or self._fixed(form.terms[0][0]):
+                return False
+            form = self._narrowed(form, label)
+            if self.zero:
+                return True
+        self._keep(label, form)
+        return True
+
+    def _narrowed(self, form: Form, label: int) -> Form:
+        """The form of one label with that label restricted to where the form is inside."""
+        ((x, c),) = form.terms
+        size = self.sizes[label]
+        inside = [i for i in range(self.sizes[x]) if 0 <= c * i + form.const < size]
+        if not inside:
+            self.zero = True
+            return form
+        y = self.builder.fresh()
+        self.sizes[y] = len(inside)
+        self.live.add(y)
+        moved = Form(((y, 1),), inside[0])
+        if x in self.kept:
+            self.kept[self.kept.index(x)] = y
+        self._replace(x, moved)
+        return form.replaced(x, moved)
+
+    def _keep(self, label: int, form: Form) -> None:
+        self.kept.remove(label)
+        self.kept += [x for x, _ in form.terms if x not in self.kept]
+        self._replace(label, form)
+
+    def _replace(self, label: int, form: Form) -> None:
+        self.live.discard(label)
+        self.arrays = [(v, [f.replaced(label, form) for f in forms]) for v, forms in self.arrays]
+        self.relations = [Relation(r.kind, r.form.replaced(label, form)) for r in self.relations]
+        self.final = {x: f.replaced(label, form) for x, f in self.final.items()}
+
+    def _as_array(self, relation: Relation) -> None:
+        labels = tuple([x for x, _ in relation.form.terms])
+        shape = [self.sizes[x] for x in labels]
+        total = np.full(shape, relation.form.const, dtype=np.int64)
+        for axis, (_, coef) in enumerate(relation.form.terms):
+            total += coef * np.arange(shape[axis]).reshape([-1 if a == axis else 1 for a in range(len(shape))])
+        mask = total == 0 if relation.kind == "==" else total >= 0
+        value, _ = self.builder.constant(mask, labels)
+        assert isinstance(value, Value)
+        self.arrays.append((value, [index(x) for x in labels]))
+
+    # Gathers
+
+    def _gathered(self, gather: Gather, operands: list[Operand]) -> list[Operand]:
+        result = [self._taken(o, gather) if gather.label in o[1] else o for o in operands]
+        for other in self.gathers:
+            if other is not gather and gather.label in other.at[1]:
+                other.at = self._taken(other.at, gather)
+        if gather.label in self.kept:
+            self.kept.remove(gather.label)
+            self.kept += [x for x in gather.at[1] if x not in self.kept]
+        return result
+
+    def _taken(self, operand: Operand, gather: Gather) -> Operand:
+        value, labels = operand
+        assert isinstance(value, Value)
+        axis = labels.index(gather.label)
+        new = [x for x in gather.at[1] if x not in labels]
+        out = (*labels[:axis], *new, *labels[axis + 1 :])
+        shape = tuple([self.sizes[x] for x in out])
+        return self.builder.emit("take", "", [operand, gather.at], out, shape, value.kind, (axis,))
+
+    # The end
+
+    def finish(self, core: Operand) -> Operand | Part:
+        """What the product is, given what was computed: an operand, or a part that is to be placed."""
+        wanted = {x for form in self.final.values() for x, _ in form.terms}
+        for position, gather in enumerate(self.gathers):
+            if gather.label in wanted and gather.label not in core[1]:
+                later = {x for g in self.gathers[position + 1 :] for x in g.at[1]}
+                core = self._scattered(core, gather, wanted | later)
+        core = self._reshaped(core)
+        forms = [self.final[x] for x in self.out]
+        plain = {form.label: x for form, x in zip(forms, self.out, strict=True) if form.label is not None}
+        if len(plain) == len(forms) and all(self.sizes[y] == self.sizes[x] for y, x in plain.items()):
+            return core[0], tuple([plain[y] for y in core[1]])
+        return Part(core, forms, {x: self.sizes[x] for form in forms for x, _ in form.terms})
+
+    def _scattered(self, core: Operand, gather: Gather, wanted: set[int]) -> Operand:
+        at, places = gather.at
+        inner = distinct([*places, *core[1]])
+        value, _ = self.builder.spread(core, inner, self.sizes)
+        assert isinstance(value, Value)
+        out = (gather.label, *[x for x in inner if x in wanted])
+        shape = tuple([self.sizes[x] for x in out])
+        return self.builder.emit("scatter", "", [(value, inner), (at, places)], out, shape, value.kind)
+
+    def _reshaped(self, core: Operand) -> Operand:
+        """The core with axes merged wherever a label of the result is just their row-major position."""
+        for label, form in self.final.items():
+            if len(form.terms) < 2 or form.const:
+                continue
+            inner = tuple([x for x, _ in sorted(form.terms, key=lambda t: (-t[1], -self.sizes[t[0]]))])
+            others = [f for x, f in self.final.items() if x != label]
+            if any(x in inner for f in others for x, _ in f.terms) or not self._is_merge(form, inner, label):
+                continue
+            lead = tuple([x for x in core[1] if x not in inner])
+            spread = self.builder.spread(core, (*lead, *inner), self.sizes)
+            shape = (*[self.sizes[x] for x in lead], self.sizes[label])
+            kind = spread[0].kind  # type: ignore
+            value, _ = self.builder.emit("merge", "", [(spread[0], ())], (*lead, label), shape, kind)
+            core = (value, (*lead, label))
+            self.final[label] = index(label)
+        return core
+
+    def _is_merge(self, form: Form, inner: Labels, label: int) -> bool:
+        coef, stride = dict(form.terms), 1
+        for x in reversed(inner):
+            if coef[x] != stride:
+                return False
+            stride *= self.sizes[x]
+        return stride == self.sizes[label]
+
+
+def _solved(form: Form, label: int) -> Form:
+    """The label from ``form == 0``."""
+    coef = dict(form.terms)[label]
+    return Form(tuple([(x, -c * coef) for x, c in form.terms if x != label]), -form.const * coef)
+
+
+def relations_of(kind: str, labels: Sequence[int], coefs: Sequence[int], const: int) -> Relation:
+    """The relation of a structure with these labels, which may repeat."""
+    total: dict[int, int] = {}
+    for x, c in zip(labels, coefs, strict=True):
+        total[x] = total.get(x, 0) + c
+    return Relation(kind, Form(tuple([(x, c) for x, c in total.items() if c]), const))
