@@ -60,6 +60,7 @@ class Builder:
         self.steps: list[Step] = []
         self.constants: list[Value] = []
         self._known: dict[tuple, Value] = {}
+        self._dots: dict[tuple, tuple[Value, Labels]] = {}
         self._labels = 1_000_000
 
     def fresh(self) -> int:
@@ -151,6 +152,36 @@ class Builder:
         sizes = sizes_of(operands)
         return self.emit("map", name, operands, labels, tuple([sizes[x] for x in labels]), kind)
 
+    def dot(self, a: Operand, b: Operand, labels: Labels) -> Operand:
+        """The product of two operands, summed over what is not in ``labels``.
+
+        One that is there already is taken whatever the order of its operands and of its axes.
+        """
+        first, second = sorted([a, b], key=lambda operand: id(operand[0]))
+        number = {x: n for n, x in enumerate(distinct([*first[1], *second[1]]))}
+        sides = [(value, tuple([number[x] for x in own])) for value, own in (first, second)]
+        key = ("dot of", *sides, frozenset([number[x] for x in labels]))
+        found = self._dots.get(key)
+        if found is not None:
+            value, order = found
+            back = {n: x for x, n in number.items()}
+            return value, tuple([back[n] for n in order])
+        a, b = self.aligned([a, b])
+        sizes = sizes_of([a, b])
+        made = self.emit("dot", "", [a, b], labels, tuple([sizes[x] for x in labels]), a[0].kind)  # type: ignore
+        self._dots[key] = made[0], tuple([number[x] for x in labels])
+        return made
+
+    def known_map(self, name: str, *operands: Operand) -> Operand | None:
+        """A map that is there already."""
+        labels = distinct(x for _, own in sorted(operands, key=_largest_first) for x in own)
+        number = {x: n for n, x in enumerate(distinct(x for _, own in operands for x in own))}
+        inner = tuple([(type(v), v, tuple([number[x] for x in own])) for v, own in operands])
+        sizes = sizes_of(operands)
+        key = ("map", name, inner, tuple([number[x] for x in labels]), tuple([sizes[x] for x in labels]), ())
+        found = self._known.get(key)
+        return None if found is None else (found, labels)
+
     def scaled(self, operand: Operand, coef: Number) -> Operand:
         """The operand times a number."""
         if coef == 1:
@@ -168,7 +199,7 @@ class Builder:
             ((inner, own),) = value.step.args
             name = dict(zip(value.step.labels, labels, strict=True))
             side = (inner, tuple([name[x] for x in own]))
-            return self.emit("dot", "", [side, side], out, tuple([sizes[x] for x in out]), value.kind)
+            return self.dot(side, side, out)
         return self.emit("sum", "", [(value, labels)], out, tuple([sizes[x] for x in out]), value.kind)
 
     def call(

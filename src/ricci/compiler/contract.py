@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 
 import opt_einsum
 
@@ -32,19 +33,21 @@ def contract(
     kept: Sequence[int],
     coef: Number = 1,
     nonnegative: Sequence[bool] = (),
+    often: frozenset[tuple[int, int]] = frozenset(),
 ) -> Operand:
     """The product of arrays, summed over the labels that are not kept, times ``coef``.
 
     ``kept`` is in the order in which the result is wanted, if it can be had. ``nonnegative`` tells of each operand
-    whether it is known never to be negative.
+    whether it is known never to be negative, ``often`` which pairs of them are multiplied elsewhere too.
     """
     if not operands:
         return coef, ()
     operands = builder.aligned(operands)
     signs = list(nonnegative) or [False] * len(operands)
+    before = len(operands)
     operands, signs = _shared_halves(builder, list(operands), signs, kept)
     work = _Work(builder, [_reduced(builder, o, p, operands, kept) for p, o in enumerate(operands)], tuple(kept))
-    for pair in work.path():
+    for pair in work.path(often if len(work.operands) == before else frozenset()):
         work.join(*pair, coef)
         if work.scaled:
             coef = 1
@@ -68,7 +71,7 @@ class _Work:
         self.sizes = sizes_of(operands)
         self.scaled = False
 
-    def path(self) -> list[tuple[int, int]]:
+    def path(self, often: frozenset[tuple[int, int]]) -> list[tuple[int, int]]:
         terms = tuple([frozenset(labels) for _, labels in self.operands])
         used = distinct(x for _, labels in self.operands for x in labels)
         small = {x: n for n, x in enumerate(used)}
@@ -77,6 +80,7 @@ class _Work:
                 tuple([tuple([small[x] for x in labels]) for _, labels in self.operands]),
                 tuple([small[x] for x in self.kept if x in small]),
                 tuple([self.sizes[x] for x in used]),
+                often,
             )
             if len(terms) > 1
             else []
@@ -105,7 +109,7 @@ class _Work:
             order = (*later, *[x for x in self.kept if x in both])
             joined = self.builder.map("multiply", first, second, order=order)
         else:
-            joined = pair(self.builder, first, second, needed, () if rest else self.kept)
+            joined = pair(self.builder, first, second, needed, self.kept)
         self.operands = [*rest, joined]
 
 
@@ -124,10 +128,11 @@ def pair(builder: Builder, a: Operand, b: Operand, needed: set[int], wanted: Lab
     b = builder.sum(b, [x for x in b[1] if x in needed or x in a[1]])
     if not _summed(a, b, needed):
         return builder.map("multiply", a, b)
-    a, b = builder.aligned([a, b])
-    sizes = sizes_of([a, b])
-    labels = _dot_order(a, b, needed, wanted)
-    return builder.emit("dot", "", [a, b], labels, tuple([sizes[x] for x in labels]), a[0].kind)  # type: ignore
+    if set(a[1]) == set(b[1]):
+        product = builder.known_map("multiply", a, b)
+        if product is not None:
+            return builder.sum(product, [x for x in product[1] if x in needed])
+    return builder.dot(a, b, _dot_order(a, b, needed, wanted))
 
 
 def _dot_order(a: Operand, b: Operand, needed: set[int], wanted: Labels) -> Labels:
@@ -147,24 +152,28 @@ def _dot_order(a: Operand, b: Operand, needed: set[int], wanted: Labels) -> Labe
     orders = [(*batch, *free, *rest), (*batch, *rest, *free)]
     if not (together and places[0] == 0):
         orders.reverse()
-    if wanted:
-        place = {x: p for p, x in enumerate(wanted)}
-        sorted_ = tuple(sorted(orders[0], key=place.__getitem__))
-        orders.sort(key=lambda order: order != sorted_)
-    return orders[0]
+    place = {x: p for p, x in enumerate(wanted)}
+    return min(orders, key=lambda order: _disorder([place[x] for x in order if x in place]))
+
+
+def _disorder(places: Sequence[int]) -> int:
+    """How often a place comes right before one that should be before it."""
+    return sum(a > b for a, b in pairwise(places))
 
 
 # Paths
 
 
 @lru_cache(maxsize=4096)
-def _path(terms: tuple[Labels, ...], kept: Labels, sizes: Labels) -> tuple[tuple[int, int], ...]:
+def _path(
+    terms: tuple[Labels, ...], kept: Labels, sizes: Labels, often: frozenset[tuple[int, int]]
+) -> tuple[tuple[int, int], ...]:
     """Pairs of positions; a product goes to the end of the list, as in opt_einsum."""
     sets = tuple([frozenset(labels) for labels in terms])
     if len(terms) == 2:
         return ((0, 1),)
     if len(terms) <= BRUTE:
-        return _best(list(sets), kept, sizes)[1]
+        return _best(list(sets), list(range(len(sets))), kept, sizes, often)[1]
     size = {x: max(n, 1) for x, n in enumerate(sizes)}
     finder: Callable = _finder(len(terms))
     path = finder([set(s) for s in sets], set(kept), size)
@@ -202,7 +211,10 @@ def _pairs(path: Sequence[Sequence[int]], count: int) -> list[tuple[int, int]]:
     return result
 
 
-def _best(terms: list[frozenset[int]], kept: Labels, sizes: Labels) -> tuple[float, tuple[tuple[int, int], ...]]:
+def _best(
+    terms: list[frozenset[int]], origin: list[int], kept: Labels, sizes: Labels, often: frozenset[tuple[int, int]]
+) -> tuple[float, tuple[tuple[int, int], ...]]:
+    """The cheapest order; ``origin`` says which operand a term is, -1 for products. What is needed often costs half."""
     if len(terms) == 1:
         return 0.0, ()
     found: tuple[float, tuple[tuple[int, int], ...]] = (float("inf"), ())
@@ -210,9 +222,12 @@ def _best(terms: list[frozenset[int]], kept: Labels, sizes: Labels) -> tuple[flo
         for a in range(b):
             rest = [t for p, t in enumerate(terms) if p not in (a, b)]
             cost, joined = _cost(terms[a], terms[b], rest, kept, sizes)
+            if (origin[a], origin[b]) in often:
+                cost /= 2
             if cost >= found[0]:
                 continue
-            later, path = _best([*rest, joined], kept, sizes)
+            left = [n for p, n in enumerate(origin) if p not in (a, b)]
+            later, path = _best([*rest, joined], [*left, -1], kept, sizes, often)
             if cost + later < found[0]:
                 found = cost + later, ((a, b), *path)
     return found

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,11 @@ CHAINS: dict[str, list[tuple[str, ...]]] = {
 }
 
 
+def stored(name: str, target: str) -> str:
+    """The argument that says where a ufunc writes; NumPy wants its name for those that look like Python's own."""
+    return f", out={target}" if name in ("maximum", "minimum") else f", {target}"
+
+
 # Helpers that the source calls
 
 
@@ -71,6 +77,24 @@ def checked_places(index: Array, size: int) -> Array:
     return index.astype(np.int64, copy=False)
 
 
+def softmax_into(x: Array, out: Array | None = None) -> Array:
+    out = np.subtract(x, _top(x), out)
+    np.exp(out, out)
+    return np.multiply(out, 1 / np.add.reduce(out, axis=-1, keepdims=True), out)
+
+
+def log_softmax_into(x: Array, out: Array | None = None) -> Array:
+    out = np.subtract(x, _top(x), out)
+    return np.subtract(out, np.log(np.add.reduce(np.exp(out), axis=-1, keepdims=True)), out)
+
+
+def _top(x: Array) -> Array:
+    """The largest entry, to be taken off before exponentials; 0 where it is not finite."""
+    top = np.maximum.reduce(x, axis=-1, keepdims=True, initial=-np.inf)
+    return np.where(np.isfinite(top), top, 0)
+
+
+INTO = {"softmax": softmax_into, "log_softmax": log_softmax_into}
 HELPERS = {
     "view_of": view_of,
     "place_view": place_view,
@@ -166,7 +190,8 @@ class NumpyEmitter(MatrixEmitter):
             self.lines.append(f"{self.new(step.out)} = {text}")
         else:
             self.names[step.out] = target
-            self.lines.append(f"{target}[...] = {text}")
+            stored = step.op == "call" and step.name in INTO and step.out.kind == "f"
+            self.lines.append(text if stored else f"{target}[...] = {text}")
 
     def loop(self, loop: Loop) -> None:
         """A loop over blocks: what is needed after it is stored, or added up, a block at a time."""
@@ -235,9 +260,9 @@ class NumpyEmitter(MatrixEmitter):
             self.assign(step, self.settled(step, f"{f}({', '.join(args)})"))
         elif step.out in self.targets:
             self.names[step.out] = target
-            self.lines.append(f"{f}({', '.join(args)}, {target})")
+            self.lines.append(f"{f}({', '.join(args)}{stored(step.name, target)})")
         else:
-            self.lines.append(f"{self.new(step.out)} = {f}({', '.join(args)}, {target})")
+            self.lines.append(f"{self.new(step.out)} = {f}({', '.join(args)}{stored(step.name, target)})")
 
     def odd(self, step: Step) -> bool:
         """Whether a function makes floats of what holds none; NumPy then chooses the type."""
@@ -256,7 +281,7 @@ class NumpyEmitter(MatrixEmitter):
         for name, *places in CHAINS[step.name]:
             f = self.function(name, UFUNCS[name])
             args = [operand if p == "x" else out if p == "o" else p for p in places]
-            store = f", {out}" if "o" in places else f", {target}" if target else ""
+            store = stored(name, out) if "o" in places else stored(name, target) if target else ""
             self.lines.append(f"{out} = {f}({', '.join(args)}{store})")
 
     def cast(self, step: Step) -> str:
@@ -278,9 +303,20 @@ class NumpyEmitter(MatrixEmitter):
         rows, columns, summed = volumes
         return rows * columns * summed <= EINSUM_MOST or (across and min(rows, columns) < 8)
 
+    def into(self, step: Step) -> str:
+        """A function that writes its result where there is room for it: over its operand, if nobody else needs that."""
+        target = self.targets.get(step.out)
+        ((value, _),) = step.args
+        free = self.buffer(replace(step, args=((value, step.labels),)))
+        room = target or (self.name(free) if free is not None else None)
+        f = self.function(f"{step.name}_into", INTO[step.name])
+        return f"{f}({self.name(value)}{f', {room}' if room else ''})"
+
     def call(self, step: Step) -> str:
         self.quiet = True
         params, _ = step.params
+        if step.name in INTO and step.out.kind == "f":
+            return self.into(step)
         args = [self.name(value) for value, _ in step.args]
         args += [self.number(p) for p in params]
         f = self.function(f"f_{step.name}", FUNCTIONS[step.name])

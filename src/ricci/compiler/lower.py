@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from ricci.compiler.builder import Builder, Part
-from ricci.compiler.contract import contract
+from ricci.compiler.contract import BRUTE, contract
+from ricci.compiler.layout import Layout
 from ricci.compiler.program import Labels, Number, Operand, Program, Result, Value, index, used
 from ricci.compiler.relations import Gather, relations_of
 from ricci.compiler.relations import Product as Resolving
@@ -67,6 +68,8 @@ class Lowering:
         self.uses = Counter(a for node in nodes for a in node.args)
         self.uses.update(roots)
         self.sure = nonnegative(*roots)
+        self.layout = Layout(roots)
+        self.pairs: Counter[tuple] = Counter()
         self.within: set[Expr] = set()
         width: dict[Expr, int] = {}
         for node in nodes:
@@ -75,6 +78,12 @@ class Lowering:
                 if self._opens(node, a) and width[node] + width[a] <= MOST_OPENED:
                     width[node] += width[a] if isinstance(node, Product) else 0
                     self.within.add(a)
+        for node in nodes:
+            if isinstance(node, Product) and node not in self.within:
+                name = {label: axis for axis, label in enumerate(node.out)}
+                factors = self.opened([(a, self._renamed(labels, name)) for a, labels in node.factors()])
+                if len(factors) <= BRUTE:
+                    self.pairs.update([key for _, key in _pairs(factors, set(range(len(node.out))))])
 
     def _opens(self, node: Expr, a: Expr) -> bool:
         """Whether an operand is lowered as part of its only user: structures, and products in sums or products."""
@@ -219,8 +228,9 @@ class Lowering:
         work = _Factors(self, coef)
         name = {label: axis for axis, label in enumerate(out)}
         work.sizes.update(enumerate(self.shape(node)))
-        for a, labels in factors:
-            work.add(a, tuple([name[x] if x in name else name.setdefault(x, self.builder.fresh()) for x in labels]))
+        opened = self.opened([(a, self._renamed(labels, name)) for a, labels in factors])
+        for a, labels in opened:
+            work.add(a, labels)
         resolving = Resolving(
             self.builder,
             [(value, [index(x) for x in labels]) for value, labels in work.arrays],  # type: ignore
@@ -234,9 +244,50 @@ class Lowering:
             return (0.0 if self.builder.number == "f" else 0), ()
         number = work.coef * resolving.count(operands)
         carried = {x for _, labels in operands for x in labels}
-        wanted = [x for x in resolving.kept if x in carried]
+        wanted = sorted([x for x in resolving.kept if x in carried], key=lambda x: work.ranks.get(x, len(out)))
         signs = [*work.signs, *[True] * (len(operands) - len(work.signs))]
-        return resolving.finish(contract(self.builder, operands, wanted, number, signs))
+        often = self._often(opened, range(len(out))) if len(work.arrays) == len(opened) else frozenset()
+        return resolving.finish(contract(self.builder, operands, wanted, number, signs, often))
+
+    def _renamed(self, labels: Labels, name: dict[int, int]) -> Labels:
+        return tuple([name[x] if x in name else name.setdefault(x, self.builder.fresh()) for x in labels])
+
+    def opened(self, factors: Sequence[tuple[Expr, Labels]]) -> list[tuple[Expr, Labels]]:
+        """The factors of a product, those of products that are lowered as part of it among them."""
+        result: list[tuple[Expr, Labels]] = []
+        waiting = list(reversed(factors))
+        while waiting:
+            node, own = waiting.pop()
+            if isinstance(node, Product) and node in self.within:
+                name = dict(zip(node.out, own, strict=True))
+                waiting += [(a, self._renamed(labels, name)) for a, labels in reversed(list(node.factors()))]
+            else:
+                result.append((node, own))
+        return result
+
+    def _often(self, factors: Sequence[tuple[Expr, Labels]], out: Iterable[int]) -> frozenset[tuple[int, int]]:
+        """The pairs of factors, by position, that are multiplied in other products too."""
+        if not 3 <= len(factors) <= BRUTE:
+            return frozenset()
+        return frozenset([pair for pair, key in _pairs(factors, set(out)) if self.pairs[key] > 1])
+
+
+def _pairs(factors: Sequence[tuple[Expr, Labels]], out: set[int]) -> list[tuple[tuple[int, int], tuple]]:
+    """Pairs of factors that share a label: their positions, and what the product of the two alone is."""
+    found = []
+    for b in range(1, len(factors)):
+        for a in range(b):
+            (x, first), (y, second) = sorted([factors[a], factors[b]], key=lambda f: f[0].key)
+            if set(first) & set(second):
+                others = {z for p, (_, labels) in enumerate(factors) if p not in (a, b) for z in labels}
+                number: dict[int, int] = {}
+                for z in (*first, *second):
+                    number.setdefault(z, len(number))
+                summed = tuple([n for z, n in number.items() if z not in others and z not in out])
+                found.append(
+                    ((a, b), (x, tuple([number[z] for z in first]), y, tuple([number[z] for z in second]), summed))
+                )
+    return found
 
 
 class _Factors:
@@ -249,27 +300,19 @@ class _Factors:
         self.relations: list = []
         self.gathers: list[Gather] = []
         self.sizes: dict[int, int] = {}
+        self.ranks: dict[int, int] = {}
 
-    def add(self, a: Expr, labels: Labels) -> None:
-        waiting = [(a, labels)]
-        while waiting:
-            node, own = waiting.pop(0)
-            self._record(node, own)
-            if isinstance(node, Structure):
-                self._structure(node, own)
-            elif isinstance(node, Product) and node in self.lowering.within:
-                name = dict(zip(node.out, own, strict=True))
-                fresh = self.lowering.builder.fresh
-                inner = [
-                    (b, tuple([name[x] if x in name else name.setdefault(x, fresh()) for x in c]))
-                    for b, c in node.factors()
-                ]
-                waiting = [*inner, *waiting]
-            else:
-                self._array(node, own)
+    def add(self, node: Expr, labels: Labels) -> None:
+        self._record(node, labels)
+        if isinstance(node, Structure):
+            self._structure(node, labels)
+        else:
+            self._array(node, labels)
 
     def _record(self, node: Expr, labels: Labels) -> None:
-        for label, size in zip(labels, self.lowering.shape(node), strict=True):
+        for axis, (label, size) in enumerate(zip(labels, self.lowering.shape(node), strict=True)):
+            if not isinstance(node, Structure):
+                self.ranks.setdefault(label, self.lowering.layout.rank(node, axis))
             if self.sizes.setdefault(label, size) != size:
                 raise ShapeError(f"In a product, one index has the sizes {self.sizes[label]} and {size}.")
 
