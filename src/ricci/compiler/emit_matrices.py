@@ -33,6 +33,9 @@ class MatrixEmitter(Emitter):
         a, b = step.args
         if batch:
             return self.batched(step, batch, rows, columns, summed)
+        if not rows and not columns and a[1] != b[1] and len(a[1]) > 1:
+            sides = [self.name(a[0]), self.permuted(self.name(b[0]), b[1], a[1])]
+            return f"{self.helper('vecdot')}({sides[0]}, {sides[1]}).sum()"
         if step.labels not in ((*rows, *columns), (*columns, *rows)):
             inside = step.labels[0] in rows
             return self.in_the_middle(step, *((b, a, columns) if inside else (a, b, rows)), summed)

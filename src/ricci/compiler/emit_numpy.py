@@ -55,7 +55,11 @@ def view_of(
     array: Array, shape: tuple[int, ...], strides: tuple[tuple[int, ...], ...], places: tuple[int, ...]
 ) -> Array:
     """A view: the stride along each new axis is a combination of the array's own; ``places`` is where it starts."""
-    steps = tuple([sum([c * s for c, s in zip(row, array.strides, strict=True)]) for row in strides])
+    own = array.strides
+    steps = tuple([sum([c * s for c, s in zip(row, own, strict=True)]) for row in strides])
+    if array.flags.c_contiguous:
+        offset = sum([p * s for p, s in zip(places, own, strict=True)])
+        return np.ndarray(shape, array.dtype, array, offset, steps)
     start = array[tuple([slice(p, None) for p in places])] if any(places) else array
     return np.lib.stride_tricks.as_strided(start, shape, steps, writeable=False)
 
@@ -341,6 +345,10 @@ class NumpyEmitter(MatrixEmitter):
         simple = self.sliced(value, forms, step)
         if simple is not None:
             return simple
+        plain = [form.label for form in forms]
+        if all(x is not None and step.out.shape[x] == n for x, n in zip(plain, value.shape, strict=True)):  # a diagonal
+            own, out = ["".join(_letter(x) for x in labels) for labels in (plain, step.labels)]  # type: ignore
+            return f"{self.helper('einsum')}('{own}->{out}', {self.name(value)})"
         strides = tuple([tuple([dict(form.terms).get(x, 0) for form in forms]) for x in step.labels])
         places = tuple([form.const for form in forms])
         return f"{self.helper('view_of')}({self.name(value)}, {step.out.shape}, {strides}, {places})"
@@ -357,7 +365,11 @@ class NumpyEmitter(MatrixEmitter):
                 and labels == step.labels
             )
             text = self.arranged((base, labels), step.labels)
-            made = text if free else f"{self.helper('array')}({text}, {self.type(step.out.kind)}, order='C')"
+            made = (
+                f"{self.helper('contiguous')}({text})"
+                if free
+                else f"{self.helper('array')}({text}, {self.type(step.out.kind)}, order='C')"
+            )
         else:
             made = f"{self.helper('zeros')}({tuple_text(step.out.shape)}, {self.type(step.out.kind)})"
         out = self.new(step.out)
@@ -421,3 +433,7 @@ class NumpyEmitter(MatrixEmitter):
         if self.owns(value) and len(axes) == len(everywhere) and shared == 1:
             return text
         return f"{self.helper('array')}({text}, {self.type(result.kind)}, order='C')"
+
+
+def _letter(label: int) -> str:
+    return chr(97 + label) if label < 26 else chr(39 + label)
