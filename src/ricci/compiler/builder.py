@@ -123,6 +123,14 @@ class Builder:
         kind = "f" if isinstance(value, float) else self.number
         return self.constant(np.asarray(value, dtype=_DTYPES[kind]), labels)
 
+    def zero(self, values: Sequence[Value | Number]) -> Operand:
+        """Zero of the kind that a product of these would have."""
+        kinds = {_kind(value) for value in values}
+        if not kinds:
+            return (0.0 if self.number == "f" else 0), ()
+        kind = "f" if "f" in kinds else "i" if "i" in kinds else self.number
+        return self.constant(np.zeros((), _DTYPES[kind]), ())
+
     # Steps
 
     def map(self, name: str, *operands: Operand, order: Labels | None = None) -> Operand:
@@ -183,7 +191,9 @@ class Builder:
         return None if found is None else (found, labels)
 
     def scaled(self, operand: Operand, coef: Number) -> Operand:
-        """The operand times a number."""
+        """The operand times a number; a fraction makes floats of integers, also where it is a whole one."""
+        if isinstance(coef, float):
+            operand = self.cast(operand, "f")
         if coef == 1:
             return operand
         return self.map("negative", operand) if coef == -1 else self.map("multiply", operand, (coef, ()))
@@ -233,7 +243,8 @@ class Builder:
         """``value`` at the places ``forms``, one for each axis; zero outside."""
         labels = distinct(x for form in forms for x, _ in form.terms)
         plain = [form.label for form in forms]
-        if None not in plain and len(set(plain)) == len(plain):
+        whole = all(x in sizes and sizes[x] == n for x, n in zip(plain, value.shape, strict=True))
+        if whole and len(set(plain)) == len(plain):
             return value, tuple(plain)  # type: ignore
         shape = tuple([sizes[x] for x in labels])
         if 0 in shape or 0 in value.shape:

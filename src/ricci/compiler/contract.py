@@ -1,116 +1,154 @@
-"""Products of arrays: in which order to multiply them, and each pair as one dot, one map or one sum.
+"""Products of arrays: pairs in the best order, each pair as one dot, one map or one sum.
 
-Up to :data:`BRUTE` operands all orders are tried, under a cost that counts arithmetic and traffic, and that knows in
-which order of its axes the result is wanted. Beyond that ``opt_einsum`` finds the path: dynamic programming for small
-products, greedy for large ones, cotengra for very large ones where it is installed.
-
-Two operands that are one array, seen from the two sides of a symmetric result, with nothing but a factor that is never
-negative between them, ``X[m,n] X[m,p] s[m]``, are multiplied as ``Y[m,n] Y[m,p]`` with ``Y = sqrt(s) X``: BLAS then
-computes half of the entries.
+Two things are looked for before. A product that has a mirror image of half of its factors in the other half, as
+``Jᵀ D J`` with ``J`` itself a product, is computed as that half times itself. And two operands that are one array, seen
+from the two sides of a symmetric result, with nothing but a factor that is never negative between them,
+``X[m,n] X[m,p] s[m]``, are multiplied as ``Y[m,n] Y[m,p]`` with ``Y = sqrt(s) X``: BLAS then computes half of the entries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 
-import opt_einsum
-
 from ricci.compiler.builder import Builder, sizes_of
+from ricci.compiler.paths import Pairs, Tree, best_tree
 from ricci.compiler.program import Labels, Number, Operand, Value, distinct, volume
 
-BRUTE = 4
-DYNAMIC = 10
-TRAFFIC = 4.0  # the cost of moving one number, in units of one multiplication in a matrix product
-REARRANGED = 1.0  # the same for a result that comes out in another order than wanted, which is a view then
-Terms = tuple[frozenset[int], ...]
 
-
-def contract(
-    builder: Builder,
-    operands: Sequence[Operand],
-    kept: Sequence[int],
-    coef: Number = 1,
-    nonnegative: Sequence[bool] = (),
-    often: frozenset[tuple[int, int]] = frozenset(),
-) -> Operand:
-    """The product of arrays, summed over the labels that are not kept, times ``coef``.
+@dataclass(eq=False)
+class Contraction:
+    """Operands to be multiplied and summed over the labels that are not kept, times ``coef``.
 
     ``kept`` is in the order in which the result is wanted, if it can be had. ``nonnegative`` tells of each operand
     whether it is known never to be negative, ``often`` which pairs of them are multiplied elsewhere too.
     """
-    if not operands:
-        return coef, ()
-    operands = builder.aligned(operands)
-    signs = list(nonnegative) or [False] * len(operands)
-    before = len(operands)
-    operands, signs = _shared_halves(builder, list(operands), signs, kept)
-    work = _Work(builder, [_reduced(builder, o, p, operands, kept) for p, o in enumerate(operands)], tuple(kept))
-    for pair in work.path(often if len(work.operands) == before else frozenset()):
-        work.join(*pair, coef)
-        if work.scaled:
-            coef = 1
-    (result,) = work.operands
-    return builder.scaled(result, coef)
 
+    builder: Builder
+    operands: list[Operand]
+    kept: Labels
+    coef: Number = 1
+    nonnegative: list[bool] = field(default_factory=list)
+    often: Pairs = frozenset()
 
-def _reduced(
-    builder: Builder, operand: Operand, position: int, operands: Sequence[Operand], kept: Sequence[int]
-) -> Operand:
-    """The operand, summed over labels that only it has."""
-    others = {x for p, (_, labels) in enumerate(operands) if p != position for x in labels}
-    return builder.sum(operand, [x for x in operand[1] if x in others or x in kept])
+    def result(self) -> Operand:
+        if not self.operands:
+            return self.coef, ()
+        self.nonnegative = self.nonnegative or [False] * len(self.operands)
+        self.operands = self.builder.aligned(self.operands)
+        self._mirrored()
+        self._rooted()
+        self.operands = [self._reduced(position) for position in range(len(self.operands))]
+        made = self._multiplied(self._tree()[1], self.kept)
+        return self.builder.scaled(made, self.coef)
 
+    def _reduced(self, position: int) -> Operand:
+        """An operand, summed over labels that only it has."""
+        others = {x for p, (_, labels) in enumerate(self.operands) if p != position for x in labels}
+        own = self.operands[position]
+        return self.builder.sum(own, [x for x in own[1] if x in others or x in self.kept])
 
-class _Work:
-    """Operands that are being multiplied, a pair at a time."""
-
-    def __init__(self, builder: Builder, operands: list[Operand], kept: Labels):
-        self.builder, self.operands, self.kept = builder, operands, kept
-        self.sizes = sizes_of(operands)
-        self.scaled = False
-
-    def path(self, often: frozenset[tuple[int, int]]) -> list[tuple[int, int]]:
-        terms = tuple([frozenset(labels) for _, labels in self.operands])
+    def _tree(self) -> tuple[float, Tree]:
         used = distinct(x for _, labels in self.operands for x in labels)
-        small = {x: n for n, x in enumerate(used)}
-        return list(
-            _path(
-                tuple([tuple([small[x] for x in labels]) for _, labels in self.operands]),
-                tuple([small[x] for x in self.kept if x in small]),
-                tuple([self.sizes[x] for x in used]),
-                often,
-            )
-            if len(terms) > 1
-            else []
-        )
+        number = {x: n for n, x in enumerate(used)}
+        sizes = sizes_of(self.operands)
+        terms = tuple([tuple([number[x] for x in labels]) for _, labels in self.operands])
+        kept = tuple([number[x] for x in self.kept if x in number])
+        return best_tree(terms, kept, tuple([sizes[x] for x in used]), self.often)
 
-    def join(self, a: int, b: int, coef: Number) -> None:
-        """Replace two operands by their product, put last; the coefficient joins where it costs least."""
-        first, second = self.operands[a], self.operands[b]
-        rest = [o for p, o in enumerate(self.operands) if p not in (a, b)]
-        needed = {x for _, labels in rest for x in labels} | set(self.kept)
-        if coef != 1 and not rest:
-            entries = volume(
-                set(first[1]) | set(second[1]) if not _summed(first, second, needed) else self.kept, self.sizes
-            )
-            small = min(_entries(first), _entries(second))
-            if small < entries:
-                if _entries(first) <= _entries(second):
-                    first = self.builder.scaled(first, coef)
-                else:
-                    second = self.builder.scaled(second, coef)
-                self.scaled = True
-        both = distinct([*first[1], *second[1]])
+    def _multiplied(self, tree: Tree, needed: Sequence[int]) -> Operand:
+        """The product of the operands of a tree, of which the labels ``needed`` are kept."""
+        if isinstance(tree, int):
+            return self.operands[tree]
+        sides = [_leaves(side) for side in tree]
+        labels = [{x for p in side for x in self.operands[p][1]} for side in sides]
+        whole = len(sides[0]) + len(sides[1]) == len(self.operands)
+        a = self._multiplied(tree[0], [*needed, *labels[1]])
+        b = self._multiplied(tree[1], [*needed, *labels[0]])
+        if whole:
+            a, b = self._scaled(a, b, set(needed))
+        both = distinct([*a[1], *b[1]])
         later = [x for x in both if x not in self.kept]
-        outer = not _summed(first, second, needed) and len(both) > max(len(first[1]), len(second[1]))
-        if outer and rest and later:  # what is summed next goes first, so that the dot to come takes this as a matrix
-            order = (*later, *[x for x in self.kept if x in both])
-            joined = self.builder.map("multiply", first, second, order=order)
+        outer = not _summed(a, b, set(needed)) and len(both) > max(len(a[1]), len(b[1]))
+        if not outer or whole or not later:
+            return pair(self.builder, a, b, set(needed), self.kept)
+        # What is summed next goes first, after what stays a batch: so the dot to come takes this as matrices.
+        rest = {x for p, (_, own) in enumerate(self.operands) if p not in (*sides[0], *sides[1]) for x in own}
+        batch = [x for x in self.kept if x in both and x in rest]
+        order = (*batch, *later, *[x for x in self.kept if x in both and x not in batch])
+        return self.builder.map("multiply", a, b, order=order)
+
+    def _scaled(self, a: Operand, b: Operand, needed: set[int]) -> tuple[Operand, Operand]:
+        """The last two operands, the smaller with the coefficient in it if it is smaller than the result."""
+        sizes = sizes_of([a, b])
+        entries = volume([x for x in sizes if x in needed], sizes)
+        coef = self.coef
+        if coef == 1 or min(_entries(a), _entries(b)) >= entries:
+            return a, b
+        self.coef = 1
+        return (self.builder.scaled(a, coef), b) if _entries(a) <= _entries(b) else (a, self.builder.scaled(b, coef))
+
+    # Symmetric products
+
+    def _mirrored(self) -> None:
+        """Replace the factors of half of the product by their product, and the other half by its mirror image."""
+        if len(self.operands) < 4:
+            return
+        for a, b in _twins(self.operands, self.kept):
+            mirror = _Mirror(self.operands, a, b)
+            if not mirror.found or len(mirror.half) < 2:
+                continue
+            half = [self.operands[p] for p in mirror.half]
+            rest = [p for p in range(len(self.operands)) if p not in mirror.partner]
+            outside = {x for p in rest for x in self.operands[p][1]} | set(self.kept) | set(mirror.images)
+            own = distinct(x for _, labels in half for x in labels)
+            kept = tuple([x for x in own if x in outside or mirror.image.get(x, x) == x])
+            inner = Contraction(self.builder, half, kept)
+            shell = [(Value((), "f"), kept), (Value((), "f"), tuple([mirror.image.get(x, x) for x in kept]))]
+            if not self._cheaper(inner, [labels for _, labels in shell], rest):
+                continue
+            value, labels = inner.result()
+            mirrored = (value, tuple([mirror.image.get(x, x) for x in labels]))
+            self.operands = [(value, labels), mirrored, *[self.operands[p] for p in rest]]
+            self.nonnegative = [False, False, *[self.nonnegative[p] for p in rest]]
+            self.often = frozenset()
+            return
+
+    def _cheaper(self, half: Contraction, sides: list[Labels], rest: list[int]) -> bool:
+        sizes = sizes_of(self.operands)
+        used = list(sizes)
+        number = {x: n for n, x in enumerate(used)}
+        terms = [tuple([number[x] for x in labels]) for labels in [*sides, *[self.operands[p][1] for p in rest]]]
+        kept = tuple([number[x] for x in self.kept if x in number])
+        outer, _ = best_tree(tuple(terms), kept, tuple([sizes[x] for x in used]))
+        return half._tree()[0] + outer < self._tree()[0]
+
+    def _rooted(self) -> None:
+        """Products of a matrix with itself, ``s`` between the two: ``s`` goes into both as its square root."""
+        for a, b in _twins(self.operands, self.kept):
+            between = _between(self.operands, a, b)
+            if between and all(self.nonnegative[p] for p in between) and _worth(self.operands, a, b):
+                inner = [self.operands[p] for p in between]
+                carried = distinct(x for _, labels in inner for x in labels)
+                root = self.builder.map("sqrt", Contraction(self.builder, inner, carried).result())
+                sides = [self.builder.map("multiply", self.operands[p], root) for p in (a, b)]
+                rest = [p for p in range(len(self.operands)) if p not in (a, b, *between)]
+                self.operands = [*sides, *[self.operands[p] for p in rest]]
+                self.nonnegative = [False, False, *[self.nonnegative[p] for p in rest]]
+                self.often = frozenset()
+                return
+
+
+def _leaves(tree: Tree) -> list[int]:
+    found, stack = [], [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, int):
+            found.append(node)
         else:
-            joined = pair(self.builder, first, second, needed, self.kept)
-        self.operands = [*rest, joined]
+            stack += node
+    return found
 
 
 def _entries(operand: Operand) -> int:
@@ -161,144 +199,79 @@ def _disorder(places: Sequence[int]) -> int:
     return sum(a > b for a, b in pairwise(places))
 
 
-# Paths
+# Mirror images
 
 
-@lru_cache(maxsize=4096)
-def _path(
-    terms: tuple[Labels, ...], kept: Labels, sizes: Labels, often: frozenset[tuple[int, int]]
-) -> tuple[tuple[int, int], ...]:
-    """Pairs of positions; a product goes to the end of the list, as in opt_einsum."""
-    sets = tuple([frozenset(labels) for labels in terms])
-    if len(terms) == 2:
-        return ((0, 1),)
-    if len(terms) <= BRUTE:
-        return _best(list(sets), list(range(len(sets))), kept, sizes, often)[1]
-    size = {x: max(n, 1) for x, n in enumerate(sizes)}
-    finder: Callable = _finder(len(terms))
-    path = finder([set(s) for s in sets], set(kept), size)
-    return tuple(_pairs(path, len(terms)))
-
-
-def _finder(count: int) -> Callable:
-    if count <= DYNAMIC:
-        return opt_einsum.paths.DynamicProgramming(minimize="combo-4")
-    if count > 100:
-        try:
-            import cotengra  # type: ignore
-
-            return cotengra.HyperOptimizer(max_time=1.0, progbar=False)
-        except ImportError:
-            pass
-    return opt_einsum.paths.greedy
-
-
-def _pairs(path: Sequence[Sequence[int]], count: int) -> list[tuple[int, int]]:
-    """A path of pairs alone; what is left at the end is multiplied in order."""
-    result: list[tuple[int, int]] = []
-    for step in path:
-        places = sorted(step, reverse=True)
-        if len(places) == 1:
-            continue
-        result.append((places[1], places[0]))
-        count -= 1
-        for p in places[2:]:
-            result.append((p, count - 1))
-            count -= 1
-    while count > 1:
-        result.append((0, 1))
-        count -= 1
-    return result
-
-
-def _best(
-    terms: list[frozenset[int]], origin: list[int], kept: Labels, sizes: Labels, often: frozenset[tuple[int, int]]
-) -> tuple[float, tuple[tuple[int, int], ...]]:
-    """The cheapest order; ``origin`` says which operand a term is, -1 for products. What is needed often costs half."""
-    if len(terms) == 1:
-        return 0.0, ()
-    found: tuple[float, tuple[tuple[int, int], ...]] = (float("inf"), ())
-    for b in range(1, len(terms)):
+def _twins(operands: Sequence[Operand], kept: Sequence[int]) -> list[tuple[int, int]]:
+    """Pairs of uses of one array that differ in labels of the result."""
+    found = []
+    for b in range(1, len(operands)):
         for a in range(b):
-            rest = [t for p, t in enumerate(terms) if p not in (a, b)]
-            cost, joined = _cost(terms[a], terms[b], rest, kept, sizes)
-            if (origin[a], origin[b]) in often:
-                cost /= 2
-            if cost >= found[0]:
-                continue
-            left = [n for p, n in enumerate(origin) if p not in (a, b)]
-            later, path = _best([*rest, joined], [*left, -1], kept, sizes, often)
-            if cost + later < found[0]:
-                found = cost + later, ((a, b), *path)
+            (x, first), (y, second) = operands[a], operands[b]
+            own = [(p, q) for p, q in zip(first, second, strict=False) if p != q]
+            if (
+                x is y
+                and any(p in kept and q in kept for p, q in own)
+                and len({z for p in own for z in p}) == 2 * len(own)
+            ):
+                found.append((a, b))
     return found
 
 
-def _cost(a: frozenset, b: frozenset, rest: list[frozenset], kept: Labels, sizes: Labels) -> tuple[float, frozenset]:
-    needed = frozenset(kept).union(*rest)
-    both = a | b
-    joined = both & needed
+class _Mirror:
+    """The exchange of labels that takes one use of an array to another, followed through all operands it concerns."""
 
-    def entries(labels: frozenset | set) -> float:
-        total = 1.0
-        for x in labels:
-            total *= max(sizes[x], 1)
-        return total
+    def __init__(self, operands: Sequence[Operand], a: int, b: int):
+        self.operands = operands
+        self.image: dict[int, int] = {}
+        self.partner: dict[int, int] = {}
+        self.half: list[int] = []
+        self.found = self._pair(a, b) and self._follow()
 
-    traffic = entries(a) + entries(b) + entries(joined)
-    cost = entries(both) + TRAFFIC * traffic
-    shared = a & b
-    if (shared - needed) and (shared & needed):  # many small matrix products rather than one large one
-        inner = min(entries(a - shared), entries(b - shared))
-        cost += entries(both) * (16.0 / (inner + 3.0))
-    if not rest and shared - needed and not _in_order(a - shared, b - shared, shared & needed, kept):
-        cost += REARRANGED * entries(joined)
-    return cost, joined
+    @property
+    def images(self) -> list[int]:
+        """The labels of the other half."""
+        return [self.image[x] for p in self.half for x in self.operands[p][1] if self.image.get(x, x) != x]
 
+    def _pair(self, a: int, b: int) -> bool:
+        """Make two operands mirror images of one another, if that contradicts nothing."""
+        for x, y in zip(self.operands[a][1], self.operands[b][1], strict=True):
+            if self.image.setdefault(x, y) != y or self.image.setdefault(y, x) != x:
+                return False
+        self.partner.update({a: b, b: a})
+        self.half.append(a)
+        return True
 
-def _in_order(a: frozenset, b: frozenset, batch: frozenset, kept: Labels) -> bool:
-    """Whether the axes of a dot come out as wanted: those of both operands, then all of one, then all of the other."""
-    groups = [0 if x in batch else 1 if x in a else 2 for x in kept if x in a or x in b or x in batch]
-    changes = [g for p, g in enumerate(groups) if p == 0 or groups[p - 1] != g]
-    return len(changes) == len(set(changes)) and (0 not in changes or changes[0] == 0)
+    def _follow(self) -> bool:
+        """Pair all operands that have a label which is exchanged for another."""
+        while True:
+            moved = {x for p in self.half for x in self.operands[p][1] if self.image[x] != x}
+            waiting = [
+                p
+                for p, (_, own) in enumerate(self.operands)
+                if p not in self.partner and any(self.image.get(x, x) != x for x in own)
+            ]
+            if not waiting:
+                return all(not moved & set(self.operands[self.partner[p]][1]) for p in self.half)
+            at = next((p for p in waiting if moved & set(self.operands[p][1])), None)
+            other = None if at is None else next((q for q in waiting if q != at and self._fits(at, q)), None)
+            if at is None or other is None or not self._pair(at, other):
+                return False
 
-
-# Symmetric products
-
-
-def _shared_halves(
-    builder: Builder, operands: list[Operand], signs: list[bool], kept: Sequence[int]
-) -> tuple[list[Operand], list[bool]]:
-    """Products of a matrix with itself, ``s`` between the two: ``s`` goes into both as its square root."""
-    for b in range(1, len(operands)):
-        for a in range(b):
-            between = _between(operands, a, b, kept)
-            if between and all(signs[p] for p in between) and _worth(operands, a, b):
-                inner = [operands[p] for p in between]
-                carried = distinct(x for _, labels in inner for x in labels)
-                root = builder.map("sqrt", contract(builder, inner, carried))
-                sides = [builder.map("multiply", operands[p], root) for p in (a, b)]
-                rest = [p for p in range(len(operands)) if p not in (a, b, *between)]
-                return [*sides, *[operands[p] for p in rest]], [False, False, *[signs[p] for p in rest]]
-    return operands, signs
+    def _fits(self, a: int, b: int) -> bool:
+        (x, first), (y, second) = self.operands[a], self.operands[b]
+        return x is y and all(
+            self.image.get(p, q) == q and self.image.get(q, p) == p for p, q in zip(first, second, strict=True)
+        )
 
 
-def _between(operands: list[Operand], a: int, b: int, kept: Sequence[int]) -> list[int]:
-    """The operands between two uses of one array that differ in labels of the result alone; none if they are not so."""
-    (x, first), (y, second) = operands[a], operands[b]
-    if x is not y or first == second:
-        return []
-    own = [(p, q) for p, q in zip(first, second, strict=True) if p != q]
-    common = {p for p, q in zip(first, second, strict=True) if p == q}
-    if (
-        not common
-        or any(z not in kept for pair_ in own for z in pair_)
-        or len({z for p in own for z in p}) != 2 * len(own)
-    ):
-        return []
+def _between(operands: Sequence[Operand], a: int, b: int) -> list[int]:
+    """The operands that have no labels but those that both uses of an array have in common."""
+    common = {p for p, q in zip(operands[a][1], operands[b][1], strict=True) if p == q}
     return [p for p, (_, labels) in enumerate(operands) if p not in (a, b) and labels and set(labels) <= common]
 
 
-def _worth(operands: list[Operand], a: int, b: int) -> bool:
+def _worth(operands: Sequence[Operand], a: int, b: int) -> bool:
     """Whether the product is large enough for half of it to matter more than a square root."""
     (value, first), (_, second) = operands[a], operands[b]
     assert isinstance(value, Value)

@@ -100,7 +100,7 @@ class FunctionalEmitter(MatrixEmitter):
     def take(self, step: Step) -> str:
         (value, labels), (at, places) = step.args
         (axis,) = step.params
-        if not set(labels) & set(places) and len(places) == 1:
+        if not set(labels) & set(places) and len(places) <= 1:
             return f"{self.helper('take')}({self.name(value)}, {self.name(at)}, {axis})"
         return f"{self.name(value)}[{self.grid(labels, axis, at, places, step.labels, step.sizes())}]"
 

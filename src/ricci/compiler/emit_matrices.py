@@ -17,8 +17,8 @@ class MatrixEmitter(Emitter):
         """The name of a function of the backend that source calls."""
         raise NotImplementedError
 
-    def product(self, left: str, right: str) -> str:
-        """The product of two matrices or vectors."""
+    def product(self, left: str, right: str, shape: Sequence[int], stack: bool = False) -> str:
+        """The product of two matrices or vectors, or of stacks of them; ``shape`` is that of the result."""
         return f"{self.helper('matmul')}({left}, {right})"
 
     def by_einsum(self, volumes: Sequence[int], across: bool) -> bool:
@@ -42,7 +42,8 @@ class MatrixEmitter(Emitter):
         if step.labels[: len(rows)] != rows:
             a, b, rows, columns = b, a, columns, rows
         left, right = self.matrices(a, b, rows, columns, summed)
-        return self.shaped(self.product(left, right), _merged_shape(step, rows, columns), step.out.shape)
+        shape = _merged_shape(step, rows, columns)
+        return self.shaped(self.product(left, right, shape), shape, step.out.shape)
 
     def in_the_middle(self, step: Step, small: Operand, large: Operand, free: Labels, summed: Labels) -> str:
         """A dot over axes in the middle of the larger operand: a matrix product for each index before them."""
@@ -56,7 +57,7 @@ class MatrixEmitter(Emitter):
         right = self.shaped(self.name(value), [sizes[x] for x in own], flat)
         left = self.matrix(small, free, order)
         shape = [flat[0], *([math.prod([sizes[x] for x in free])] if free else []), flat[2]]
-        return self.shaped(f"{self.helper('matmul')}({left}, {right})", shape, step.out.shape)
+        return self.shaped(self.product(left, right, shape, stack=True), shape, step.out.shape)
 
     def matrices(self, a: Operand, b: Operand, rows: Labels, columns: Labels, summed: Labels) -> tuple[str, str]:
         """Both operands as matrices, or vectors; the summed labels in the order that needs no copy, if there is one."""
@@ -93,9 +94,8 @@ class MatrixEmitter(Emitter):
             a, b, rows, columns, across = b, a, columns, rows, across[::-1]
         left = self.stacked(a, batch, [rows, summed], sizes, across[0])
         right = self.stacked(b, batch, [summed, columns], sizes, across[1])
-        text = f"{self.helper('matmul')}({left}, {right})"
         shape = [*[sizes[x] for x in batch], *[math.prod([sizes[x] for x in g]) for g in (rows, columns)]]
-        return self.shaped(text, shape, step.out.shape)
+        return self.shaped(self.product(left, right, shape, stack=True), shape, step.out.shape)
 
     def stacked(
         self, operand: Operand, batch: Labels, groups: Sequence[Labels], sizes: dict[int, int], copy: bool = False

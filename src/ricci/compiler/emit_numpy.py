@@ -18,11 +18,13 @@ from ricci.compiler.backends.numpy import ELEMENTWISE, FUNCTIONS
 from ricci.compiler.emit import INDENT, tuple_text
 from ricci.compiler.emit_matrices import MatrixEmitter
 from ricci.compiler.loops import PLAIN, Loop, Worth, blocked
-from ricci.compiler.program import Form, Program, Result, Step, Value
+from ricci.compiler.program import Form, Program, Result, Step, Value, nbytes
+from ricci.compiler.workspace import Workspace
 from ricci.errors import AxisError, DTypeError
 
 Array = np.ndarray
 VIEWS = ("read", "spread", "merge", "check")
+LARGE = 64 * 1024  # bytes from which on memory is worth using again
 EINSUM_MOST = 48  # multiplications in one small matrix product, up to which einsum's own loop beats calling BLAS
 
 UFUNCS: dict[str, np.ufunc] = {
@@ -107,6 +109,7 @@ HELPERS = {
     "empty": np.empty,
     "range": range,
     "einsum": np.einsum,
+    "dot": np.dot,
     "matmul": np.matmul,
     "contiguous": np.ascontiguousarray,
     "vecdot": np.vecdot,
@@ -133,6 +136,12 @@ class NumpyEmitter(MatrixEmitter):
         self.base: dict[Value, Value] = {}
         self._note_uses(self.items)
         self.targets: dict[Value, str] = {}  # where a value has its place already
+        self.taken: set[Value] = set()  # values whose memory another has now
+        self.pool: dict[tuple[int, str], list[Value]] = {}  # memory that nobody needs any more, by size and kind
+        self.slots: list[tuple[tuple[int, ...], np.dtype]] = []  # of the workspace
+        self.lent: set[Value] = set()  # values whose memory is not theirs
+        self.current: Value | None = None  # the result of the step that is being written
+        self.inside = False  # whether that is in a loop
         self.quiet = False
 
     def _note_uses(self, items: Sequence[Step | Loop], start: int = 0) -> None:
@@ -162,6 +171,17 @@ class NumpyEmitter(MatrixEmitter):
         return f"{kind}_type"
 
     def wrapped(self, body: list[str]) -> list[str]:
+        if self.slots:
+            space = Workspace(self.slots)
+            take, give = self.function("take_work", space.take), self.function("give_work", space.give)
+            *steps, last = body
+            body = [
+                f"work = {take}()",
+                *steps,
+                f"results = {last.removeprefix('return ')}",
+                f"{give}(work)",
+                "return results",
+            ]
         if not self.quiet:
             return body
         return [f'with {self.helper("errstate")}(all="ignore"):', *[INDENT + line for line in body]]
@@ -178,6 +198,35 @@ class NumpyEmitter(MatrixEmitter):
                 self.loop(item)
             else:
                 self.step(item)
+            for value in item.operands:
+                self.release(self.base.get(value, value))
+
+    def release(self, value: Value) -> None:
+        """Put memory that nobody needs any more at the disposal of later steps, if there is much of it."""
+        if (
+            self.last.get(value) == self.position
+            and value in self.lent
+            and value not in self.taken
+            and nbytes(value, self.dtype.itemsize) >= LARGE
+        ):
+            self.taken.add(value)
+            self.pool.setdefault((value.entries, value.kind), []).append(value)
+
+    def room(self, value: Value, shape: Sequence[int]) -> str | None:
+        """Memory for a large value: what nobody needs any more, or else of the workspace. Results have their own."""
+        if self.inside or not shape or nbytes(value, self.dtype.itemsize) < LARGE or self.escapes(value):
+            return None
+        self.lent.add(value)
+        found = self.pool.get((value.entries, value.kind))
+        if found:
+            other = found.pop()
+            return self.shaped(self.name(other), other.shape, shape)
+        self.slots.append((tuple(shape), self.dtypes[value.kind]))
+        return f"work[{len(self.slots) - 1}]"
+
+    def escapes(self, value: Value) -> bool:
+        """Whether a value is a result, or seen through one."""
+        return self.last.get(value, 0) >= len(self.items) and not self.inside
 
     def step(self, step: Step) -> None:
         if step.op == "map":
@@ -185,6 +234,7 @@ class NumpyEmitter(MatrixEmitter):
         elif step.op == "place":
             self.place(step)
         else:
+            self.current = step.out
             self.assign(step, getattr(self, step.op)(step))
 
     def assign(self, step: Step, text: str) -> None:
@@ -202,7 +252,8 @@ class NumpyEmitter(MatrixEmitter):
         steps, blocks = loop.body()
         for value in loop.kept:
             shape, kind = tuple_text(value.shape), self.type(value.kind)
-            self.lines.append(f"{self.new(value)} = {self.helper('empty')}({shape}, {kind})")
+            room = self.room(value, value.shape) or f"{self.helper('empty')}({shape}, {kind})"
+            self.lines.append(f"{self.new(value)} = {room}")
         for value in loop.summed:
             shape, kind = tuple_text(value.shape), self.type(value.kind)
             zero = f"{self.helper('zeros')}({shape}, {kind})"
@@ -220,12 +271,13 @@ class NumpyEmitter(MatrixEmitter):
         for value in loop.out:
             self.last[blocks[value]] = start + len(steps)
         added = {blocks[value]: value for value in loop.summed}
+        self.inside = True
         for number, step in enumerate(steps, start):
             self.position = number
             self.step(step)
             if step.out in added:
                 self.lines.append(f"{self.name(added[step.out])} += {self.name(step.out)}")
-        self.position = position
+        self.position, self.inside = position, False
         head = [f"for start in {self.helper('range')}(0, {loop.size}, {loop.rows}):", f"    stop = start + {loop.rows}"]
         self.lines = [*outside, *head, *[INDENT + line for line in self.lines]]
 
@@ -240,11 +292,19 @@ class NumpyEmitter(MatrixEmitter):
                 and labels == step.labels
                 and value.kind == step.out.kind
                 and value.shape == step.out.shape
-                and self.owns(value)
-                and self.last[value] == self.position
+                and self.takes_over(step.out, value)
             ):
                 return value
         return None
+
+    def takes_over(self, value: Value, other: Value) -> bool:
+        """Give a value the memory of another, if that is nobody else's and, for a result, not of the workspace."""
+        if not self.owns(other) or self.last[other] != self.position or (other in self.lent and self.escapes(value)):
+            return False
+        self.taken.add(other)
+        if other in self.lent:
+            self.lent.add(value)
+        return True
 
     # One method for each kind of step
 
@@ -255,13 +315,17 @@ class NumpyEmitter(MatrixEmitter):
         free = None if target else self.buffer(step)
         if free is not None:
             target = self.name(free)
+        elif target is None and (step.name in UFUNCS or step.name in CHAINS) and not self.odd(step):
+            target = self.room(step.out, step.out.shape)
         if step.name in CHAINS and step.out.kind == "f" and step.out.shape:
             self.chain(step, args[0], target)
             return
         ufunc = UFUNCS.get(step.name)
         f = self.function(step.name, ufunc or ELEMENTWISE[step.name])
         if target is None or ufunc is None or self.odd(step):
-            self.assign(step, self.settled(step, f"{f}({', '.join(args)})"))
+            turned = ufunc is not None and nbytes(step.out, 8) >= LARGE and any(".T" in a or ".tr" in a for a in args)
+            order = ", order='C'" if turned else ""
+            self.assign(step, self.settled(step, f"{f}({', '.join(args)}{order})"))
         elif step.out in self.targets:
             self.names[step.out] = target
             self.lines.append(f"{f}({', '.join(args)}{stored(step.name, target)})")
@@ -300,8 +364,11 @@ class NumpyEmitter(MatrixEmitter):
             f"{self.helper('total')}({self.name(value)}, axis={axes[0] if len(axes) == 1 else tuple_text(axes)}{kind})"
         )
 
-    def product(self, left: str, right: str) -> str:
-        return f"{left}.dot({right})"
+    def product(self, left: str, right: str, shape: Sequence[int], stack: bool = False) -> str:
+        room = None if self.current is None else self.room(self.current, shape)
+        if room is None:
+            return f"{self.helper('matmul')}({left}, {right})" if stack else f"{left}.dot({right})"
+        return f"{self.helper('matmul' if stack else 'dot')}({left}, {right}, {room})"
 
     def by_einsum(self, volumes: Sequence[int], across: bool) -> bool:
         rows, columns, summed = volumes
@@ -311,8 +378,8 @@ class NumpyEmitter(MatrixEmitter):
         """A function that writes its result where there is room for it: over its operand, if nobody else needs that."""
         target = self.targets.get(step.out)
         ((value, _),) = step.args
-        free = self.buffer(replace(step, args=((value, step.labels),)))
-        room = target or (self.name(free) if free is not None else None)
+        free = None if target else self.buffer(replace(step, args=((value, step.labels),)))
+        room = target or (self.name(free) if free is not None else self.room(step.out, step.out.shape))
         f = self.function(f"{step.name}_into", INTO[step.name])
         return f"{f}({self.name(value)}{f', {room}' if room else ''})"
 
@@ -358,12 +425,7 @@ class NumpyEmitter(MatrixEmitter):
         args = list(step.args)
         if has_base:
             base, labels = args.pop(0)
-            free = (
-                isinstance(base, Value)
-                and self.owns(base)
-                and self.last[base] == self.position
-                and labels == step.labels
-            )
+            free = labels == step.labels and isinstance(base, Value) and self.takes_over(step.out, base)
             text = self.arranged((base, labels), step.labels)
             made = (
                 f"{self.helper('contiguous')}({text})"

@@ -13,6 +13,8 @@ from ricci.compiler.program import Form, Labels, Program, Result, Step, Value
 from ricci.compiler.targets import Target
 from ricci.errors import DTypeError
 
+VIEWS = ("read", "spread", "merge", "check")
+
 
 class _Constant:
     """An array of the program, on whatever devices it is used."""
@@ -27,6 +29,21 @@ class _Constant:
         return found
 
 
+def _take(x: Any, at: Any, axis: int) -> Any:
+    return torch.index_select(x, axis, at) if at.ndim else torch.index_select(x, axis, at.reshape(1)).squeeze(axis)
+
+
+def _vecdot(a: Any, b: Any) -> Any:
+    return torch.linalg.vecdot(a, b) if a.is_floating_point() else (a * b).sum(-1)
+
+
+def _owner(value: Value) -> Value:
+    """Whose memory a value is in, if steps that may be views are."""
+    while value.step is not None and (value.step.op in VIEWS or value.step.name == "stop_gradient"):
+        value = value.step.operands[0]
+    return value
+
+
 class TorchEmitter(FunctionalEmitter):
     elementwise = ELEMENTWISE
     functions = FUNCTIONS
@@ -37,10 +54,10 @@ class TorchEmitter(FunctionalEmitter):
         "arange": torch.arange,
         "broadcast_to": torch.broadcast_to,
         "matmul": torch.matmul,
-        "vecdot": torch.linalg.vecdot,
+        "vecdot": _vecdot,
         "zeros": torch.zeros,
         "full": torch.full,
-        "take": lambda x, at, axis: torch.index_select(x, axis, at),
+        "take": _take,
         "contiguous": lambda x: x.contiguous(),
     }
 
@@ -71,6 +88,11 @@ class TorchEmitter(FunctionalEmitter):
         rest = order - 1 - axis
         text = f"{self.helper('arange')}({size}, device={self.device})"
         return f"{text}.reshape({tuple_text([size] + [1] * rest)})" if rest else text
+
+    def place_of(self, form: Form, sizes: Sequence[int]) -> str:
+        if form.terms:
+            return super().place_of(form, sizes)
+        return f"{self.helper('arange')}({form.const}, {form.const + 1}, device={self.device})"
 
     def zeros(self, step: Step, like: Any) -> str:
         if isinstance(like, Value):  # so that under vmap the zeros are as many as the values
@@ -106,9 +128,14 @@ class TorchEmitter(FunctionalEmitter):
         return f"{self.helper('full')}({tuple_text(result.shape)}, {number}, dtype={kind}, device={self.device})"
 
     def result(self, result: Result) -> str:
+        """In memory of its own: no other result's, no input's, no constant's."""
         text = super().result(result)
-        fresh = isinstance(result.value, Value) and result.value.step is not None
-        return text if fresh and len(result.axes) == len(result.shape) else f"{text}.clone()"
+        if not isinstance(result.value, Value):
+            return text
+        owner = _owner(result.value)
+        shared = sum(isinstance(r.value, Value) and _owner(r.value) is owner for r in self.program.results)
+        fresh = owner.step is not None and shared == 1 and len(result.axes) == len(result.shape)
+        return text if fresh else f"{text}.clone()"
 
 
 class TorchTarget(Target):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 from weakref import WeakSet
 
+from ricci.compiler import workspace
 from ricci.compiler.bind import bind_shapes, check_names
 from ricci.compiler.lower import lower
 from ricci.compiler.plan import Plan
@@ -82,8 +83,9 @@ def cache_info() -> CacheInfo:
 
 
 def cache_clear() -> None:
-    """Forget all plans; compiled functions make them anew when called."""
+    """Forget all plans, and give back the memory kept for them; compiled functions plan anew when called."""
     _cache.clear()
+    workspace.clear()
     for function in list(_functions):
         function.forget()
 

@@ -14,7 +14,8 @@ from fractions import Fraction
 import numpy as np
 
 from ricci.compiler.builder import Builder, Part
-from ricci.compiler.contract import BRUTE, contract
+from ricci.compiler.contract import Contraction
+from ricci.compiler.paths import EXACT
 from ricci.compiler.layout import Layout
 from ricci.compiler.program import Labels, Number, Operand, Program, Result, Value, index, used
 from ricci.compiler.relations import Gather, relations_of
@@ -82,7 +83,7 @@ class Lowering:
             if isinstance(node, Product) and node not in self.within:
                 name = {label: axis for axis, label in enumerate(node.out)}
                 factors = self.opened([(a, self._renamed(labels, name)) for a, labels in node.factors()])
-                if len(factors) <= BRUTE:
+                if len(factors) <= EXACT:
                     self.pairs.update([key for _, key in _pairs(factors, set(range(len(node.out))))])
 
     def _opens(self, node: Expr, a: Expr) -> bool:
@@ -136,8 +137,13 @@ class Lowering:
         return self.builder.map(node.op.name, *operands)
 
     def power(self, x: Operand, n: Operand) -> Operand:
-        """Powers that are plain arithmetic are that."""
-        exponent, build = n[0], self.builder
+        """Powers that are plain arithmetic are that. Those of integers are floats where they may be fractions."""
+        build = self.builder
+        if isinstance(n[0], Value) and n[0].kind == "i":
+            n = build.cast(n, "f")
+        elif not isinstance(n[0], Value) and n[0] < 0:
+            x = build.cast(x, "f")
+        exponent = n[0]
         floating = isinstance(x[0], Value) and x[0].kind == "f"
         if isinstance(exponent, Value) or not isinstance(x[0], Value):
             return build.map("power", x, n)
@@ -241,13 +247,13 @@ class Lowering:
         )
         operands = resolving.resolve()
         if resolving.zero or work.coef == 0:
-            return (0.0 if self.builder.number == "f" else 0), ()
+            return self.builder.zero([value for value, _ in work.arrays])
         number = work.coef * resolving.count(operands)
         carried = {x for _, labels in operands for x in labels}
         wanted = sorted([x for x in resolving.kept if x in carried], key=lambda x: work.ranks.get(x, len(out)))
         signs = [*work.signs, *[True] * (len(operands) - len(work.signs))]
         often = self._often(opened, range(len(out))) if len(work.arrays) == len(opened) else frozenset()
-        return resolving.finish(contract(self.builder, operands, wanted, number, signs, often))
+        return resolving.finish(Contraction(self.builder, operands, tuple(wanted), number, signs, often).result())
 
     def _renamed(self, labels: Labels, name: dict[int, int]) -> Labels:
         return tuple([name[x] if x in name else name.setdefault(x, self.builder.fresh()) for x in labels])
@@ -267,7 +273,7 @@ class Lowering:
 
     def _often(self, factors: Sequence[tuple[Expr, Labels]], out: Iterable[int]) -> frozenset[tuple[int, int]]:
         """The pairs of factors, by position, that are multiplied in other products too."""
-        if not 3 <= len(factors) <= BRUTE:
+        if not 3 <= len(factors) <= EXACT:
             return frozenset()
         return frozenset([pair for pair, key in _pairs(factors, set(out)) if self.pairs[key] > 1])
 

@@ -55,6 +55,7 @@ class Product:
         self.kept = list(self.out)
         self.final = {x: index(x) for x in self.out}
         self.live = set(self.sizes) - {g.label for g in self.gathers}
+        self.zero = 0 in self.sizes.values() and not self.gathers  # whose places are to be checked in any case
         while self.relations and not self.zero:
             self._resolve_one()
         operands = [self.builder.read(value, forms, self.sizes) for value, forms in self.arrays]
@@ -208,10 +209,10 @@ class Product:
     def finish(self, core: Operand) -> Operand | Part:
         """What the product is, given what was computed: an operand, or a part that is to be placed."""
         wanted = {x for form in self.final.values() for x, _ in form.terms}
-        for position, gather in enumerate(self.gathers):
-            if gather.label in wanted and gather.label not in core[1]:
-                later = {x for g in self.gathers[position + 1 :] for x in g.at[1]}
-                core = self._scattered(core, gather, wanted | later)
+        scattering = [g for g in self.gathers if g.label in wanted and g.label not in core[1]]
+        for position, gather in enumerate(scattering):
+            later = {x for g in scattering[position + 1 :] for x in g.at[1]}
+            core = self._scattered(core, gather, wanted | later)
         core = self._reshaped(core)
         forms = [self.final[x] for x in self.out]
         plain = {form.label: x for form, x in zip(forms, self.out, strict=True) if form.label is not None}
