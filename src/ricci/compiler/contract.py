@@ -3,7 +3,7 @@
 Two things are looked for before. A product that has a mirror image of half of its factors in the other half, as
 ``Jᵀ D J`` with ``J`` itself a product, is computed as that half times itself. And two operands that are one array, seen
 from the two sides of a symmetric result, with nothing but a factor that is never negative between them,
-``X[m,n] X[m,p] s[m]``, are multiplied as ``Y[m,n] Y[m,p]`` with ``Y = sqrt(s) X``: BLAS then computes half of the entries.
+``X[m,n] X[m,p] s[m]``, are multiplied as ``Y[m,n] Y[m,p]`` with ``Y = sqrt(s) X``: BLAS then computes half of it.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ class Contraction:
     coef: Number = 1
     nonnegative: list[bool] = field(default_factory=list)
     often: Pairs = frozenset()
+    ranks: dict[int, int] = field(default_factory=dict)  # the order in which labels lie in memory wherever that is free
 
     def result(self) -> Operand:
         if not self.operands:
@@ -72,7 +73,7 @@ class Contraction:
         later = [x for x in both if x not in self.kept]
         outer = not _summed(a, b, set(needed)) and len(both) > max(len(a[1]), len(b[1]))
         if not outer or whole or not later:
-            return pair(self.builder, a, b, set(needed), self.kept)
+            return pair(self.builder, a, b, set(needed), self.ranks or {x: n for n, x in enumerate(self.kept)})
         # What is summed next goes first, after what stays a batch: so the dot to come takes this as matrices.
         rest = {x for p, (_, own) in enumerate(self.operands) if p not in (*sides[0], *sides[1]) for x in own}
         batch = [x for x in self.kept if x in both and x in rest]
@@ -84,7 +85,7 @@ class Contraction:
         sizes = sizes_of([a, b])
         entries = volume([x for x in sizes if x in needed], sizes)
         coef = self.coef
-        if coef == 1 or min(_entries(a), _entries(b)) >= entries:
+        if coef == 1 or min(_entries(a), _entries(b)) > entries:
             return a, b
         self.coef = 1
         return (self.builder.scaled(a, coef), b) if _entries(a) <= _entries(b) else (a, self.builder.scaled(b, coef))
@@ -104,7 +105,7 @@ class Contraction:
             outside = {x for p in rest for x in self.operands[p][1]} | set(self.kept) | set(mirror.images)
             own = distinct(x for _, labels in half for x in labels)
             kept = tuple([x for x in own if x in outside or mirror.image.get(x, x) == x])
-            inner = Contraction(self.builder, half, kept)
+            inner = Contraction(self.builder, half, kept, ranks=self.ranks)
             shell = [(Value((), "f"), kept), (Value((), "f"), tuple([mirror.image.get(x, x) for x in kept]))]
             if not self._cheaper(inner, [labels for _, labels in shell], rest):
                 continue
@@ -160,8 +161,8 @@ def _summed(a: Operand, b: Operand, needed: set[int]) -> set[int]:
     return (set(a[1]) & set(b[1])) - needed
 
 
-def pair(builder: Builder, a: Operand, b: Operand, needed: set[int], wanted: Labels = ()) -> Operand:
-    """The product of two operands, summed over what nobody needs; its axes in the order ``wanted``, if that is free."""
+def pair(builder: Builder, a: Operand, b: Operand, needed: set[int], ranks: dict[int, int]) -> Operand:
+    """The product of two operands, summed over what nobody needs; its axes ordered by ``ranks``, if that is free."""
     a = builder.sum(a, [x for x in a[1] if x in needed or x in b[1]])
     b = builder.sum(b, [x for x in b[1] if x in needed or x in a[1]])
     if not _summed(a, b, needed):
@@ -170,10 +171,10 @@ def pair(builder: Builder, a: Operand, b: Operand, needed: set[int], wanted: Lab
         product = builder.known_map("multiply", a, b)
         if product is not None:
             return builder.sum(product, [x for x in product[1] if x in needed])
-    return builder.dot(a, b, _dot_order(a, b, needed, wanted))
+    return builder.dot(a, b, _dot_order(a, b, needed, ranks))
 
 
-def _dot_order(a: Operand, b: Operand, needed: set[int], wanted: Labels) -> Labels:
+def _dot_order(a: Operand, b: Operand, needed: set[int], ranks: dict[int, int]) -> Labels:
     """The order of the axes of a dot that needs no copies.
 
     The axes of the larger operand stay where they are, and those of the smaller take the place of what is summed.
@@ -190,8 +191,7 @@ def _dot_order(a: Operand, b: Operand, needed: set[int], wanted: Labels) -> Labe
     orders = [(*batch, *free, *rest), (*batch, *rest, *free)]
     if not (together and places[0] == 0):
         orders.reverse()
-    place = {x: p for p, x in enumerate(wanted)}
-    return min(orders, key=lambda order: _disorder([place[x] for x in order if x in place]))
+    return min(orders, key=lambda order: _disorder([ranks[x] for x in order if x in ranks]))
 
 
 def _disorder(places: Sequence[int]) -> int:

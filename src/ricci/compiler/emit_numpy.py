@@ -17,13 +17,14 @@ import numpy as np
 from ricci.compiler.backends.numpy import ELEMENTWISE, FUNCTIONS
 from ricci.compiler.emit import INDENT, tuple_text
 from ricci.compiler.emit_matrices import MatrixEmitter
-from ricci.compiler.loops import PLAIN, Loop, Worth, blocked
+from ricci.compiler.loops import PLAIN, Block, Loop, Worth, blocked
 from ricci.compiler.program import Form, Program, Result, Step, Value, nbytes
 from ricci.compiler.workspace import Workspace
 from ricci.errors import AxisError, DTypeError
 
 Array = np.ndarray
 VIEWS = ("read", "spread", "merge", "check")
+MOST_BY_DOT = 1 << 16  # terms of a sum that is a product with ones; a longer one loses digits
 LARGE = 64 * 1024  # bytes from which on memory is worth using again
 EINSUM_MOST = 48  # multiplications in one small matrix product, up to which einsum's own loop beats calling BLAS
 
@@ -108,6 +109,7 @@ HELPERS = {
     "zeros": np.zeros,
     "empty": np.empty,
     "range": range,
+    "min": min,
     "einsum": np.einsum,
     "dot": np.dot,
     "matmul": np.matmul,
@@ -214,15 +216,20 @@ class NumpyEmitter(MatrixEmitter):
 
     def room(self, value: Value, shape: Sequence[int]) -> str | None:
         """Memory for a large value: what nobody needs any more, or else of the workspace. Results have their own."""
-        if self.inside or not shape or nbytes(value, self.dtype.itemsize) < LARGE or self.escapes(value):
+        large = shape and nbytes(value, self.dtype.itemsize) >= LARGE
+        blocks = any(isinstance(n, Block) for n in shape)
+        if not large or self.escapes(value) or (blocks and tuple(shape) != value.shape):
+            return None
+        if any(isinstance(n, Block) for n in shape[1:]):
             return None
         self.lent.add(value)
         found = self.pool.get((value.entries, value.kind))
         if found:
             other = found.pop()
             return self.shaped(self.name(other), other.shape, shape)
-        self.slots.append((tuple(shape), self.dtypes[value.kind]))
-        return f"work[{len(self.slots) - 1}]"
+        self.slots.append((tuple(map(int, shape)), self.dtypes[value.kind]))
+        part = "[:stop - start]" if isinstance(shape[0], Block) else ""
+        return f"work[{len(self.slots) - 1}]{part}"
 
     def escapes(self, value: Value) -> bool:
         """Whether a value is a result, or seen through one."""
@@ -271,14 +278,19 @@ class NumpyEmitter(MatrixEmitter):
         for value in loop.out:
             self.last[blocks[value]] = start + len(steps)
         added = {blocks[value]: value for value in loop.summed}
-        self.inside = True
+        pool, self.pool, self.inside = self.pool, {}, True
         for number, step in enumerate(steps, start):
             self.position = number
             self.step(step)
+            for value in step.operands:
+                self.release(self.base.get(value, value))
             if step.out in added:
                 self.lines.append(f"{self.name(added[step.out])} += {self.name(step.out)}")
-        self.position, self.inside = position, False
-        head = [f"for start in {self.helper('range')}(0, {loop.size}, {loop.rows}):", f"    stop = start + {loop.rows}"]
+        self.position, self.pool, self.inside = position, pool, False
+        head = [
+            f"for start in {self.helper('range')}(0, {loop.size}, {loop.rows}):",
+            f"    stop = {self.helper('min')}(start + {loop.rows}, {loop.size})",
+        ]
         self.lines = [*outside, *head, *[INDENT + line for line in self.lines]]
 
     def buffer(self, step: Step) -> Value | None:
@@ -359,10 +371,21 @@ class NumpyEmitter(MatrixEmitter):
     def sum(self, step: Step) -> str:
         ((value, labels),) = step.args
         axes = [axis for axis, x in enumerate(labels) if x not in step.labels]
+        if isinstance(value, Value) and len(labels) == 2 and len(axes) == 1 and value.kind == "f":
+            size = value.shape[axes[0]]
+            if 1 < size <= MOST_BY_DOT and value.shape[1 - axes[0]] > 1:  # BLAS is faster than NumPy's own sum
+                ones = self.ones(size)
+                return f"{self.name(value)}.dot({ones})" if axes[0] else f"{ones}.dot({self.name(value)})"
         kind = f", dtype={self.type('i')}" if step.out.kind == "i" else ""
         return (
             f"{self.helper('total')}({self.name(value)}, axis={axes[0] if len(axes) == 1 else tuple_text(axes)}{kind})"
         )
+
+    def ones(self, size: int) -> str:
+        """The name of a vector of ones; for a block, as many as it has rows."""
+        name = f"ones{int(size)}"
+        self.scope[name] = np.ones(int(size), self.dtype)
+        return f"{name}[:stop - start]" if isinstance(size, Block) else name
 
     def product(self, left: str, right: str, shape: Sequence[int], stack: bool = False) -> str:
         room = None if self.current is None else self.room(self.current, shape)

@@ -15,8 +15,9 @@ import numpy as np
 
 from ricci.compiler.builder import Builder, Part
 from ricci.compiler.contract import Contraction
-from ricci.compiler.paths import EXACT
+from ricci.compiler.distribute import candidate, splits
 from ricci.compiler.layout import Layout
+from ricci.compiler.paths import EXACT
 from ricci.compiler.program import Labels, Number, Operand, Program, Result, Value, index, used
 from ricci.compiler.relations import Gather, relations_of
 from ricci.compiler.relations import Product as Resolving
@@ -71,6 +72,7 @@ class Lowering:
         self.sure = nonnegative(*roots)
         self.layout = Layout(roots)
         self.pairs: Counter[tuple] = Counter()
+        self.numbers = _numbers(nodes)
         self.within: set[Expr] = set()
         width: dict[Expr, int] = {}
         for node in nodes:
@@ -79,19 +81,32 @@ class Lowering:
                 if self._opens(node, a) and width[node] + width[a] <= MOST_OPENED:
                     width[node] += width[a] if isinstance(node, Product) else 0
                     self.within.add(a)
+        self.by_terms = {node: at for node in nodes if (at := self._in_terms(node)) is not None}
+        for node, at in self.by_terms.items():
+            self.within |= {node.args[at], *node.args[at].args}
         for node in nodes:
             if isinstance(node, Product) and node not in self.within:
-                name = {label: axis for axis, label in enumerate(node.out)}
-                factors = self.opened([(a, self._renamed(labels, name)) for a, labels in node.factors()])
-                if len(factors) <= EXACT:
-                    self.pairs.update([key for _, key in _pairs(factors, set(range(len(node.out))))])
+                terms = [f for _, f in self._terms(node)] if node in self.by_terms else [list(node.factors())]
+                for term in terms:
+                    name = {label: axis for axis, label in enumerate(node.out)}
+                    factors = self.opened([(a, self._renamed(labels, name)) for a, labels in term])
+                    if len(factors) <= EXACT:
+                        self.pairs.update([key for _, key in _pairs(factors, set(range(len(node.out))))])
+
+    def _in_terms(self, node: Expr) -> int | None:
+        """The factor of a contraction that is a sum nobody else needs, if each term splits: it need never be made."""
+        at = candidate(node) if isinstance(node, Product) and node not in self.within else None
+        if at is None or self.uses[node.args[at]] > 1:
+            return None
+        terms = node.args[at].args
+        return at if all(splits(a) and self.uses[a] == 1 for a in terms) else None
 
     def _opens(self, node: Expr, a: Expr) -> bool:
         """Whether an operand is lowered as part of its only user: structures, and products in sums or products."""
         if self.uses[a] > 1:
             return isinstance(a, Structure) and isinstance(node, (Product, Sum)) and not a.args
         if isinstance(node, Product):
-            alone = all(b is a or isinstance(b, (Structure, Constant)) for b in node.args)
+            alone = all(b is a or isinstance(b, Structure) or b in self.numbers for b in node.args)
             return isinstance(a, Structure) or (isinstance(a, Product) and a.sums and (node.sums or alone))
         return isinstance(node, Sum) and isinstance(a, (Product, Structure))
 
@@ -152,6 +167,9 @@ class Lowering:
         if floating and exponent in (3, 4):
             square = build.map("square", x)
             return build.map("multiply", square, x) if exponent == 3 else build.map("square", square)
+        if floating and exponent in (-1.5, 1.5):
+            power = build.map("multiply", x, build.map("sqrt", x))
+            return power if exponent == 1.5 else build.map("reciprocal", power)
         if floating and exponent in (-1, -2, -0.5, 0.5):
             root = x if exponent == -1 else build.map("square" if exponent == -2 else "sqrt", x)
             return root if exponent == 0.5 else build.map("reciprocal", root)
@@ -204,7 +222,9 @@ class Lowering:
     def _plus(self, total: list[Operand], term: Operand, coef: Number) -> list[Operand]:
         """``total + coef * term``; a list, so that nothing at all is a total too."""
         build = self.builder
-        if not total:
+        if total and _is_zero(term):
+            return total
+        if not total or _is_zero(total[0]):
             return [build.scaled(term, coef)]
         if coef < 0:
             return [build.map("subtract", total[0], build.scaled(term, -coef))]
@@ -226,7 +246,25 @@ class Lowering:
         return self._placed(None, [found], node) if isinstance(found, Part) else found
 
     def product_node(self, node: Product) -> Operand:
+        if node in self.by_terms:
+            total: list[Operand] = []
+            for coef, factors in self._terms(node):
+                total = self._plus(total, self.dense(self.product(factors, node, coef), node), 1)
+            return total[0]
         return self.dense(self.product(list(node.factors()), node, 1), node)
+
+    def _terms(self, node: Product) -> list[tuple[Number, list[tuple[Expr, Labels]]]]:
+        """The terms of a contraction with a sum among its factors: a number and factors each."""
+        at = self.by_terms[node]
+        total, labels = node.args[at], node.labels[at]
+        assert isinstance(total, Sum)
+        rest = [factor for p, factor in enumerate(node.factors()) if p != at]
+        result = []
+        for coef, a in zip(total.coefs, total.args, strict=True):
+            assert isinstance(a, Product)
+            own = [(b, tuple([labels[x] for x in inner])) for b, inner in a.factors()]
+            result.append((_number(coef), [*rest, *own]))
+        return result
 
     def product(self, factors: Sequence[tuple[Expr, Labels]], node: Expr, coef: Number) -> Operand | Part:
         """A product times a number. Labels become the axes of the result, or numbers beyond them."""
@@ -253,7 +291,9 @@ class Lowering:
         wanted = sorted([x for x in resolving.kept if x in carried], key=lambda x: work.ranks.get(x, len(out)))
         signs = [*work.signs, *[True] * (len(operands) - len(work.signs))]
         often = self._often(opened, range(len(out))) if len(work.arrays) == len(opened) else frozenset()
-        return resolving.finish(Contraction(self.builder, operands, tuple(wanted), number, signs, often).result())
+        return resolving.finish(
+            Contraction(self.builder, operands, tuple(wanted), number, signs, often, work.ranks).result()
+        )
 
     def _renamed(self, labels: Labels, name: dict[int, int]) -> Labels:
         return tuple([name[x] if x in name else name.setdefault(x, self.builder.fresh()) for x in labels])
@@ -344,6 +384,20 @@ class _Factors:
             _, coefs, const = node.relation
             size = self.lowering.size
             self.relations.append(relations_of(kind, labels, [size(c) for c in coefs], size(const)))
+
+
+def _numbers(nodes: Sequence[Expr]) -> set[Expr]:
+    """The scalars that depend on no input: they are numbers by now."""
+    found: set[Expr] = set()
+    for node in nodes:
+        if not node.shape and not isinstance(node, Variable) and all(a in found for a in node.args):
+            found.add(node)
+    return found
+
+
+def _is_zero(operand: Operand) -> bool:
+    value, _ = operand
+    return not isinstance(value, Value) and value == 0
 
 
 def _number(value) -> Number:

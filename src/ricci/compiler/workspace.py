@@ -1,8 +1,8 @@
 """Memory for what a program makes on the way, kept from one call to the next.
 
 Memory that is new costs a page fault for every few kilobytes, which for arrays of megabytes takes longer than computing
-them. So a plan keeps the arrays that are not part of its results. Each call takes a set of them for itself, and gives it
-back at the end; a call that finds none, because another thread has it, makes one. All plans together keep at most
+them. So a plan keeps the arrays that are not part of its results. Each call takes a set of them for itself, and gives
+it back at the end; a call that finds none, because another thread has it, makes one. All plans together keep at most
 :data:`MOST` bytes; the memory of those that were not called for longest goes first.
 """
 
@@ -20,7 +20,6 @@ Arrays = list[np.ndarray]
 
 _lock = threading.Lock()
 _kept: OrderedDict[Workspace, Arrays] = OrderedDict()
-_bytes = 0
 
 
 class Workspace:
@@ -32,35 +31,26 @@ class Workspace:
 
     def take(self) -> Arrays:
         """Arrays that nobody else has."""
-        global _bytes
         with _lock:
             found = _kept.pop(self, None)
-            if found is not None:
-                _bytes -= self.nbytes
-                return found
-        return [np.empty(shape, dtype) for shape, dtype in self.shapes]
+        return found if found is not None else [np.empty(shape, dtype) for shape, dtype in self.shapes]
 
     def give(self, arrays: Arrays) -> None:
         """Arrays that are not needed any more, for the next call."""
-        global _bytes
         with _lock:
-            if self in _kept or self.nbytes > MOST:
-                return
             _kept[self] = arrays
-            _bytes += self.nbytes
-            while _bytes > MOST:
+            total = kept_bytes() if len(_kept) > 1 else self.nbytes
+            while total > MOST:
                 other, _ = _kept.popitem(last=False)
-                _bytes -= other.nbytes
+                total -= other.nbytes
 
 
 def clear() -> None:
     """Give all memory back."""
-    global _bytes
     with _lock:
         _kept.clear()
-        _bytes = 0
 
 
 def kept_bytes() -> int:
     """How many bytes are kept for later calls."""
-    return _bytes
+    return sum(workspace.nbytes for workspace in _kept)

@@ -1,0 +1,94 @@
+"""Contractions with a sum among their factors, term by term, where the whole program is cheaper for it.
+
+``r[b,h] (c[b,h] s[b] g[h] + beta[h])`` summed over everything never needs the sum in brackets as an array: each term is
+a product that splits into small ones, parts of which other results need as well. And ``1[h] (x[b,h] - m[b])``, with
+``m`` the mean, is seen to be zero. The cost counts what several results share once, so it is weighed for all of them
+together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ricci.calculus.cost import cost
+from ricci.expr import Expr, Product, Sum, add, product, topological
+from ricci.expr.walk import rebuild
+from ricci.simplify import simplify_all
+
+MOST_TERMS = 4
+MOST_TRIED = 8
+MOST_NODES = 1500
+
+
+def distributed(roots: Sequence[Expr]) -> list[Expr]:
+    """``roots`` with the contractions distributed that make them cheaper."""
+    roots = list(roots)
+    nodes = topological(*roots)
+    if len(nodes) > MOST_NODES:
+        return roots
+    best, given = None, list(roots)
+    for node in [n for n in nodes if isinstance(n, Product) and candidate(n) is not None][:MOST_TRIED]:
+        best = cost(*roots) if best is None else best
+        tried = _with(roots, node)
+        now = cost(*tried)
+        if now < best:
+            roots, best = tried, now
+    return roots if roots == given else simplify_all(roots)
+
+
+def candidate(node: Product) -> int | None:
+    """The position of a sum that is larger than the contraction, and all of whose terms split or broadcast."""
+    if not node.sums:
+        return None
+    for at, (f, labels) in enumerate(node.factors()):
+        if isinstance(f, Sum) and 2 <= len(f.args) <= MOST_TERMS and len(node.out) < len(set(labels)):
+            whole = [not splits(a) for a in f.args]
+            if sum(whole) <= 1:
+                return at
+    return None
+
+
+def splits(term: Expr) -> bool:
+    """Whether a term is a product of factors none of which has to have all axes, or broadcasts."""
+    return isinstance(term, Product) and not term.sums and any(len(own) < len(term.shape) for own in term.labels)
+
+
+def _with(roots: Sequence[Expr], node: Product) -> list[Expr]:
+    done: dict[Expr, Expr] = {}
+    for e in topological(*roots):
+        args = tuple([done[a] for a in e.args])
+        at = candidate(e) if e is node and isinstance(e, Product) else None
+        if at is not None:
+            done[e] = _term_by_term(node, args, at)
+        else:
+            done[e] = e if args == e.args else rebuild(e, args)
+    return [done[root] for root in roots]
+
+
+def _term_by_term(node: Product, args: tuple[Expr, ...], at: int) -> Expr:
+    total, labels = args[at], node.labels[at]
+    if not isinstance(total, Sum):
+        return rebuild(node, args)
+    rest = [(a, own) for p, (a, own) in enumerate(zip(args, node.labels, strict=True)) if p != at]
+    sizes = dict(zip(node.out, node.shape, strict=True))
+    terms = zip(total.coefs, total.args, strict=True)
+    made = add([(c, product([*rest, (a, labels)], node.out, sizes)) for c, a in terms])  # type: ignore
+    return _sums_of_sums(made, {node, *args})
+
+
+def _sums_of_sums(root: Expr, old: set[Expr]) -> Expr:
+    """The expression with sums over sums, such as arose from distributing, distributed as well."""
+    done: dict[Expr, Expr] = {}
+    for e in topological(root):
+        args = tuple([done[a] for a in e.args])
+        if (
+            e not in old
+            and isinstance(e, Product)
+            and len(e.args) == 1
+            and isinstance(args[0], Sum)
+            and candidate(e) == 0
+        ):
+            done[e] = _term_by_term(e, args, 0)
+        else:
+            done[e] = e if args == e.args else rebuild(e, args)
+    return done[root]
