@@ -31,6 +31,7 @@ from ricci.formula import Formula
 from ricci.functions.table import FUNCTIONS
 
 if TYPE_CHECKING:
+    from ricci.compiler.compressed import Compressed
     from ricci.compiling import cache_clear, cache_info, compile
     from ricci.derivatives import diff, diff_all, elimination_cost, pullback, pushforward
     from ricci.equations import Equation
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "AxisError",
+    "Compressed",
     "DTypeError",
     "Equation",
     "Formula",
@@ -64,6 +66,7 @@ __all__ = [
 
 
 _LATER = {  # imported when first asked for
+    "Compressed": "ricci.compiler.compressed",
     "Equation": "ricci.equations",
     "diff": "ricci.derivatives",
     "cache_clear": "ricci.compiling",

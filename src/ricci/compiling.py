@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from ricci.compiler.compressed import CompressedFunction
+from ricci.compiler.distribute import distributed
 from ricci.compiler.function import Compiled, cache_clear, cache_info
+from ricci.compiler.solves import solved
 from ricci.errors import InputError
 from ricci.expr import Size
 from ricci.formula import Formula
@@ -22,12 +24,15 @@ def compile(
     *,
     compressed: bool = False,
     simplify: bool = True,
+    fused: bool | None = None,
     **options: Any,
 ) -> Any:
     """A fast function of arrays. For several formulas it returns a tuple, and computes what they share once.
 
     ``backend`` is "numpy", "torch" or "jax"; without it the function follows the type of the arrays it is called with.
-    With ``compressed`` results are not made whole: they are cores and structure, see :class:`ricci.Compressed`.
+    With ``compressed`` results are not made whole: they are cores and structure, see ``Compressed``.
+    On NumPy, loops are compiled by Numba where it is installed and a function is called again: at once with
+    ``fused=True``, never with ``fused=False``.
 
     >>> from ricci import compile, parse
     >>> loss = parse("l = (A[i,j] x[j] - b[i])**2 1[i]")
@@ -46,7 +51,7 @@ def compile(
         raise InputError("compile takes at least one formula.")
     roots = [part.expr for part in parts]
     if simplify:
-        roots = simplify_all(roots)
+        roots = solved(distributed(simplify_all(roots)))
     names: dict[str, Size] = {}
     for part in parts:
         for name, size in zip(part.indices, part.expr.shape, strict=True):
@@ -54,5 +59,5 @@ def compile(
     facts = merged(part.context for part in parts).facts
     by = [getattr(step.origin[1], "name", "") for part in parts for step in part.chain]
     if compressed:
-        return CompressedFunction(roots, [part.indices for part in parts], names, facts, backend, single, by)
-    return Compiled(roots, names, facts, backend, single, preferred=by)
+        return CompressedFunction(roots, [part.indices for part in parts], names, facts, backend, single, preferred=by)
+    return Compiled(roots, names, facts, backend, single, (("fused", fused),), preferred=by)

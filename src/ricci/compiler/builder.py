@@ -126,9 +126,9 @@ class Builder:
     def zero(self, values: Sequence[Value | Number]) -> Operand:
         """Zero of the kind that a product of these would have."""
         kinds = {_kind(value) for value in values}
-        if not kinds:
-            return (0.0 if self.number == "f" else 0), ()
-        kind = "f" if "f" in kinds else "i" if "i" in kinds else self.number
+        if not any(isinstance(value, Value) for value in values):
+            return (0.0 if "r" in kinds or self.number == "f" else 0), ()
+        kind = "f" if kinds & {"f", "r"} else "i" if "i" in kinds else self.number
         return self.constant(np.zeros((), _DTYPES[kind]), ())
 
     # Steps

@@ -72,7 +72,9 @@ class Contraction:
         both = distinct([*a[1], *b[1]])
         later = [x for x in both if x not in self.kept]
         outer = not _summed(a, b, set(needed)) and len(both) > max(len(a[1]), len(b[1]))
-        if not outer or whole or not later:
+        if outer and whole:
+            return self.builder.map("multiply", a, b, order=tuple([x for x in self.kept if x in both]))
+        if not outer or not later:
             return pair(self.builder, a, b, set(needed), self.ranks or {x: n for n, x in enumerate(self.kept)})
         # What is summed next goes first, after what stays a batch: so the dot to come takes this as matrices.
         rest = {x for p, (_, own) in enumerate(self.operands) if p not in (*sides[0], *sides[1]) for x in own}

@@ -142,6 +142,7 @@ class TorchTarget(Target):
     """Tensors of PyTorch, wherever they are."""
 
     name = "torch"
+    takes = ("jit",)
 
     def arrays(self, given: Mapping[str, Any]) -> dict[str, Any]:
         device = next((v.device for v in given.values() if isinstance(v, torch.Tensor)), None)

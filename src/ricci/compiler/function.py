@@ -170,8 +170,9 @@ class Compiled:
         target = self.backend or target_of(given.values())
         arrays = target.arrays({name: given[name] for name in [*self.inputs, *given] if name in given})
         plan = self._plan(target, arrays, sizes)
+        plan.advance()
         result = plan.run(*[arrays[name] for name in plan.program.inputs])
-        if not sizes and given.keys() >= set(self.inputs) and not self._facts.values:
+        if plan.later is None and not sizes and given.keys() >= set(self.inputs) and not self._facts.values:
             self._remember([given[name] for name in self.inputs], arrays, plan)
         return result
 
@@ -215,7 +216,7 @@ class Compiled:
     ) -> Plan:
         env = bind_shapes(self.roots, self._names, self._facts, shapes, sizes)
         program = lower(self.roots, env, {name: shapes[name] for name in kinds}, kinds)
-        return target.plan(program, dtype, self.single, *self.options)
+        return target.plan(program, dtype, self.single, **{k: v for k, v in self.options if k in target.takes})
 
     def _remember(self, args: list, arrays: Mapping[str, Any], plan: Plan) -> None:
         """A shortcut for calls with arrays like these, where they can be passed on as they are."""
@@ -246,8 +247,7 @@ class Compiled:
         kinds = {name: "i" if name in self._facts.integers else "f" for name in shapes}
         target = self.backend or target_named("numpy")
         try:
-            env = bind_shapes(self.roots, self._names, self._facts, shapes, free)
-            plan = target.plan(lower(self.roots, env, shapes, kinds), "float64", self.single, *self.options)
+            plan = self._made(target, shapes, kinds, "float64", free)
         except RicciError as error:
             raise InputError(f"There is no plan before the first call, which tells the sizes. ({error})") from error
         plan.note = f"Sizes are assumed to be {ASSUMED} until the first call."

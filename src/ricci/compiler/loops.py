@@ -11,7 +11,7 @@ outside. Nothing that depends on a sum over the loop's axis, or on what lies out
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from ricci.compiler.program import Program, Step, Value, nbytes
@@ -107,6 +107,7 @@ class Worth:
     bytes: int = WORTH
     steps: int = 2
     rows: int | None = None  # of a block; found from the size of the cache where not given
+    able: Callable[[Step], bool] = lambda _step: True  # which steps may be in a loop
 
     def __call__(self, saved: int, steps: int) -> bool:
         return saved >= self.bytes and steps >= self.steps
@@ -155,7 +156,7 @@ def _loop(
     summed: list[Value] = []
     for step in steps:
         late = any(v in ended for v in step.operands)
-        kind = None if late else _kind(step, axes)
+        kind = _kind(step, axes) if not late and worth.able(step) else None
         if kind is None:
             if late or any(v in members for v in step.operands):
                 ended.add(step.out)
@@ -166,16 +167,16 @@ def _loop(
             summed.append(step.out)
             ended.add(step.out)
     axis = {v: axes(v)[0] for step in inside for v in [*step.operands, step.out] if len(axes(v)) == 1}
-    saved = sum(nbytes(s.out, itemsize) for s in inside if s.out in axis)
+    chosen = set(inside)
+    needed = {v for step in program.steps if step not in chosen for v in step.operands}
+    needed |= {r.value for r in program.results if isinstance(r.value, Value)}
+    saved = sum(nbytes(s.out, itemsize) for s in inside if s.out in axis and s.out not in needed)
     if not inside or not worth(saved, len(inside)):
         return None
     size = key[0].shape[key[1]]
     rows = worth.rows or max(1, int(CACHE * size / _live(inside, axis, itemsize)))
     if rows * 2 > size and worth.rows is None:
         return None
-    chosen = set(inside)
-    needed = {v for step in program.steps if step not in chosen for v in step.operands}
-    needed |= {r.value for r in program.results if isinstance(r.value, Value)}
     kept = [s.out for s in inside if s.out in needed and s.out not in summed]
     return Loop(inside, size, rows, axis, kept, summed)
 

@@ -66,6 +66,7 @@ class Lowering:
         self.sizes = sizes
         self.inputs: dict[str, Value] = {}
         self.done: dict[Expr, Operand] = {}
+        self.roots = {*roots, *[a for root in roots if isinstance(root, Sum) for a in root.args]}
         nodes = topological(*roots)
         self.uses = Counter(a for node in nodes for a in node.args)
         self.uses.update(roots)
@@ -285,10 +286,11 @@ class Lowering:
         )
         operands = resolving.resolve()
         if resolving.zero or work.coef == 0:
-            return self.builder.zero([value for value, _ in work.arrays])
+            return self.builder.zero([work.coef, *[value for value, _ in work.arrays]])
         number = work.coef * resolving.count(operands)
         carried = {x for _, labels in operands for x in labels}
-        wanted = sorted([x for x in resolving.kept if x in carried], key=lambda x: work.ranks.get(x, len(out)))
+        ranks = {x: x for x in range(len(out))} if node in self.roots else work.ranks
+        wanted = sorted([x for x in resolving.kept if x in carried], key=lambda x: ranks.get(x, len(out)))
         signs = [*work.signs, *[True] * (len(operands) - len(work.signs))]
         often = self._often(opened, range(len(out))) if len(work.arrays) == len(opened) else frozenset()
         return resolving.finish(
@@ -373,17 +375,35 @@ class _Factors:
     def _structure(self, node: Structure, labels: Labels) -> None:
         kind = node.relation[0]
         if kind == "zero":
-            self.coef = 0
+            self.coef = 0 * self.coef
+        elif kind == "at" and 0 in [self.sizes[x] for x in labels[:-1]]:
+            self.coef = 0 * self.coef  # there are no places
         elif kind == "at":
             index_value, axes = self.lowering.operand(node.args[0])
             build = self.lowering.builder
             at, own = build.array((index_value, tuple([labels[axis] for axis in axes])))
             checked = build.emit("check", "", [(at, own)], own, at.shape, at.kind, (self.sizes[labels[-1]],))
-            self.gathers.append(Gather(checked, labels[-1]))
+            if self._told(labels[-1], own):  # a condition: t[i] == i, or t[i] == s[j]
+                places = build.constant(np.arange(self.sizes[labels[-1]]), (labels[-1],))
+                holds, carried = build.cast(build.map("equal", checked, places), build.number)
+                self.arrays.append((holds, carried))
+                self.signs.append(True)
+            else:
+                self.gathers.append(Gather(checked, labels[-1]))
         elif kind != "one":
             _, coefs, const = node.relation
             size = self.lowering.size
             self.relations.append(relations_of(kind, labels, [size(c) for c in coefs], size(const)))
+
+    def _told(self, label: int, by: Sequence[int]) -> bool:
+        """Whether gathers so far tell ``label``, or it would tell itself if ``by`` told it."""
+        known = {g.label: g.at[1] for g in self.gathers}
+        reached, waiting = set(by), list(by)
+        while waiting:
+            new = set(known.get(waiting.pop(), ())) - reached
+            reached |= new
+            waiting += new
+        return label in known or label in reached
 
 
 def _numbers(nodes: Sequence[Expr]) -> set[Expr]:

@@ -55,6 +55,8 @@ class Product:
         self.kept = list(self.out)
         self.final = {x: index(x) for x in self.out}
         self.live = set(self.sizes) - {g.label for g in self.gathers}
+        for x in [x for x in self.live if self.sizes[x] == 1 and x not in self.out and not self._fixed(x)]:
+            self._replace(x, Form(()))  # a sum over one index is no sum
         self.zero = 0 in self.sizes.values() and not self.gathers  # whose places are to be checked in any case
         while self.relations and not self.zero:
             self._resolve_one()
