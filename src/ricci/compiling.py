@@ -25,14 +25,15 @@ def compile(
     compressed: bool = False,
     simplify: bool = True,
     fused: bool | None = None,
-    **options: Any,
+    jit: bool | None = None,
 ) -> Any:
     """A fast function of arrays. For several formulas it returns a tuple, and computes what they share once.
 
     ``backend`` is "numpy", "torch" or "jax"; without it the function follows the type of the arrays it is called with.
     With ``compressed`` results are not made whole: they are cores and structure, see ``Compressed``.
     On NumPy, loops are compiled by Numba where it is installed and a function is called again: at once with
-    ``fused=True``, never with ``fused=False``.
+    ``fused=True``, never with ``fused=False``. On JAX functions are jitted unless ``jit=False``; on PyTorch they are
+    eager, and go through ``torch.compile`` with ``jit=True``.
 
     >>> from ricci import compile, parse
     >>> loss = parse("l = (A[i,j] x[j] - b[i])**2 1[i]")
@@ -58,6 +59,8 @@ def compile(
             names.setdefault(name, size)
     facts = merged(part.context for part in parts).facts
     by = [getattr(step.origin[1], "name", "") for part in parts for step in part.chain]
+    options = (("fused", fused), *([("jit", jit)] if jit is not None else []))
     if compressed:
-        return CompressedFunction(roots, [part.indices for part in parts], names, facts, backend, single, preferred=by)
-    return Compiled(roots, names, facts, backend, single, (("fused", fused),), preferred=by)
+        indices = [part.indices for part in parts]
+        return CompressedFunction(roots, indices, names, facts, backend, single, options, by)
+    return Compiled(roots, names, facts, backend, single, options, by)

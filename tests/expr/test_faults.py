@@ -137,7 +137,7 @@ FAULTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], dict]] = {
     "windows cancel": (wrapped("expr.product", "merged_axis", cancel_anyway), {"functions": False}),
     "triangles are shifted": (wrapped("expr.structure", "affine", triangles_shifted), {}),
     "equal operands share labels": (wrapped("expr.product", "canonical_order", canonical_labels_lost), {}),
-    "the interpreter swaps functions": (wrapped("compile.interpret", "ELEMENTWISE", swapped_rows), {}),
+    "the interpreter swaps functions": (wrapped("compiler.interpret", "ELEMENTWISE", swapped_rows), {}),
 }
 
 

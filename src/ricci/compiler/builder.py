@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ricci.compiler.backends.numpy import ELEMENTWISE, FUNCTIONS
+from ricci.compiler.paths import REARRANGED
 from ricci.compiler.program import Form, Labels, Number, Operand, Step, Value, distinct
 from ricci.expr import OPS
 
@@ -55,8 +56,8 @@ def _kind(value: Value | Number) -> str:
 class Builder:
     """A program in the making. ``number`` is the kind of what has no kind of its own: one-tensors, truth values."""
 
-    def __init__(self, number: str = "f"):
-        self.number = number
+    def __init__(self, number: str = "f", rearranged: float = REARRANGED):
+        self.number, self.rearranged = number, rearranged
         self.steps: list[Step] = []
         self.constants: list[Value] = []
         self._known: dict[tuple, Value] = {}
@@ -127,9 +128,13 @@ class Builder:
         """Zero of the kind that a product of these would have."""
         kinds = {_kind(value) for value in values}
         if not any(isinstance(value, Value) for value in values):
-            return (0.0 if "r" in kinds or self.number == "f" else 0), ()
+            return (0.0 if "r" in kinds else 0), ()
         kind = "f" if kinds & {"f", "r"} else "i" if "i" in kinds else self.number
         return self.constant(np.zeros((), _DTYPES[kind]), ())
+
+    def plus_zero(self, operand: Operand, zero: Operand) -> Operand:
+        """The operand in the kind of its sum with a number that is zero."""
+        return self.cast(operand, "f") if isinstance(zero[0], float) else self.aligned([operand])[0]
 
     # Steps
 

@@ -198,7 +198,7 @@ class CompressedFunction(Compiled):
             program = lower(cores, env, inputs, kinds)
         place = {e: k for k, e in enumerate(cores)}
         shells = [Shell.of(p, env, self._label_names(k, p), target.name) for k, p in enumerate(parts)]
-        plan = target.plan(program, dtype, False, *self.plan_options)
+        plan = target.plan(program, dtype, False, **{k: v for k, v in self.plan_options if k in target.takes})
         plan.run = _wrapped(plan.run, shells, [[place[e] for e in p.cores] for p in parts], self.single)
         return plan
 

@@ -56,7 +56,7 @@ class Contraction:
         sizes = sizes_of(self.operands)
         terms = tuple([tuple([number[x] for x in labels]) for _, labels in self.operands])
         kept = tuple([number[x] for x in self.kept if x in number])
-        return best_tree(terms, kept, tuple([sizes[x] for x in used]), self.often)
+        return best_tree(terms, kept, tuple([sizes[x] for x in used]), self.often, self.builder.rearranged)
 
     def _multiplied(self, tree: Tree, needed: Sequence[int]) -> Operand:
         """The product of the operands of a tree, of which the labels ``needed`` are kept."""
@@ -124,7 +124,7 @@ class Contraction:
         number = {x: n for n, x in enumerate(used)}
         terms = [tuple([number[x] for x in labels]) for labels in [*sides, *[self.operands[p][1] for p in rest]]]
         kept = tuple([number[x] for x in self.kept if x in number])
-        outer, _ = best_tree(tuple(terms), kept, tuple([sizes[x] for x in used]))
+        outer, _ = best_tree(tuple(terms), kept, tuple([sizes[x] for x in used]), rearranged=self.builder.rearranged)
         return half._tree()[0] + outer < self._tree()[0]
 
     def _rooted(self) -> None:

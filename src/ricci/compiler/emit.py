@@ -71,7 +71,7 @@ class Emitter:
         results = [self.result(result) for result in self.program.results]
         body = [*self.lines, f"return {results[0] if self.single else tuple_text(results)}"]
         body = [INDENT + line for line in self.wrapped(body)]
-        return "\n".join([f"def program({', '.join(self.arguments)}):", *body]) + "\n"
+        return "\n".join([f"def program({', '.join(self.arguments)}):", *body])
 
     def body(self) -> None:
         for step in self.program.steps:

@@ -14,6 +14,7 @@ import numpy as np
 from ricci.compiler.emit import tuple_text
 from ricci.compiler.emit_matrices import MatrixEmitter
 from ricci.compiler.program import Form, Labels, Program, Result, Step, Value
+from ricci.errors import DTypeError
 
 OPERATORS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 
@@ -47,6 +48,13 @@ class FunctionalEmitter(MatrixEmitter):
         table = self.elementwise if step.name in self.elementwise else self.helpers
         return f"{self.function(step.name, table[step.name])}({', '.join(args)})"
 
+    def summed_product(self, step: Step) -> str:
+        """A dot as a product and a sum."""
+        summed = [x for x in step.args[0][1] if x not in step.labels]
+        order = (*step.labels, *summed)
+        a, b = [self.arranged(operand, order) for operand in step.args]
+        return f"({a} * {b}).sum({tuple_text(range(len(step.labels), len(order)))})"
+
     def sum(self, step: Step) -> str:
         ((value, labels),) = step.args
         axes = [axis for axis, x in enumerate(labels) if x not in step.labels]
@@ -67,6 +75,9 @@ class FunctionalEmitter(MatrixEmitter):
         return f"{self.name(step.args[0][0])}.reshape({tuple_text(step.out.shape)})"
 
     def check(self, step: Step) -> str:
+        """Places are taken as they are: to look at them would break what compilers make of the program."""
+        if step.out.kind == "f":
+            raise DTypeError(f"A tensor is read at places given by integers, not by an array of the type {self.dtype}.")
         return self.name(step.args[0][0])
 
     # Places

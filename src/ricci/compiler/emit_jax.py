@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from ricci.compiler.backends.jax import ELEMENTWISE, FUNCTIONS, jax, jnp, lax
+from ricci.compiler.compressed import Compressed
 from ricci.compiler.emit import tuple_text
 from ricci.compiler.emit_functional import FunctionalEmitter, constant_array
+from ricci.compiler.loops import bound_by_memory
 from ricci.compiler.plan import Plan, run_source
 from ricci.compiler.program import Program, Result, Step
 from ricci.compiler.targets import Target
@@ -52,6 +54,8 @@ class JaxEmitter(FunctionalEmitter):
         return f"{self.name(step.args[0][0])}.astype({self.kind_name(step.name)})"
 
     def dot(self, step: Step) -> str:
+        if bound_by_memory(step):  # as a product and a sum XLA fuses it with what comes before and after
+            return self.summed_product(step)
         (a, first), (b, second) = step.args
         shared = [x for x in first if x in second]
         batch = [x for x in shared if x in step.labels]
@@ -72,10 +76,17 @@ class JaxEmitter(FunctionalEmitter):
         return f"{self.helper('full')}({tuple_text(result.shape)}, {self.number(result.value)}, {kind})"  # type: ignore
 
 
+jax.tree_util.register_pytree_node(  # so that results in parts pass through JAX's transformations
+    Compressed, lambda c: (c.cores, c._shell), lambda shell, cores: Compressed(shell, tuple(cores))
+)
+
+
 class JaxTarget(Target):
     """JAX arrays, and tracers of its transformations."""
 
     name = "jax"
+    rearranged = 16.0  # JAX knows no views: a pass over memory
+    takes = ("jit",)
 
     def arrays(self, given: Mapping[str, Any]) -> dict[str, Any]:
         arrays = {name: _array(name, value) for name, value in given.items()}
@@ -100,7 +111,10 @@ class JaxTarget(Target):
 
 def _array(name: str, value: Any) -> Any:
     if not isinstance(value, jax.Array):
-        value = jnp.asarray(value)
+        try:
+            value = jnp.asarray(value)
+        except (TypeError, ValueError) as error:
+            raise DTypeError(f"The input {name!r} cannot be made an array: {error}") from error
     if jnp.issubdtype(value.dtype, jnp.complexfloating):
         raise DTypeError(f"The input {name!r} is complex ({value.dtype}); ricci computes with real numbers.")
     return value

@@ -39,7 +39,7 @@ class MatrixEmitter(Emitter):
         if step.labels not in ((*rows, *columns), (*columns, *rows)):
             inside = step.labels[0] in rows
             return self.in_the_middle(step, *((b, a, columns) if inside else (a, b, rows)), summed)
-        if step.labels[: len(rows)] != rows:
+        if step.labels[: len(rows)] != rows or not rows:
             a, b, rows, columns = b, a, columns, rows
         left, right = self.matrices(a, b, rows, columns, summed)
         shape = _merged_shape(step, rows, columns)

@@ -279,11 +279,14 @@ class NumpyEmitter(MatrixEmitter):
             self.last[blocks[value]] = start + len(steps)
         added = {blocks[value]: value for value in loop.summed}
         pool, self.pool, self.inside = self.pool, {}, True
+        own = set(steps)
         for number, step in enumerate(steps, start):
             self.position = number
             self.step(step)
             for value in step.operands:
-                self.release(self.base.get(value, value))
+                root = self.base.get(value, value)
+                if root.step in own:  # what comes from outside is read for every block
+                    self.release(root)
             if step.out in added:
                 self.lines.append(f"{self.name(added[step.out])} += {self.name(step.out)}")
         self.position, self.pool, self.inside = position, pool, False
@@ -436,7 +439,8 @@ class NumpyEmitter(MatrixEmitter):
         if simple is not None:
             return simple
         plain = [form.label for form in forms]
-        if all(x is not None and step.out.shape[x] == n for x, n in zip(plain, value.shape, strict=True)):  # a diagonal
+        whole = zip(plain, step.operands[0].shape, strict=True)
+        if all(x is not None and step.out.shape[x] == n for x, n in whole):  # a diagonal
             own, out = ["".join(_letter(x) for x in labels) for labels in (plain, step.labels)]  # type: ignore
             return f"{self.helper('einsum')}('{own}->{out}', {self.name(value)})"
         strides = tuple([tuple([dict(form.terms).get(x, 0) for form in forms]) for x in step.labels])

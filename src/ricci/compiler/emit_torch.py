@@ -8,6 +8,7 @@ from typing import Any
 from ricci.compiler.backends.torch import ELEMENTWISE, FUNCTIONS, torch
 from ricci.compiler.emit import tuple_text
 from ricci.compiler.emit_functional import FunctionalEmitter, constant_array
+from ricci.compiler.loops import bound_by_memory
 from ricci.compiler.plan import Plan, run_source
 from ricci.compiler.program import Form, Labels, Program, Result, Step, Value
 from ricci.compiler.targets import Target
@@ -61,8 +62,9 @@ class TorchEmitter(FunctionalEmitter):
         "contiguous": lambda x: x.contiguous(),
     }
 
-    def __init__(self, program: Program, single: bool, dtype: str):
+    def __init__(self, program: Program, single: bool, dtype: str, jit: bool):
         super().__init__(program, single, dtype)
+        self.jit = jit
         inputs = list(program.inputs.values())
         self.device = f"{self.names[inputs[0]]}.device" if inputs else "None"
         if inputs:
@@ -77,6 +79,10 @@ class TorchEmitter(FunctionalEmitter):
     def kind_name(self, kind: str) -> str:
         self.scope[f"{kind}_type"] = {"f": getattr(torch, self.dtype), "i": torch.int64, "b": torch.bool}[kind]
         return f"{kind}_type"
+
+    def dot(self, step: Step) -> str:
+        """Compiled, a dot that is bound by memory is fused with what comes before and after."""
+        return self.summed_product(step) if self.jit and bound_by_memory(step) else super().dot(step)
 
     def transposed(self, text: str, order: Sequence[int]) -> str:
         return f"{text}.T" if list(order) == [1, 0] else f"{text}.permute({', '.join(map(str, order))})"
@@ -144,6 +150,9 @@ class TorchTarget(Target):
     name = "torch"
     takes = ("jit",)
 
+    def tracing(self) -> bool:
+        return torch.compiler.is_compiling()
+
     def arrays(self, given: Mapping[str, Any]) -> dict[str, Any]:
         device = next((v.device for v in given.values() if isinstance(v, torch.Tensor)), None)
         tensors = {name: _tensor(name, value, device) for name, value in given.items()}
@@ -164,14 +173,18 @@ class TorchTarget(Target):
         return "f" if array.is_floating_point() else "b" if array.dtype == torch.bool else "i"
 
     def plan(self, program: Program, dtype: str, single: bool, jit: bool = False) -> Plan:
-        emitter = TorchEmitter(program, single, dtype)
+        emitter = TorchEmitter(program, single, dtype, jit)
         source = emitter.source()
         run = run_source(source, emitter.scope)
-        return Plan(program, source, torch.compile(run) if jit else run, getattr(torch, dtype).itemsize)
+        run = torch.compile(run, dynamic=False) if jit else run  # a plan is for one set of sizes
+        return Plan(program, source, run, getattr(torch, dtype).itemsize)
 
 
 def _tensor(name: str, value: Any, device: Any) -> Any:
-    tensor = value if isinstance(value, torch.Tensor) else torch.as_tensor(value, device=device)
+    try:
+        tensor = value if isinstance(value, torch.Tensor) else torch.as_tensor(value, device=device)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise DTypeError(f"The input {name!r} cannot be made a tensor: {error}") from error
     if tensor.is_complex():
         raise DTypeError(f"The input {name!r} is complex ({tensor.dtype}); ricci computes with real numbers.")
     return tensor

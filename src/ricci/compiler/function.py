@@ -6,14 +6,17 @@ does not depend on sizes, the simplified expression, is kept by the function.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import index
+from types import SimpleNamespace
 from typing import Any
 from weakref import WeakSet
 
-from ricci.compiler import workspace
+from ricci.compiler import shelf, workspace
 from ricci.compiler.bind import bind_shapes, check_names
 from ricci.compiler.lower import lower
 from ricci.compiler.plan import Plan
@@ -26,6 +29,7 @@ from ricci.notation.context import Facts
 MOST_PLANS = 512
 MOST_SHORTCUTS = 64
 ASSUMED = 16
+Setting = tuple[str, tuple, tuple, str, tuple]  # backend, shapes, kinds, floating type and given sizes of a call
 
 
 @dataclass(frozen=True)
@@ -86,6 +90,7 @@ def cache_clear() -> None:
     """Forget all plans, and give back the memory kept for them; compiled functions plan anew when called."""
     _cache.clear()
     workspace.clear()
+    shelf.clear()
     for function in list(_functions):
         function.forget()
 
@@ -115,6 +120,8 @@ def needed_inputs(roots: Sequence[Expr], facts: Facts, preferred: Sequence[str] 
 class Compiled:
     """A function of arrays, compiled from formulas. Call it with inputs by name, or in the order of ``inputs``."""
 
+    _tracing: Any = None  # tells whether torch.compile is tracing the caller, where there is PyTorch
+
     def __init__(
         self,
         roots: Sequence[Expr],
@@ -133,18 +140,24 @@ class Compiled:
         self._known = {*self.inputs, *facts.inputs}
         self.backend = None if backend is None else target_named(backend)
         self.options = options
+        if "torch" in sys.modules:
+            Compiled._tracing = staticmethod(sys.modules["torch"].compiler.is_compiling)
         self._shortcuts: dict[tuple, Callable[..., Any]] = {}
+        self._traced = SimpleNamespace()  # programs that torch.compile has taken into its own
         self._latest: Plan | None = None
         _functions.add(self)
 
     def forget(self) -> None:
         self._shortcuts = {}
+        self._traced = SimpleNamespace()
 
     def __repr__(self) -> str:
         where = "the backend of its inputs" if self.backend is None else self.backend.name
         return f"<ricci.Compiled function of {', '.join(self.inputs) or 'nothing'} on {where}>"
 
     def __call__(self, /, *args: Any, **inputs: Any) -> Any:
+        if self._tracing is not None and self._tracing():
+            return self._first(args, inputs)
         ordered = self._arranged(args, inputs) if inputs else args
         try:
             run = self._shortcuts.get(tuple([(type(a), a.shape, a.dtype) for a in ordered]))  # type: ignore
@@ -165,11 +178,19 @@ class Compiled:
 
     def _first(self, args: tuple, inputs: dict[str, Any]) -> Any:
         sizes = inputs.pop("sizes", None) or {}
+        if not isinstance(sizes, Mapping):
+            raise InputError(f'sizes gives the sizes of indices, as in sizes={{"i": 3}}, not {sizes!r}.')
+        settled = ", ".join(name for name in sizes if name in self._facts.ranges)
+        if settled:
+            raise InputError(f"The range of {settled} was settled when the text was read; give its size to rc.parse.")
         given = {**self._facts.values, **self._named(args, inputs)}
         check_names(self._needed, {**dict.fromkeys(self.inputs), **self._facts.inputs}, given)
         target = self.backend or target_of(given.values())
         arrays = target.arrays({name: given[name] for name in [*self.inputs, *given] if name in given})
-        plan = self._plan(target, arrays, sizes)
+        setting = self._setting(target, arrays, sizes)
+        if target.tracing():
+            return getattr(self._traced, self._held(setting))(*[a for name, a in arrays.items() if name in self.inputs])
+        plan = self._plan(setting)
         plan.advance()
         result = plan.run(*[arrays[name] for name in plan.program.inputs])
         if plan.later is None and not sizes and given.keys() >= set(self.inputs) and not self._facts.values:
@@ -186,25 +207,29 @@ class Compiled:
                 raise InputError(f"The input {name!r} is given twice, by position and by name.")
         return {**named, **inputs}
 
-    def _plan(self, target: Target, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> Plan:
-        shapes = {name: tuple(array.shape) for name, array in arrays.items()}
+    def _setting(self, target: Target, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> Setting:
+        shapes = {name: tuple([index(n) for n in array.shape]) for name, array in arrays.items()}
         own = {name: array for name, array in arrays.items() if name in self.inputs}
         kinds = {name: target.kind(array) for name, array in own.items()}
         dtype = target.floating(own)
-        known = tuple(sorted(sizes.items()))
-        key = (
-            tuple(self.roots),
-            tuple(shapes.items()),
-            tuple(kinds.items()),
-            dtype,
-            target.name,
-            known,
-            self.single,
-            self.options,
-        )
-        plan = _cache.get(key, lambda: self._made(target, shapes, kinds, dtype, sizes))
+        return target.name, tuple(shapes.items()), tuple(kinds.items()), dtype, tuple(sorted(sizes.items()))
+
+    def _plan(self, setting: Setting) -> Plan:
+        backend, shapes, kinds, dtype, sizes = setting
+        key = (tuple(self.roots), setting, self.single, self.options)
+        target = target_named(backend)
+        plan = _cache.get(key, lambda: self._made(target, dict(shapes), dict(kinds), dtype, dict(sizes)))
         self._latest = plan
         return plan
+
+    def _held(self, setting: Setting) -> str:
+        """The name of an attribute that is the program. ``torch.compile`` does not trace this but calls it."""
+        run = self._plan(setting).run
+        name = f"program_{id(run)}"
+        setattr(self._traced, name, run)
+        return name
+
+    _held._dynamo_marked_constant = True  # type: ignore  # what torch.compiler.assume_constant_result does
 
     def _made(
         self,
@@ -215,7 +240,7 @@ class Compiled:
         sizes: Mapping[str, int],
     ) -> Plan:
         env = bind_shapes(self.roots, self._names, self._facts, shapes, sizes)
-        program = lower(self.roots, env, {name: shapes[name] for name in kinds}, kinds)
+        program = lower(self.roots, env, {name: shapes[name] for name in kinds}, kinds, target.rearranged)
         return target.plan(program, dtype, self.single, **{k: v for k, v in self.options if k in target.takes})
 
     def _remember(self, args: list, arrays: Mapping[str, Any], plan: Plan) -> None:

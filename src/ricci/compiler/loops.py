@@ -212,14 +212,14 @@ def _kind(step: Step, axes) -> str | None:
     (label,) = seen
     if step.op == "spread" and len(step.args[0][1]) != len(step.labels):
         return None
-    if step.op == "dot" and not _bound_by_memory(step):
+    if step.op == "dot" and not bound_by_memory(step):
         return None
     if out:
         return "rows" if out == [label] else None
     return "sums" if step.op in ("sum", "dot") and label not in step.labels else None
 
 
-def _bound_by_memory(step: Step) -> bool:
+def bound_by_memory(step: Step) -> bool:
     """Whether a dot reads about as many numbers as it multiplies."""
     largest = max(v.entries for v in [*step.operands, step.out])
     return math.prod(step.sizes().values()) <= ROWS * largest

@@ -17,7 +17,7 @@ from ricci.compiler.builder import Builder, Part
 from ricci.compiler.contract import Contraction
 from ricci.compiler.distribute import candidate, splits
 from ricci.compiler.layout import Layout
-from ricci.compiler.paths import EXACT
+from ricci.compiler.paths import EXACT, REARRANGED
 from ricci.compiler.program import Labels, Number, Operand, Program, Result, Value, index, used
 from ricci.compiler.relations import Gather, relations_of
 from ricci.compiler.relations import Product as Resolving
@@ -35,6 +35,7 @@ from ricci.expr import (
     Structure,
     Sum,
     Variable,
+    one,
     topological,
 )
 from ricci.expr.dims import Atom, evaluate
@@ -45,10 +46,17 @@ Env = Mapping[Atom, int]
 
 
 def lower(
-    roots: Sequence[Expr], sizes: Env, shapes: Mapping[str, tuple[int, ...]], kinds: Mapping[str, str]
+    roots: Sequence[Expr],
+    sizes: Env,
+    shapes: Mapping[str, tuple[int, ...]],
+    kinds: Mapping[str, str],
+    rearranged: float = REARRANGED,
 ) -> Program:
-    """The program for ``roots``. Of each input there are the shape, and whether it holds floats, integers or truths."""
-    work = Lowering(roots, sizes, kinds)
+    """The program for ``roots``. Of each input there are the shape, and whether it holds floats, integers or truths.
+
+    ``rearranged`` is what it costs the backend to put an entry of a result in its place afterwards.
+    """
+    work = Lowering(roots, sizes, kinds, rearranged)
     work.inputs = {name: Value(shape, kinds[name], source=name) for name, shape in shapes.items()}
     for node in topological(*roots):
         if node not in work.within:
@@ -60,9 +68,9 @@ def lower(
 class Lowering:
     """What is known while expressions are being lowered."""
 
-    def __init__(self, roots: Sequence[Expr], sizes: Env, kinds: Mapping[str, str]):
+    def __init__(self, roots: Sequence[Expr], sizes: Env, kinds: Mapping[str, str], rearranged: float):
         number = "i" if kinds and "f" not in kinds.values() else "f"
-        self.builder = Builder(number)
+        self.builder = Builder(number, rearranged)
         self.sizes = sizes
         self.inputs: dict[str, Value] = {}
         self.done: dict[Expr, Operand] = {}
@@ -224,8 +232,10 @@ class Lowering:
         """``total + coef * term``; a list, so that nothing at all is a total too."""
         build = self.builder
         if total and _is_zero(term):
-            return total
-        if not total or _is_zero(total[0]):
+            return [build.plus_zero(total[0], build.scaled(term, coef))]
+        if total and _is_zero(total[0]):
+            return [build.plus_zero(build.scaled(term, coef), total[0])]
+        if not total:
             return [build.scaled(term, coef)]
         if coef < 0:
             return [build.map("subtract", total[0], build.scaled(term, -coef))]
@@ -264,7 +274,7 @@ class Lowering:
         for coef, a in zip(total.coefs, total.args, strict=True):
             assert isinstance(a, Product)
             own = [(b, tuple([labels[x] for x in inner])) for b, inner in a.factors()]
-            result.append((_number(coef), [*rest, *own]))
+            result.append((_number(coef), [*rest, *own, *_spread(a, labels)]))
         return result
 
     def product(self, factors: Sequence[tuple[Expr, Labels]], node: Expr, coef: Number) -> Operand | Part:
@@ -309,6 +319,7 @@ class Lowering:
             if isinstance(node, Product) and node in self.within:
                 name = dict(zip(node.out, own, strict=True))
                 waiting += [(a, self._renamed(labels, name)) for a, labels in reversed(list(node.factors()))]
+                result += _spread(node, own)
             else:
                 result.append((node, own))
         return result
@@ -318,6 +329,13 @@ class Lowering:
         if not 3 <= len(factors) <= EXACT:
             return frozenset()
         return frozenset([pair for pair, key in _pairs(factors, set(out)) if self.pairs[key] > 1])
+
+
+def _spread(node: Product, labels: Labels) -> list[tuple[Expr, Labels]]:
+    """A one-tensor for the axes along which the product repeats, so that a sum over them counts them."""
+    carried = {x for own in node.labels for x in own}
+    axes = [axis for axis, x in enumerate(node.out) if x not in carried]
+    return [(one(tuple([node.shape[axis] for axis in axes])), tuple([labels[axis] for axis in axes]))] if axes else []
 
 
 def _pairs(factors: Sequence[tuple[Expr, Labels]], out: set[int]) -> list[tuple[tuple[int, int], tuple]]:
@@ -382,6 +400,8 @@ class _Factors:
             index_value, axes = self.lowering.operand(node.args[0])
             build = self.lowering.builder
             at, own = build.array((index_value, tuple([labels[axis] for axis in axes])))
+            if at.kind == "b":
+                at, own = build.array(build.cast((at, own), "i"))
             checked = build.emit("check", "", [(at, own)], own, at.shape, at.kind, (self.sizes[labels[-1]],))
             if self._told(labels[-1], own):  # a condition: t[i] == i, or t[i] == s[j]
                 places = build.constant(np.arange(self.sizes[labels[-1]]), (labels[-1],))

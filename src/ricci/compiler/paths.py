@@ -21,19 +21,25 @@ DYNAMIC = 10
 VERY_LONG = 100
 TRAFFIC = 4.0  # the cost of moving one number, in units of one multiplication in a matrix product
 SMALL = 16.0  # how much slower the multiplications of many small matrix products are, for matrices of one row
-REARRANGED = 1.0  # for each number of a result that comes out in another order than wanted
+REARRANGED = 1.0  # for each number of a result that comes out in another order than wanted, where that is a view
 Tree = Union[int, "tuple[Tree, Tree]"]
 Pairs = frozenset[tuple[int, int]]
 
 
 @lru_cache(maxsize=4096)
-def best_tree(terms: tuple[Labels, ...], kept: Labels, sizes: Labels, often: Pairs = frozenset()) -> tuple[float, Tree]:
+def best_tree(
+    terms: tuple[Labels, ...],
+    kept: Labels,
+    sizes: Labels,
+    often: Pairs = frozenset(),
+    rearranged: float = REARRANGED,
+) -> tuple[float, Tree]:
     """The cost and the tree of pairs; a leaf is the position of an operand. Labels are numbers from 0, as in ``sizes``.
 
     >>> best_tree(((0, 1), (1, 2), (2,)), (0,), (50, 60, 70))[1]
     (0, (1, 2))
     """
-    costs = _Costs(terms, kept, sizes, often)
+    costs = _Costs(terms, kept, sizes, often, rearranged)
     if len(terms) == 1:
         return 0.0, 0
     if len(terms) <= EXACT:
@@ -46,8 +52,8 @@ def best_tree(terms: tuple[Labels, ...], kept: Labels, sizes: Labels, often: Pai
 class _Costs:
     """What it costs to multiply two sets of operands; sets of operands and of labels are bits of a number."""
 
-    def __init__(self, terms: Sequence[Labels], kept: Labels, sizes: Labels, often: Pairs):
-        self.sizes, self.kept_order = sizes, kept
+    def __init__(self, terms: Sequence[Labels], kept: Labels, sizes: Labels, often: Pairs, rearranged: float):
+        self.sizes, self.kept_order, self.rearranged = sizes, kept, rearranged
         self.kept = _bits(kept)
         self.of_term = [_bits(labels) for labels in terms]
         self.often = {(1 << a) | (1 << b) for a, b in often}
@@ -88,7 +94,7 @@ class _Costs:
                 inner = min(self.entries(a & ~shared), self.entries(b & ~shared))
                 cost += work * SMALL / (inner + 3.0)
             if both == self.everything and not self._in_order(a & ~shared, shared & needed):
-                cost += REARRANGED * self.entries(joined)
+                cost += self.rearranged * self.entries(joined)
         return cost / 2 if both in self.often else cost
 
     def _in_order(self, a: int, batch: int) -> bool:

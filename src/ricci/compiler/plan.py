@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,6 +32,20 @@ class Plan:
     run: Callable[..., Any] = field(repr=False)
     itemsize: int
     note: str = ""
+    later: Callable[[], None] | None = field(default=None, repr=False)  # makes it faster, and takes its time
+    patience: int = 0  # calls before that
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def advance(self) -> None:
+        """Before a call: what was put off, once it is due. Other threads wait for it."""
+        if self.later is None:
+            return
+        with self._lock:
+            if self.patience:
+                self.patience -= 1
+            elif self.later is not None:
+                self.later()
+                self.later = None
 
     @property
     def flops(self) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ricci.compiler.bind import as_arrays
+from ricci.compiler.paths import REARRANGED
 from ricci.compiler.plan import Plan, run_source
 from ricci.compiler.program import Program
 from ricci.errors import InputError, nearest
@@ -17,6 +18,12 @@ class Target:
     """NumPy, and what the others do differently."""
 
     name = "numpy"
+    rearranged = REARRANGED  # what it costs to put an entry of a result in its place: here results may be views
+    takes: tuple[str, ...] = ("fused",)  # options of compile that its plans know
+
+    def tracing(self) -> bool:
+        """Whether the call is being traced, so that plans have to be made aside."""
+        return False
 
     def arrays(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The inputs as arrays of this target: floats in one type, integers in one type, and untouched if they are."""
@@ -34,12 +41,15 @@ class Target:
         floats = [array.dtype for array in arrays.values() if array.dtype.kind == "f"]
         return str(np.result_type(*floats)) if floats else "float64"
 
-    def plan(self, program: Program, dtype: str, single: bool) -> Plan:
+    def plan(self, program: Program, dtype: str, single: bool, fused: bool | None = False) -> Plan:
+        """``fused``: with kernels by Numba; None leaves it to what they save."""
+        from ricci.compiler.emit_fused import with_kernels
         from ricci.compiler.emit_numpy import NumpyEmitter
 
         emitter = NumpyEmitter(program, single, dtype)
         source = emitter.source()
-        return Plan(program, source, run_source(source, emitter.scope), np.dtype(dtype).itemsize)
+        plan = Plan(program, source, run_source(source, emitter.scope), np.dtype(dtype).itemsize)
+        return with_kernels(plan, dtype, single, fused)
 
 
 def _jax() -> Target:

@@ -1,0 +1,141 @@
+"""Fused kernels: a loop over rows as one function, compiled by Numba.
+
+Plain NumPy runs the steps of a loop one after the other on blocks of rows. A kernel runs all of them on one row, or on
+a few, in as few passes as the sums among them allow: what is between two steps stays in registers, and results are
+written where they belong. ``fused_nodes`` says what is computed, ``fused_passes`` in which passes, ``fused_source``
+writes them down, ``fused_math`` has the functions.
+
+Results of a kernel that are alike lie in one block of memory, of which each is a view; ``shelf`` keeps large blocks.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from ricci.compiler.fused_memory import Group
+from ricci.compiler.fused_nodes import Nodes, fusable
+from ricci.compiler.fused_source import DTYPES, Writer
+from ricci.compiler.loops import Loop
+from ricci.compiler.program import Value
+from ricci.compiler.shelf import Shelf
+from ricci.errors import MissingPackageError
+
+Array = np.ndarray
+
+
+class FarError(Exception):
+    """An angle is too large for the kernel's functions; plain NumPy is to be used."""
+
+
+@cache
+def installed() -> bool:
+    return find_spec("numba") is not None
+
+
+def require_numba() -> None:
+    if not installed():
+        raise MissingPackageError(
+            'compile(…, fused=True) needs Numba, which is not installed: pip install "ricci[fast]".'
+        )
+
+
+class Block:
+    """Where the results of one group are written, and how they are taken apart."""
+
+    def __init__(self, group: Group, dtype: np.dtype):
+        self.shelf = Shelf(group.block, dtype)
+        self.take = self.shelf.take
+        self.single = len(group.members) == 1 and bool(group.shape)
+        self.rows = group.shape[0] if group.pad else None
+
+    def parts(self, block: Array) -> tuple[Any, ...]:
+        """The results in a block, which goes back to the shelf, where it is safe as long as there is one of them."""
+        if self.single:
+            results = (block[:] if self.shelf.kept else block,)
+        else:
+            results = tuple(block if self.rows is None else block[:, : self.rows])
+        self.shelf.give(block)
+        return results
+
+
+@dataclass(eq=False)
+class Kernel:
+    """A loop as one function. It takes ``arguments`` and gives ``results``, in these orders."""
+
+    source: str
+    arguments: list[Value]
+    results: list[Value]
+    groups: list[Group]
+    dtype: np.dtype
+    constants: dict[str, Any] = field(repr=False)
+    far: bool
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _made: Callable[..., tuple[Any, ...]] | None = field(default=None, repr=False)
+
+    @property
+    def function(self) -> Callable[..., tuple[Any, ...]]:
+        """The compiled function; compiled when it is asked for the first time."""
+        with self._lock:
+            if self._made is None:
+                self._made = self._launch(self._compiled())
+        return self._made
+
+    def _compiled(self) -> Callable[..., Any]:
+        import numba
+
+        from ricci.compiler.fused_scope import scope_of
+
+        names = {"__builtins__": {}, **scope_of(self.source, self.dtype), **self.constants}
+        exec(compile(self.source, "<ricci kernel>", "exec"), names)
+        kinds = {"f": self.dtype, **DTYPES}
+
+        def array(kind: str, order: int, readonly: bool) -> Any:
+            return numba.types.Array(numba.from_dtype(kinds[kind]), order, "C", readonly=readonly)
+
+        out = [array(group.kind, len(group.block), False) for group in self.groups]
+        given = [
+            array(v.kind, len(v.shape), True) if v.shape else numba.from_dtype(kinds[v.kind]) for v in self.arguments
+        ]
+        result = numba.types.boolean if self.far else numba.types.none
+        options = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
+        return numba.njit(result(*out, *given), **options)(names["kernel"])
+
+    def _launch(self, run: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
+        """The function as it is called: with memory for the results, and operands that lie as they should."""
+        kinds = {"f": self.dtype, **DTYPES}
+        blocks = [Block(group, kinds[group.kind]) for group in self.groups]
+        whole = [bool(v.shape) for v in self.arguments]
+
+        def settled(args: Sequence[Any]) -> list[Any]:
+            return [np.require(a, requirements=["C", "A"]) if w else a for a, w in zip(args, whole, strict=True)]
+
+        def launch(*args: Any) -> tuple[Any, ...]:
+            memory = [block.take() for block in blocks]
+            try:
+                far = run(*memory, *args)
+            except TypeError:  # an operand that is not aligned
+                far = run(*memory, *settled(args))
+            if far:
+                raise FarError
+            return tuple([part for block in blocks for part in block.parts(memory.pop(0))])
+
+        return launch
+
+
+def kernel(loop: Loop, dtype: np.dtype) -> Kernel | None:
+    """The kernel of a loop; none if it has a step that kernels cannot do."""
+    if dtype.name not in ("float64", "float32"):
+        return None
+    if not all(fusable(step) for step in loop.steps):
+        return None
+    writer = Writer(Nodes(loop), dtype)
+    source = writer.source()
+    results = [value for group in writer.groups for value in group.members]
+    return Kernel(source, loop.operands, results, writer.groups, dtype, writer.constants, writer.far)

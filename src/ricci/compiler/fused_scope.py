@@ -1,0 +1,42 @@
+"""What the names in the source of a kernel mean."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import numpy as np
+
+from ricci.compiler.fused_llvm import NATIVE, hidden, load, store
+from ricci.compiler.fused_math import MAKERS, library, plus, times
+
+FIXED: dict[str, Any] = {
+    **NATIVE,
+    "hidden": hidden,
+    "load": load,
+    "store": store,
+    "plus": plus,
+    "times": times,
+    "range": range,
+    "min": min,
+    "empty": np.empty,
+    "double": np.float64,
+    "whole": np.int64,
+    "truth": np.bool_,
+    "true": True,
+    "false": False,
+}
+NUMBERS = {"one": 1.0, "zero": 0.0, "leak": 0.01, "infinity": math.inf}
+
+
+def scope_of(source: str, dtype: np.dtype) -> dict[str, Any]:
+    """The names for one floating type; of the functions, those that are mentioned."""
+    functions = library(dtype.name)
+    mentioned = set(re.findall(r"\w+", source))
+    return {
+        **FIXED,
+        "real": dtype.type,
+        **{name: dtype.type(value) for name, value in NUMBERS.items()},
+        **{name: functions[name] for name in MAKERS if name in mentioned},
+    }

@@ -1,0 +1,268 @@
+"""Compiled functions do what the interpreter does: on random expressions and their derivatives, on every backend."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from compiled_checks import LAYOUTS, called, check, compiled, make_case, odd_layout, small_loops
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ricci.compiler import builder, emit_numpy
+from ricci.compiler.emit_numpy import NumpyEmitter
+from ricci.compiler.function import Compiled
+from ricci.compiler.interpret import interpret
+from ricci.compiler.signs import nonnegative
+from ricci.expr import topological
+from ricci.testing import random_expression
+
+seeds = st.integers(0, 2**32 - 1)
+BACKENDS = [
+    "numpy",
+    pytest.param("torch", marks=pytest.mark.skipif(not find_spec("torch"), reason="torch is not installed")),
+    pytest.param("jax", marks=pytest.mark.skipif(not find_spec("jax"), reason="jax is not installed")),
+]
+SHARE = {"numpy": 1.0, "torch": 0.5, "jax": 0.04}  # of the examples, by how long one takes
+
+
+@pytest.fixture(autouse=True)
+def double_precision(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Where nothing decides the type it is float64, as for the interpreter."""
+    if "[jax" in request.node.name or "-jax" in request.node.name:
+        import jax
+
+        before = jax.config.jax_enable_x64
+        jax.config.update("jax_enable_x64", True)
+        yield
+        jax.config.update("jax_enable_x64", before)
+    elif "torch" in request.node.name:
+        import torch
+
+        before = torch.get_default_dtype()
+        torch.set_default_dtype(torch.float64)
+        yield
+        torch.set_default_dtype(before)
+    else:
+        yield
+
+
+def checked(number: float, one: Callable[[int], str], strategy: st.SearchStrategy = seeds) -> Counter[str]:
+    """What a check said of so many cases. Few are such that nothing could be compared."""
+    said: Counter[str] = Counter()
+
+    number = max(4, int(number))
+
+    @settings(max_examples=number, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @given(strategy)
+    def run(seed: int) -> None:
+        said[one(seed)] += 1
+
+    run()
+    assert said["ill"] <= 0.1 * said.total()
+    assert said["kind"] <= 0.05 * said.total()
+    assert said["same"] >= 0.8 * min(number, said.total())
+    return said
+
+
+# Random expressions
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_values_and_derivatives(backend: str, dtype: str):
+    checked(300 * SHARE[backend], lambda seed: check(make_case(seed), backend, dtype))
+
+
+@pytest.mark.parametrize("what", ["first", "second"])
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_derivatives(backend: str, what: str):
+    checked(120 * SHARE[backend], lambda seed: check(make_case(seed, what, order=2), backend))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_products_and_structures_of_higher_order(backend: str):
+    """No functions: hyperedges, traces, diagonals, windows, reshapes and gathers."""
+    checked(150 * SHARE[backend], lambda seed: check(make_case(seed, functions=False, order=4, size=5), backend))
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("extents", [(0,), (1,), (0, 1), (0, 3)], ids=str)
+def test_sizes_zero_and_one(extents: tuple[int, ...], backend: str):
+    checked(60 * SHARE[backend], lambda seed: check(make_case(seed, extents=extents), backend))
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_loops_over_blocks(rows: int, monkeypatch: pytest.MonkeyPatch):
+    """Every step that may be in a loop is in one, of a few rows, and writes into the memory of others where it can."""
+    small_loops(monkeypatch, rows)
+    checked(150, lambda seed: check(make_case(seed), times=3))
+
+
+def test_loops_over_blocks_in_single_precision(monkeypatch: pytest.MonkeyPatch):
+    small_loops(monkeypatch, 2)
+    checked(100, lambda seed: check(make_case(seed), dtype="float32"))
+
+
+def test_larger_arrays():
+    """Large enough for other ways to multiply, and for square roots of weights."""
+    options = {"extents": (1, 3, 8), "order": 2, "size": 4}
+    checked(60, lambda seed: check(make_case(seed, **options)))
+
+
+@pytest.mark.parametrize("backend", ["numpy", *BACKENDS[1:2]])
+def test_inputs_in_any_layout(backend: str, monkeypatch: pytest.MonkeyPatch):
+    """Strided, transposed, reversed, repeated, read-only; with loops over blocks too, for some."""
+
+    def one(seed: int) -> str:
+        case, rng = make_case(seed), random.Random(seed)
+        laid_out = replace(case, inputs={name: odd_layout(rng, a) for name, a in case.inputs.items()})
+        return check(laid_out, backend)
+
+    checked(200, one)
+    small_loops(monkeypatch, 2)
+    checked(100, one)
+
+
+def test_the_cases_cover_everything():
+    """All kinds of step occur in the programs that are checked."""
+    steps: Counter[str] = Counter()
+    for seed in range(200):
+        case = make_case(seed)
+        f = compiled(case, "numpy")
+        called(f, case.inputs)
+        steps.update(step.op for step in f.plan.program.steps)
+    kinds = {"map", "sum", "dot", "call", "read", "place", "take", "scatter", "spread", "merge", "cast", "check"}
+    assert all(steps[kind] > 3 for kind in kinds), steps
+
+
+def test_forced_loops_are_loops(monkeypatch: pytest.MonkeyPatch):
+    small_loops(monkeypatch, 2)
+    texts = []
+    for seed in range(60):
+        case = make_case(seed)
+        f = compiled(case, "numpy")
+        called(f, case.inputs)
+        texts.append(f.source)
+    assert sum("for start in" in text for text in texts) > 15
+    assert sum("take_work" in text for text in texts) > 10
+
+
+# Layouts, one by one
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_each_layout(layout: str):
+    for seed in range(25):
+        case = make_case(seed)
+        check(replace(case, inputs={n: LAYOUTS[layout](a) if a.ndim else a for n, a in case.inputs.items()}))
+
+
+# The checker can fail
+
+
+def broken(case_check: Callable[[int], str], most: int = 120) -> bool:
+    """Whether the check finds a fault in one of many cases."""
+    for seed in range(most):
+        try:
+            case_check(seed)
+        except AssertionError:
+            return True
+        except Exception:  # a fault may also show in shapes that do not fit
+            return True
+    return False
+
+
+def _doubled_sum(emitter: NumpyEmitter, step) -> str:
+    return f"2 * {ORIGINAL_SUM(emitter, step)}"
+
+
+def _kept_input(emitter: NumpyEmitter, result) -> str:
+    value = result.value
+    plain = isinstance(value, builder.Value) and result.axes == tuple(range(len(result.shape)))
+    return emitter.name(value) if plain else ORIGINAL_RESULT(emitter, result)
+
+
+ORIGINAL_SUM, ORIGINAL_RESULT = NumpyEmitter.sum, NumpyEmitter.result
+FAULTS: dict[str, tuple] = {
+    "a wrong function": (emit_numpy.UFUNCS, "exp", np.expm1),
+    "a wrong sum": (NumpyEmitter, "sum", _doubled_sum),
+    "a result that is an input": (NumpyEmitter, "result", _kept_input),
+    "an operand overwritten too early": (NumpyEmitter, "owns", lambda emitter, value: value.step is not None),
+    "an input overwritten": (NumpyEmitter, "owns", lambda emitter, value: True),
+    "memory that is not the call's own": (NumpyEmitter, "escapes", lambda emitter, value: False),
+    "a coefficient lost": (builder.Builder, "scaled", lambda self, operand, coef: operand),
+}
+
+
+def test_without_a_fault_there_is_none():
+    assert not broken(lambda seed: check(make_case(seed)))
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_the_check_finds(fault: str, monkeypatch: pytest.MonkeyPatch):
+    owner, name, wrong = FAULTS[fault]
+    if fault == "memory that is not the call's own":
+        small_loops(monkeypatch, 2)
+    if isinstance(owner, dict):
+        monkeypatch.setitem(owner, name, wrong)
+    else:
+        monkeypatch.setattr(owner, name, wrong)
+    assert broken(lambda seed: check(make_case(seed)))
+
+
+@pytest.mark.parametrize("backend", BACKENDS[1:])
+def test_the_check_finds_a_wrong_row_of_a_backend(backend: str, monkeypatch: pytest.MonkeyPatch):
+    if backend == "jax":
+        from ricci.compiler.emit_jax import JaxEmitter as Emitter
+    else:
+        from ricci.compiler.emit_torch import TorchEmitter as Emitter
+    monkeypatch.setattr(Emitter, "elementwise", {**Emitter.elementwise, "maximum": Emitter.elementwise["minimum"]})
+    assert broken(lambda seed: check(make_case(seed, "value", size=5), backend), 60)
+
+
+def test_the_check_finds_a_modified_input(monkeypatch: pytest.MonkeyPatch):
+    case = make_case(3)
+    name = next(name for name, a in case.inputs.items() if a.size)
+
+    class Writing(Compiled):
+        def __call__(self, /, **inputs):
+            inputs[name][...] += 1
+            return super().__call__(**inputs)
+
+    monkeypatch.setattr("compiled_checks.Compiled", Writing)
+    with pytest.raises(AssertionError, match="was changed"):
+        check(case)
+
+
+# What is never negative
+
+
+def negative_entries(seed: int, claims: Callable) -> int:
+    """How many nodes of a random expression are claimed to be never negative, and an assertion that none is."""
+    rng = random.Random(seed)
+    sample = random_expression(rng, size=8, order=2)
+    root = sample.build()
+    sure = [node for node in topological(root) if node in claims(root)]
+    for node, value in zip(sure, interpret(sure, sample.inputs, sample.sizes), strict=True):
+        assert not np.any(np.asarray(value) < 0), f"{type(node).__name__} is negative somewhere (seed {seed})"
+    return len(sure)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@given(seeds)
+def test_what_is_never_negative_is_not(seed: int):
+    negative_entries(seed, nonnegative)
+
+
+def test_the_check_of_signs_sees_claims_and_faults(monkeypatch: pytest.MonkeyPatch):
+    assert sum(negative_entries(seed, nonnegative) for seed in range(100)) > 100
+    monkeypatch.setattr("ricci.compiler.signs._POSITIVE", {"exp", "tanh", "sin", "atan"})
+    with pytest.raises(AssertionError, match="negative somewhere"):
+        for seed in range(200):
+            negative_entries(seed, nonnegative)

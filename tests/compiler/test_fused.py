@@ -1,0 +1,428 @@
+"""Fused kernels: what their source says, what Numba makes of it, and when they are used.
+
+The source of a kernel is Python, so most of it is tested by running it as that: thousands of kernels take seconds. Few
+are compiled: one with every function on special values, and some on random expressions.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+import threading
+
+import numpy as np
+import pytest
+
+import ricci as rc
+from ricci.compiler import emit_fused, fused, fused_nodes, fused_source, shelf
+from ricci.compiler.backends.numpy import ELEMENTWISE, FUNCTIONS
+from ricci.compiler.builder import Builder
+from ricci.compiler.emit_fused import FusedEmitter, Saving
+from ricci.compiler.fused_memory import Group
+from ricci.compiler.interpret import interpret
+from ricci.compiler.loops import Loop, blocked
+from ricci.compiler.lower import lower
+from ricci.compiler.plan import run_source
+from ricci.compiler.program import Program, Result, Value
+from ricci.compiler.targets import target_named
+from ricci.errors import MissingPackageError
+from ricci.testing.generate import random_expression
+
+pytest.importorskip("numba", reason="fused kernels are compiled by Numba, which is not installed")
+
+NUMPY = target_named("numpy")
+NORM = """m[b] = 1/|h| 1[h] x[b,h]; v[b] = 1/|h| 1[h] (x[b,h] - 1[h] m[b])**2
+    y[b,h] = (x[b,h] - 1[h] m[b]) / sqrt(v[b] + 0.00001) g[h] + 1[b] beta[h]; l = r[b,h] y[b,h]"""
+
+
+def norm(**options):
+    loss = rc.parse(NORM)
+    return rc.compile([loss, *loss.diff_all("x", "g", "beta")], "numpy", **options)
+
+
+def norm_inputs(rows, columns, seed=0, dtype="float64"):
+    rng = np.random.default_rng(seed)
+    shapes = {"x": (rows, columns), "g": (columns,), "beta": (columns,), "r": (rows, columns)}
+    return {name: rng.normal(size=shape).astype(dtype) for name, shape in shapes.items()}
+
+
+# The source, run by Python
+
+
+def as_python(kernel):
+    """The kernel, its source run as it stands, with NumPy's functions on scalars."""
+    real = kernel.dtype.type
+
+    def store(array, place, value, _memory):
+        array.reshape(-1)[place] = value
+
+    scope = {name: (lambda *args, f=f: f(*args)) for name, f in ELEMENTWISE.items()}
+    scope |= {name: (lambda x, n=n: np.power(x, real(n))) for n, name in fused_nodes.POWERS.items()}
+    scope |= {
+        name: getattr(np, name) for name in ("fabs", "rint", "floor", "ceil", "sqrt", "maximum", "minimum", "empty")
+    }
+    scope |= {"load": lambda array, place, _memory: array.reshape(-1)[place], "store": store, "hidden": lambda n: n}
+    scope |= {"plus": lambda a, b: a + b, "times": lambda a, b: a * b, "is_far": lambda _x: False, "range": range}
+    scope |= {"real": real, "double": np.float64, "whole": np.int64, "truth": np.bool_, "true": True, "false": False}
+    scope |= {"one": real(1), "zero": real(0), "leak": real(0.01), "infinity": real(np.inf), "min": min}
+    names = {"__builtins__": {}, **scope, **kernel.constants}
+    exec(kernel.source, names)
+    return kernel._launch(names["kernel"])
+
+
+def compiled(kernel):
+    return kernel.function
+
+
+def run_sample(sample, root, function_of, dtype="float64"):
+    """The value of an expression, all that can be in kernels being in kernels; and how many there were."""
+    given = {name: np.asarray(value) for name, value in sample.inputs.items()}
+    arrays = NUMPY.arrays({n: a.astype(dtype) if a.dtype.kind == "f" else a for n, a in given.items()})
+    kinds = {name: NUMPY.kind(a) for name, a in arrays.items()}
+    sizes = {(name, axis): n for name, a in arrays.items() for axis, n in enumerate(a.shape)}
+    program = lower([root], {**sizes, **sample.sizes}, {name: a.shape for name, a in arrays.items()}, kinds)
+    emitter = FusedEmitter(program, True, NUMPY.floating(arrays), Saving(steps=1))
+    source = emitter.source()
+    made = {name: function_of(k) for name, k in emitter.kernels.items()}
+    run = run_source(source[source.index("def program(") :], {**emitter.scope, **made})
+    before = {name: a.copy() for name, a in arrays.items()}
+    result = run(*[arrays[name] for name in program.inputs])
+    assert all(np.array_equal(a, before[name]) for name, a in arrays.items()), "inputs are not changed"
+    return result, len(made)
+
+
+def samples(seeds, **options):
+    for seed in seeds:
+        rng = random.Random(seed)
+        sample = random_expression(rng, size=rng.randint(2, 12), order=rng.choice([2, 3, 4]), **options)
+        yield sample, sample.build()
+
+
+def differing(seeds, function_of, dtype="float64", tolerance=1e-9):
+    """The seeds whose expressions come out wrong, and the number of kernels in all."""
+    wrong, kernels = [], 0
+    for seed, (sample, root) in zip(seeds, samples(seeds), strict=True):
+        (want,) = interpret([root], sample.inputs, sample.sizes)
+        got, count = run_sample(sample, root, function_of, dtype)
+        kernels += count
+        if np.shape(got) != np.shape(want) or not np.allclose(got, want, rtol=tolerance, atol=tolerance):
+            wrong.append(seed)
+    return wrong, kernels
+
+
+@pytest.mark.parametrize("lanes", [False, True])
+def test_sources_say_what_expressions_mean(monkeypatch, lanes):
+    monkeypatch.setattr(fused_nodes, "_in_lanes", lambda _loop: lanes)
+    monkeypatch.setattr(fused_source.Writer, "_width", lambda _writer: 2)
+    wrong, kernels = differing(range(400), as_python)
+    assert not wrong
+    assert kernels > 150
+    assert not differing(range(400, 550), as_python, "float32", 2e-3)[0]
+
+
+def test_a_fault_is_found(monkeypatch):
+    monkeypatch.setitem(fused_source.MAPS, "multiply", "{0} + {1}")
+    assert differing(range(60), as_python)[0]
+
+
+def test_random_expressions_compiled():
+    wrong, kernels = differing([*range(3, 20)], compiled)
+    assert not wrong
+    assert kernels > 4
+
+
+# Functions
+
+
+TOLERANCES = {"erfc": 5, "gelu": 6, "log10": 4, "lgamma": 20}  # in units of the last place; 4 otherwise
+EVERYWHERE = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -3.0, 8.0, 1e-8, -1e-8, 19.9, -38.0, 80.0, 1e5, np.inf, -np.inf, np.nan]
+EXTREME = {
+    "float64": [1e-310, 709.7, 710.0, -708.5, -745.0, 1e300],
+    "float32": [1e-40, 88.7, 89.0, -87.4, -103.0, 1e30],
+}
+EXACT = {  # SciPy's lose digits far from 0
+    "erfc": lambda x: np.vectorize(math.erfc, otypes=[x.dtype])(x),
+    "gelu": lambda x: x / 2 * np.vectorize(math.erfc, otypes=[x.dtype])(x * -(0.5**0.5)),
+}
+PAIRS = ("power", "atan2", "hypot", "logaddexp", "maximum", "minimum", "less", "less_equal", "equal", "not_equal")
+
+
+def maps_of(names, places, dtype):
+    """Kernels with a step for each function, at all places, and pairs of them; with the names of their results."""
+    build = Builder()
+    *operands, near = [(Value((len(places),), "f", source=name), (0,)) for name in "xyz"]
+    single = {name: [near] if name in fused_source.CIRCULAR else operands[:1] for name in names}
+    made = [build.map(name, *(operands if name in PAIRS else single[name]))[0] for name in names]
+    made += [build.map("power", operands[0], (n, ()))[0] for n in fused_nodes.POWERS]
+    made.append(build.map("where", build.map("less", *operands), *operands)[0])
+    results = [Result(value, (0,), value.shape, value.kind) for value in made]
+    program = Program({v.source: v for v, _ in [*operands, near]}, build.steps, results)
+    loops = [item for item in blocked(program, 8, Saving(able=fused_nodes.fusable)) if isinstance(item, Loop)]
+    labels = [*names, *[f"power {n}" for n in fused_nodes.POWERS], "where"]
+    return [fused.kernel(loop, np.dtype(dtype)) for loop in loops], made, labels
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_functions_agree_with_numpy(dtype):
+    rng = np.random.default_rng(0)
+    arithmetic = {"add", "subtract", "multiply", "divide", "negative", "square", "sqrt", "reciprocal"}
+    names = sorted((fused_nodes.FLOATING | fused_nodes.SLOW) - {"where", "cast", *arithmetic})
+    places = [*EVERYWHERE, *EXTREME[dtype], *rng.normal(size=400), *rng.uniform(-30, 30, size=400)]
+    x = np.array(places, dtype)
+    y = np.roll(x, 7)
+    z = np.where((np.abs(x) < 1e6) | ~np.isfinite(x), x, x.dtype.type(1))  # angles
+    kernels, made, labels = maps_of(names, places, dtype)
+    inputs = {"x": x, "y": y, "z": z}
+    found = {}
+    for kernel in kernels:
+        results = kernel.function(*[inputs[v.source] for v in kernel.arguments])
+        found |= dict(zip(kernel.results, results, strict=True))
+    for value, label in zip(made, labels, strict=True):
+        name, _, exponent = label.partition(" ")
+        with np.errstate(all="ignore"):
+            args = (x, y) if name in PAIRS else (x < y, x, y) if name == "where" else (x,)
+            args = (z,) if name in fused_source.CIRCULAR else args
+            want = ELEMENTWISE["power"](x, float(exponent)) if exponent else EXACT.get(name, ELEMENTWISE[name])(*args)
+        size = np.maximum(np.abs(x), np.abs(y)) if name == "logaddexp" else name == "lgamma"  # which have zeros
+        size = np.maximum(np.abs(want), size)
+        assert_close_in_units(label, found[value], want, x, TOLERANCES.get(name, 4), size)
+
+
+def assert_close_in_units(name, got, want, x, units, size):
+    """Equal up to units of the last place; not a number and infinite where NumPy says so; tiny results may be 0."""
+    if want.dtype == bool:
+        assert np.array_equal(got, want), name
+        return
+    info = np.finfo(want.dtype)
+    special = ~np.isfinite(want) | ~np.isfinite(got)
+    if name == "lgamma":  # SciPy has the infinite ones elsewhere
+        special &= np.abs(x) < 1e30
+        special &= np.abs(x) > 1e-30
+    assert np.array_equal(got[special], want[special], equal_nan=True), (name, x[special])
+    finite = np.isfinite(want) & np.isfinite(got)
+    distance = np.abs(got[finite].astype(float) - want[finite].astype(float))
+    allowed = units * np.spacing(np.maximum(size[finite], info.tiny)).astype(float)
+    tiny = np.abs(want[finite]) < info.tiny * 4
+    bad = (distance > allowed) & ~(tiny & (np.abs(got[finite]) < info.tiny * 4))
+    assert not bad.any(), (name, x[finite][bad][:4], got[finite][bad][:4], want[finite][bad][:4])
+
+
+def test_functions_over_axes_with_special_values():
+    rows = np.array(
+        [[1.0, 2.0, 3.0], [np.nan, 1.0, 0.0], [np.inf, 0.0, 1.0], [-np.inf, -np.inf, -np.inf], [0.0, -np.inf, 5.0]]
+    )
+    names = ["softmax", "log_softmax", "logsumexp", "max", "min", "prod", "any", "all"]
+    build = Builder()
+    x = Value(rows.shape, "f", source="x")
+    made = []
+    for name in names:
+        keeps = name.endswith("softmax")
+        value, _ = build.call(name, [(x, (0, 1))], (1,), (), (2,) if keeps else (), {0: 5, 1: 3, 2: 3})
+        made.append(value)
+    results = [Result(value, tuple(range(len(value.shape))), value.shape, value.kind) for value in made]
+    (loop,) = blocked(Program({"x": x}, build.steps, results), 8, Saving())
+    kernel = fused.kernel(loop, np.dtype("float64"))
+    assert kernel.source.count("maximum(") == 1, "the maximum is taken once for all three"
+    found = dict(zip(kernel.results, kernel.function(rows), strict=True))
+    for name, value in zip(names, made, strict=True):
+        with np.errstate(all="ignore"):
+            want = FUNCTIONS[name](rows)
+        assert np.allclose(found[value], want, rtol=1e-14, atol=0, equal_nan=True), name
+        assert found[value].dtype == want.dtype
+
+
+def test_angles_that_are_too_large_go_to_numpy():
+    f = rc.compile(rc.parse("y[i] = sin(x[i]) cos(2*x[i]) + x[i]*0"), "numpy", fused=True)
+    x = np.array([0.3, 1e22, -2e7, np.inf, 5e5, -0.0])
+    with np.errstate(all="ignore"):
+        assert np.allclose(f(x=x), np.sin(x) * np.cos(2 * x), rtol=1e-12, equal_nan=True)
+        assert np.allclose(f(x=x / 1e20), np.sin(x / 1e20) * np.cos(2 * x / 1e20), rtol=1e-12, equal_nan=True)
+    assert "is_far" in f.source
+
+
+# Inputs and results
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_layouts(dtype):
+    """Inputs that are strided, in Fortran's order, read-only or not aligned give the same, and stay as they are."""
+    inputs = norm_inputs(40, 24, dtype=dtype)
+    want = norm(fused=False)(**inputs)
+    f = norm(fused=True)
+    near = {"rtol": 1e-10} if dtype == "float64" else {"rtol": 2e-3, "atol": 2e-3}
+
+    def strided(a):
+        return np.repeat(a, 2, axis=-1)[..., ::2]
+
+    def reversed_(a):
+        return a[::-1].copy()[::-1]
+
+    def frozen(a):
+        a = a.copy()
+        a.setflags(write=False)
+        return a
+
+    def shifted(a):
+        memory = np.empty(a.nbytes + 1, np.uint8)[1:].view(dtype).reshape(a.shape)
+        memory[...] = a
+        return memory
+
+    for lay in (np.asfortranarray, strided, reversed_, frozen, shifted, lambda a: a):
+        laid = {name: lay(a) for name, a in inputs.items()}
+        got = f(**laid)
+        for a, b in zip(got, want, strict=True):
+            np.testing.assert_allclose(a, b, **near)
+            assert np.asarray(a).dtype == dtype
+        assert all(np.array_equal(laid[name], inputs[name]) for name in inputs)
+    assert "kernel0(" in f.source
+
+
+@pytest.mark.parametrize("shape", [(1, 5), (5, 1), (1, 1), (3, 130)])
+def test_sizes(shape):
+    inputs = norm_inputs(*shape)
+    for a, b in zip(norm(fused=True)(**inputs), norm(fused=False)(**inputs), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-9)
+
+
+def test_results_are_nobody_elses():
+    """Large results are in memory that is used again, but never while somebody holds them or a view of them."""
+    shelf.clear()
+    f, plain = norm(fused=True), norm(fused=False)
+    held = []
+    for seed in range(5):
+        inputs = norm_inputs(1024, 256, seed)
+        result = f(**inputs)
+        held.append((result[1][3:5], result[2], result[1][3:5].copy(), plain(**inputs)))
+        assert not any(np.shares_memory(r, a) for r in result[1:] for a in inputs.values())
+        assert not np.shares_memory(result[2], result[3])
+    for part, gradient, copy, want in held:
+        assert np.array_equal(part, copy)
+        np.testing.assert_allclose(part, want[1][3:5], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(gradient, want[2], rtol=1e-9, atol=1e-12)
+    assert len({part.ctypes.data for part, *_ in held}) == 5
+    del held, part, gradient, result
+    assert shelf.kept_bytes() > 2**20
+    first = f(**inputs)[1].ctypes.data
+    assert f(**inputs)[1].ctypes.data == first, "memory that nobody holds is used again"
+    rc.cache_clear()
+    assert shelf.kept_bytes() == 0
+
+
+def test_a_block_is_on_the_shelf_only_with_its_results_in_it(monkeypatch):
+    shelf.clear()
+    block = fused.Block(Group("f", (2**18,), [Value((2**18,), "f")] * 2), np.dtype("float64"))
+    taken = []
+    give = block.shelf.give
+    monkeypatch.setattr(block.shelf, "give", lambda memory: (give(memory), taken.append(block.take())))
+    results = block.parts(block.take())
+    assert not any(np.shares_memory(result, taken[0]) for result in results), "as another thread might find it"
+
+
+def test_results_that_are_inputs_or_alike():
+    x = rc.variable("x[b]")
+    several = [x * 1, 2 * x, x.sum("b").diff("x"), 0 * x, 0 * x + 3, 2 * x, x * x + 5, 0 * x]
+    f = rc.compile(several, "numpy", fused=True)
+    given = np.linspace(0, 1, 7)
+    results = f(x=given)
+    for result, want in zip(results, [given, 2 * given, 1, 0, 3, 2 * given, given**2 + 5, 0], strict=True):
+        assert np.array_equal(result, np.broadcast_to(want, 7))
+        assert result.flags.writeable
+    for k, result in enumerate(results):
+        result += 100.0 * k
+    assert np.array_equal(given, np.linspace(0, 1, 7))
+    assert np.array_equal(results[1] + 400, results[5]), "no two share memory"
+
+
+def test_threads():
+    f = norm(fused=True)
+    plain = norm(fused=False)
+    cases = [norm_inputs(600, 256, seed) for seed in range(4)]
+    wants = [plain(**inputs) for inputs in cases]
+    wrong = []
+
+    def work(place):
+        for _ in range(20):
+            got = f(**cases[place])
+            if not all(np.allclose(a, b) for a, b in zip(got, wants[place], strict=True)):
+                wrong.append(place)
+
+    threads = [threading.Thread(target=work, args=(place,)) for place in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_compressed_results():
+    loss = rc.parse("l = 1[m] log(1 + exp(-y[m] X[m,n] w[n]))")
+    f = loss.diff("w", "w").compile("numpy", compressed=True, fused=True)
+    rng = np.random.default_rng(0)
+    inputs = {"X": rng.normal(size=(30, 4)), "y": rng.normal(size=30), "w": rng.normal(size=4)}
+    want = loss.diff("w", "w").compile("numpy", fused=False)(**inputs)
+    for _ in range(3):
+        np.testing.assert_allclose(f(**inputs).todense(), want)
+
+
+# When
+
+
+def test_kernels_come_at_the_second_call(monkeypatch):
+    rc.cache_clear()
+    monkeypatch.setattr(emit_fused, "_unasked", {"kernels": 0})
+    inputs = norm_inputs(512, 512)
+    f = norm()
+    f(**inputs)
+    assert "kernel" not in f.source
+    f(**inputs)
+    assert f.source.startswith("def kernel0(")
+    assert "\ndef program(" in f.source
+    assert "fused: steps t0…" in str(f.plan)
+    assert emit_fused._unasked["kernels"] == 1
+    run = next(iter(f._shortcuts.values()))
+    assert run is f.plan.run
+    assert not isinstance(run, emit_fused.Switch), "a warm call goes to the function itself"
+
+
+def test_not_worth_it_or_not_wanted(monkeypatch):
+    rc.cache_clear()
+    for f, inputs in [(norm(), norm_inputs(4, 3)), (norm(fused=False), norm_inputs(512, 512))]:
+        for _ in range(3):
+            f(**inputs)
+        assert "kernel" not in f.source
+        assert f.plan.later is None
+    monkeypatch.setattr(fused, "installed", lambda: False)
+    monkeypatch.setattr(emit_fused, "installed", lambda: False)
+    f = norm()
+    for _ in range(3):
+        f(**norm_inputs(512, 256))
+    assert "kernel" not in f.source
+
+
+def test_without_numba(monkeypatch):
+    rc.cache_clear()
+    monkeypatch.setattr(fused, "installed", lambda: False)
+    with pytest.raises(MissingPackageError, match=r'fused=True\) needs Numba.*pip install "ricci\[fast\]"'):
+        norm(fused=True)(**norm_inputs(4, 3))
+
+
+def test_a_kernel_that_does_not_compile(monkeypatch):
+    rc.cache_clear()
+    monkeypatch.setattr(emit_fused, "_unasked", {"kernels": 0})
+    monkeypatch.setitem(fused_source.MAPS, "multiply", "nonsense({0}, {1})")
+    inputs = norm_inputs(512, 384)
+    f = norm()
+    want = f(**inputs)
+    with pytest.warns(RuntimeWarning, match="plain NumPy stays"):
+        got = f(**inputs)
+    assert np.array_equal(got[1], want[1])
+    with pytest.raises(Exception, match="nonsense"):
+        norm(fused=True)(**inputs)
+
+
+def test_sources_hold_no_numbers_of_the_user():
+    f = rc.compile(rc.parse("y[i] = x[i]*12345.678 + exp(x[i])*0.98765"), "numpy", fused=True)
+    f(x=np.ones(3))
+    assert "def kernel0(" in f.source
+    assert "12345" not in f.source
+    assert "98765" not in f.source
