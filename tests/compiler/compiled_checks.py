@@ -175,7 +175,8 @@ def check(case: Case, backend: str = "numpy", dtype: str = "float64", jit: bool 
     """Compare the compiled function with the interpreter. What is returned:
 
     "same"; "kind" where integers or truth values have come out as numbers of the floating type, as they may where a
-    structure meets integers; "ill" where rounding alone changes the result, so that nothing can be said.
+    structure meets integers, or some axis is empty; "ill" where rounding alone changes the result, so that nothing can
+    be said.
     """
     case = case.as_type(dtype)
     f = compiled(case, backend, jit)
@@ -224,7 +225,9 @@ def _compare(case: Case, number: int, got: np.ndarray, dtype: str) -> str:
     said = "same"
     if got.dtype != want.dtype:
         floating = {a.dtype for a in case.inputs.values() if a.dtype.kind == "f"} or {np.dtype(float)}
-        assert want.dtype.kind in "bi" and got.dtype in floating, f"result {number}: {got.dtype}, not {want.dtype}"
+        number_of_its_own = want.dtype.kind in "bi" and got.dtype in floating
+        empty = 0 in case.sizes.values() or any(a.size == 0 for a in case.inputs.values())
+        assert number_of_its_own or empty, f"result {number}: {got.dtype}, not {want.dtype}"
         said = "kind"
     if dtype == "float32":
         (exact,) = case.as_type("float64").interpreted(root, case.as_type("float64").inputs)
@@ -245,7 +248,7 @@ def _compare(case: Case, number: int, got: np.ndarray, dtype: str) -> str:
 def _near(a: np.ndarray, b: np.ndarray, tolerance: float) -> bool:
     """Whether the entries agree where ``b`` is finite; zero times what is not may be either."""
     where = np.isfinite(b)
-    return bool(np.all(np.abs(a.astype(float) - b.astype(float))[where] <= tolerance))
+    return bool(np.all(np.abs(a[where].astype(float) - b[where].astype(float)) <= tolerance))
 
 
 def _largest(value: np.ndarray) -> float:

@@ -13,7 +13,7 @@ from ricci.compiler import compressed as module
 from ricci.compiler.compressed import Compressed, CompressedFunction
 from ricci.compiler.interpret import interpret
 from ricci.errors import DTypeError, InputError, MissingPackageError, RuleError, ShapeError
-from ricci.expr import Structure, dims, topological, variables
+from ricci.expr import dims, topological, variables
 from ricci.expr.settle import own_sizes
 from ricci.notation.context import Facts
 from ricci.testing import expressions

@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 
 import ricci as rc
-from ricci.compiler import emit_fused, fused, fused_nodes, fused_source, shelf
 from ricci.compiler.backends.numpy import ELEMENTWISE, FUNCTIONS
 from ricci.compiler.builder import Builder
-from ricci.compiler.emit_fused import FusedEmitter, Saving
-from ricci.compiler.fused_memory import Group
+from ricci.compiler.fused import emit, nodes, shelf, source
+from ricci.compiler.fused import kernel as kernels_of
+from ricci.compiler.fused.emit import FusedEmitter, Saving
+from ricci.compiler.fused.memory import Group
 from ricci.compiler.interpret import interpret
 from ricci.compiler.loops import Loop, blocked
 from ricci.compiler.lower import lower
@@ -57,7 +58,7 @@ def as_python(kernel):
         array.reshape(-1)[place] = value
 
     scope = {name: (lambda *args, f=f: f(*args)) for name, f in ELEMENTWISE.items()}
-    scope |= {name: (lambda x, n=n: np.power(x, real(n))) for n, name in fused_nodes.POWERS.items()}
+    scope |= {name: (lambda x, n=n: np.power(x, real(n))) for n, name in nodes.POWERS.items()}
     scope |= {
         name: getattr(np, name) for name in ("fabs", "rint", "floor", "ceil", "sqrt", "maximum", "minimum", "empty")
     }
@@ -112,8 +113,8 @@ def differing(seeds, function_of, dtype="float64", tolerance=1e-9):
 
 @pytest.mark.parametrize("lanes", [False, True])
 def test_sources_say_what_expressions_mean(monkeypatch, lanes):
-    monkeypatch.setattr(fused_nodes, "_in_lanes", lambda _loop: lanes)
-    monkeypatch.setattr(fused_source.Writer, "_width", lambda _writer: 2)
+    monkeypatch.setattr(nodes, "_in_lanes", lambda _loop: lanes)
+    monkeypatch.setattr(source.Writer, "_width", lambda _writer: 2)
     wrong, kernels = differing(range(400), as_python)
     assert not wrong
     assert kernels > 150
@@ -121,7 +122,7 @@ def test_sources_say_what_expressions_mean(monkeypatch, lanes):
 
 
 def test_a_fault_is_found(monkeypatch):
-    monkeypatch.setitem(fused_source.MAPS, "multiply", "{0} + {1}")
+    monkeypatch.setitem(source.MAPS, "multiply", "{0} + {1}")
     assert differing(range(60), as_python)[0]
 
 
@@ -151,22 +152,22 @@ def maps_of(names, places, dtype):
     """Kernels with a step for each function, at all places, and pairs of them; with the names of their results."""
     build = Builder()
     *operands, near = [(Value((len(places),), "f", source=name), (0,)) for name in "xyz"]
-    single = {name: [near] if name in fused_source.CIRCULAR else operands[:1] for name in names}
+    single = {name: [near] if name in source.CIRCULAR else operands[:1] for name in names}
     made = [build.map(name, *(operands if name in PAIRS else single[name]))[0] for name in names]
-    made += [build.map("power", operands[0], (n, ()))[0] for n in fused_nodes.POWERS]
+    made += [build.map("power", operands[0], (n, ()))[0] for n in nodes.POWERS]
     made.append(build.map("where", build.map("less", *operands), *operands)[0])
     results = [Result(value, (0,), value.shape, value.kind) for value in made]
     program = Program({v.source: v for v, _ in [*operands, near]}, build.steps, results)
-    loops = [item for item in blocked(program, 8, Saving(able=fused_nodes.fusable)) if isinstance(item, Loop)]
-    labels = [*names, *[f"power {n}" for n in fused_nodes.POWERS], "where"]
-    return [fused.kernel(loop, np.dtype(dtype)) for loop in loops], made, labels
+    loops = [item for item in blocked(program, 8, Saving(able=nodes.fusable)) if isinstance(item, Loop)]
+    labels = [*names, *[f"power {n}" for n in nodes.POWERS], "where"]
+    return [kernels_of.kernel(loop, np.dtype(dtype)) for loop in loops], made, labels
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_functions_agree_with_numpy(dtype):
     rng = np.random.default_rng(0)
     arithmetic = {"add", "subtract", "multiply", "divide", "negative", "square", "sqrt", "reciprocal"}
-    names = sorted((fused_nodes.FLOATING | fused_nodes.SLOW) - {"where", "cast", *arithmetic})
+    names = sorted((nodes.FLOATING | nodes.SLOW) - {"where", "cast", *arithmetic})
     places = [*EVERYWHERE, *EXTREME[dtype], *rng.normal(size=400), *rng.uniform(-30, 30, size=400)]
     x = np.array(places, dtype)
     y = np.roll(x, 7)
@@ -181,7 +182,7 @@ def test_functions_agree_with_numpy(dtype):
         name, _, exponent = label.partition(" ")
         with np.errstate(all="ignore"):
             args = (x, y) if name in PAIRS else (x < y, x, y) if name == "where" else (x,)
-            args = (z,) if name in fused_source.CIRCULAR else args
+            args = (z,) if name in source.CIRCULAR else args
             want = ELEMENTWISE["power"](x, float(exponent)) if exponent else EXACT.get(name, ELEMENTWISE[name])(*args)
         size = np.maximum(np.abs(x), np.abs(y)) if name == "logaddexp" else name == "lgamma"  # which have zeros
         size = np.maximum(np.abs(want), size)
@@ -221,7 +222,7 @@ def test_functions_over_axes_with_special_values():
         made.append(value)
     results = [Result(value, tuple(range(len(value.shape))), value.shape, value.kind) for value in made]
     (loop,) = blocked(Program({"x": x}, build.steps, results), 8, Saving())
-    kernel = fused.kernel(loop, np.dtype("float64"))
+    kernel = kernels_of.kernel(loop, np.dtype("float64"))
     assert kernel.source.count("maximum(") == 1, "the maximum is taken once for all three"
     found = dict(zip(kernel.results, kernel.function(rows), strict=True))
     for name, value in zip(names, made, strict=True):
@@ -310,7 +311,7 @@ def test_results_are_nobody_elses():
 
 def test_a_block_is_on_the_shelf_only_with_its_results_in_it(monkeypatch):
     shelf.clear()
-    block = fused.Block(Group("f", (2**18,), [Value((2**18,), "f")] * 2), np.dtype("float64"))
+    block = kernels_of.Block(Group("f", (2**18,), [Value((2**18,), "f")] * 2), np.dtype("float64"))
     taken = []
     give = block.shelf.give
     monkeypatch.setattr(block.shelf, "give", lambda memory: (give(memory), taken.append(block.take())))
@@ -369,7 +370,7 @@ def test_compressed_results():
 
 def test_kernels_come_at_the_second_call(monkeypatch):
     rc.cache_clear()
-    monkeypatch.setattr(emit_fused, "_unasked", {"kernels": 0})
+    monkeypatch.setattr(emit, "_unasked", {"kernels": 0})
     inputs = norm_inputs(512, 512)
     f = norm()
     f(**inputs)
@@ -378,10 +379,10 @@ def test_kernels_come_at_the_second_call(monkeypatch):
     assert f.source.startswith("def kernel0(")
     assert "\ndef program(" in f.source
     assert "fused: steps t0…" in str(f.plan)
-    assert emit_fused._unasked["kernels"] == 1
+    assert emit._unasked["kernels"] == 1
     run = next(iter(f._shortcuts.values()))
     assert run is f.plan.run
-    assert not isinstance(run, emit_fused.Switch), "a warm call goes to the function itself"
+    assert not isinstance(run, emit.Switch), "a warm call goes to the function itself"
 
 
 def test_not_worth_it_or_not_wanted(monkeypatch):
@@ -391,8 +392,8 @@ def test_not_worth_it_or_not_wanted(monkeypatch):
             f(**inputs)
         assert "kernel" not in f.source
         assert f.plan.later is None
-    monkeypatch.setattr(fused, "installed", lambda: False)
-    monkeypatch.setattr(emit_fused, "installed", lambda: False)
+    monkeypatch.setattr(kernels_of, "installed", lambda: False)
+    monkeypatch.setattr(emit, "installed", lambda: False)
     f = norm()
     for _ in range(3):
         f(**norm_inputs(512, 256))
@@ -401,15 +402,15 @@ def test_not_worth_it_or_not_wanted(monkeypatch):
 
 def test_without_numba(monkeypatch):
     rc.cache_clear()
-    monkeypatch.setattr(fused, "installed", lambda: False)
+    monkeypatch.setattr(kernels_of, "installed", lambda: False)
     with pytest.raises(MissingPackageError, match=r'fused=True\) needs Numba.*pip install "ricci\[fast\]"'):
         norm(fused=True)(**norm_inputs(4, 3))
 
 
 def test_a_kernel_that_does_not_compile(monkeypatch):
     rc.cache_clear()
-    monkeypatch.setattr(emit_fused, "_unasked", {"kernels": 0})
-    monkeypatch.setitem(fused_source.MAPS, "multiply", "nonsense({0}, {1})")
+    monkeypatch.setattr(emit, "_unasked", {"kernels": 0})
+    monkeypatch.setitem(source.MAPS, "multiply", "nonsense({0}, {1})")
     inputs = norm_inputs(512, 384)
     f = norm()
     want = f(**inputs)

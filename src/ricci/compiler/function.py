@@ -16,8 +16,9 @@ from types import SimpleNamespace
 from typing import Any
 from weakref import WeakSet
 
-from ricci.compiler import shelf, workspace
+from ricci.compiler import workspace
 from ricci.compiler.bind import bind_shapes, check_names
+from ricci.compiler.fused import shelf
 from ricci.compiler.lower import lower
 from ricci.compiler.plan import Plan
 from ricci.compiler.targets import Target, target_named, target_of

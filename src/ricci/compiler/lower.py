@@ -402,6 +402,7 @@ class _Factors:
             at, own = build.array((index_value, tuple([labels[axis] for axis in axes])))
             if at.kind == "b":
                 at, own = build.array(build.cast((at, own), "i"))
+            at, own = build.array(build.read(at, [index(x) for x in own], self.sizes))
             checked = build.emit("check", "", [(at, own)], own, at.shape, at.kind, (self.sizes[labels[-1]],))
             if self._told(labels[-1], own):  # a condition: t[i] == i, or t[i] == s[j]
                 places = build.constant(np.arange(self.sizes[labels[-1]]), (labels[-1],))

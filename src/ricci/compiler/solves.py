@@ -2,7 +2,8 @@
 
 ``inv(A)[i,j] b[j]`` is ``solve(A, b)[i]``; summed over the first index it is solved with the transpose. All factors
 that hang on the summed index are multiplied first, so that few columns are solved for. An inverse that is a result
-itself, or is needed in more products than :data:`MOST`, stays: factorising it each time would cost more than inverting once.
+itself, or is needed in more products than :data:`MOST`, stays: factorising it each time would cost more than inverting
+it once.
 """
 
 from __future__ import annotations

@@ -43,8 +43,8 @@ class Target:
 
     def plan(self, program: Program, dtype: str, single: bool, fused: bool | None = False) -> Plan:
         """``fused``: with kernels by Numba; None leaves it to what they save."""
-        from ricci.compiler.emit_fused import with_kernels
         from ricci.compiler.emit_numpy import NumpyEmitter
+        from ricci.compiler.fused.emit import with_kernels
 
         emitter = NumpyEmitter(program, single, dtype)
         source = emitter.source()

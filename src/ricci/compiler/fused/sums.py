@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ricci.compiler.fused_memory import Memory
-from ricci.compiler.fused_nodes import ROW, Node
+from ricci.compiler.fused.memory import Memory
+from ricci.compiler.fused.nodes import ROW, Node
 
 if TYPE_CHECKING:
-    from ricci.compiler.fused_passes import Schedule
-    from ricci.compiler.fused_source import Writer
+    from ricci.compiler.fused.passes import Schedule
+    from ricci.compiler.fused.source import Writer
 
 INDENT = "    "
 PART = 64  # rows

@@ -2,8 +2,8 @@
 
 Plain NumPy runs the steps of a loop one after the other on blocks of rows. A kernel runs all of them on one row, or on
 a few, in as few passes as the sums among them allow: what is between two steps stays in registers, and results are
-written where they belong. ``fused_nodes`` says what is computed, ``fused_passes`` in which passes, ``fused_source``
-writes them down, ``fused_math`` has the functions.
+written where they belong. ``nodes`` says what is computed, ``passes`` in which passes, ``source``
+writes them down, ``math`` has the functions.
 
 Results of a kernel that are alike lie in one block of memory, of which each is a view; ``shelf`` keeps large blocks.
 """
@@ -19,12 +19,12 @@ from typing import Any
 
 import numpy as np
 
-from ricci.compiler.fused_memory import Group
-from ricci.compiler.fused_nodes import Nodes, fusable
-from ricci.compiler.fused_source import DTYPES, Writer
+from ricci.compiler.fused.memory import Group
+from ricci.compiler.fused.nodes import Nodes, fusable
+from ricci.compiler.fused.shelf import Shelf
+from ricci.compiler.fused.source import DTYPES, Writer
 from ricci.compiler.loops import Loop
 from ricci.compiler.program import Value
-from ricci.compiler.shelf import Shelf
 from ricci.errors import MissingPackageError
 
 Array = np.ndarray
@@ -90,7 +90,7 @@ class Kernel:
     def _compiled(self) -> Callable[..., Any]:
         import numba
 
-        from ricci.compiler.fused_scope import scope_of
+        from ricci.compiler.fused.scope import scope_of
 
         names = {"__builtins__": {}, **scope_of(self.source, self.dtype), **self.constants}
         exec(compile(self.source, "<ricci kernel>", "exec"), names)

@@ -17,9 +17,9 @@ import numpy as np
 
 from ricci.compiler.emit import tuple_text
 from ricci.compiler.emit_numpy import NumpyEmitter
-from ricci.compiler.fused import Block, FarError, Kernel, installed, kernel, require_numba
-from ricci.compiler.fused_memory import Group, grouped
-from ricci.compiler.fused_nodes import POWERS, SLOW, fusable
+from ricci.compiler.fused.kernel import Block, FarError, Kernel, installed, kernel, require_numba
+from ricci.compiler.fused.memory import Group, grouped
+from ricci.compiler.fused.nodes import POWERS, SLOW, fusable
 from ricci.compiler.loops import INSIDE, Loop, Worth, blocked
 from ricci.compiler.plan import Plan, run_source
 from ricci.compiler.program import Program, Result, Step, Value, nbytes

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ricci.compiler.fused_memory import Memory, grouped
-from ricci.compiler.fused_nodes import POWERS, ROW, Node, Nodes
-from ricci.compiler.fused_passes import Pass, Schedule
-from ricci.compiler.fused_sums import INDENT, Sums, indented
+from ricci.compiler.fused.memory import Memory, grouped
+from ricci.compiler.fused.nodes import POWERS, ROW, Node, Nodes
+from ricci.compiler.fused.passes import Pass, Schedule
+from ricci.compiler.fused.sums import INDENT, Sums, indented
 
 CHUNK = 24 * 1024  # bytes that the buffers of one chunk of rows may take
 DTYPES = {"i": np.dtype(np.int64), "b": np.dtype(np.bool_)}

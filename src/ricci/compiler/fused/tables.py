@@ -1,4 +1,4 @@
-"""The numbers behind ``fused_math``: for each floating type, ranges, parts of constants and coefficients.
+"""The numbers behind ``math``: for each floating type, ranges, parts of constants and coefficients.
 
 Polynomials interpolate at Chebyshev's points, from the constant coefficient up. What they stand for: "exp" is
 ``(exp(r) - 1 - r) / r²`` for r up to log 2 / 2; "log" is ``(2 artanh(s) / s - 2) / s²`` in s² for s up to 0.172; "erf"

@@ -1,0 +1,1 @@
+"""Fused loops: every loop over rows as one function that Numba compiles."""
