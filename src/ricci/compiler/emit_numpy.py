@@ -139,7 +139,7 @@ class NumpyEmitter(MatrixEmitter):
         self._note_uses(self.items)
         self.targets: dict[Value, str] = {}  # where a value has its place already
         self.taken: set[Value] = set()  # values whose memory another has now
-        self.pool: dict[tuple[int, str], list[Value]] = {}  # memory that nobody needs any more, by size and kind
+        self.pool: dict[tuple, list[Value]] = {}  # memory that nobody needs any more, by size and kind
         self.slots: list[tuple[tuple[int, ...], np.dtype]] = []  # of the workspace
         self.lent: set[Value] = set()  # values whose memory is not theirs
         self.current: Value | None = None  # the result of the step that is being written
@@ -212,7 +212,7 @@ class NumpyEmitter(MatrixEmitter):
             and nbytes(value, self.dtype.itemsize) >= LARGE
         ):
             self.taken.add(value)
-            self.pool.setdefault((value.entries, value.kind), []).append(value)
+            self.pool.setdefault(_extent(value), []).append(value)
 
     def room(self, value: Value, shape: Sequence[int]) -> str | None:
         """Memory for a large value: what nobody needs any more, or else of the workspace. Results have their own."""
@@ -223,7 +223,7 @@ class NumpyEmitter(MatrixEmitter):
         if any(isinstance(n, Block) for n in shape[1:]):
             return None
         self.lent.add(value)
-        found = self.pool.get((value.entries, value.kind))
+        found = self.pool.get(_extent(value))
         if found:
             other = found.pop()
             return self.shaped(self.name(other), other.shape, shape)
@@ -522,6 +522,11 @@ class NumpyEmitter(MatrixEmitter):
         if self.owns(value) and len(axes) == len(everywhere) and shared == 1:
             return text
         return f"{self.helper('array')}({text}, {self.type(result.kind)}, order='C')"
+
+
+def _extent(value: Value) -> tuple:
+    """The size of a value and its kind; those of a block have fewer rows in the last."""
+    return value.entries, value.kind, any(isinstance(n, Block) for n in value.shape)
 
 
 def _letter(label: int) -> str:

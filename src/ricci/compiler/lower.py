@@ -7,17 +7,16 @@ value; it is constant along those. So broadcasts and transposes cost nothing unt
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from ricci.compiler.builder import Builder, Part
 from ricci.compiler.contract import Contraction
-from ricci.compiler.distribute import candidate, splits
 from ricci.compiler.layout import Layout
-from ricci.compiler.paths import EXACT, REARRANGED
+from ricci.compiler.opening import Opening
+from ricci.compiler.paths import REARRANGED
 from ricci.compiler.program import Labels, Number, Operand, Program, Result, Value, index, used
 from ricci.compiler.relations import Gather, relations_of
 from ricci.compiler.relations import Product as Resolving
@@ -35,13 +34,11 @@ from ricci.expr import (
     Structure,
     Sum,
     Variable,
-    one,
     topological,
 )
 from ricci.expr.dims import Atom, evaluate
 
 NAMED = {"pi": math.pi}
-MOST_OPENED = 64  # operands of a product, those of products within it counted in
 Env = Mapping[Atom, int]
 
 
@@ -59,7 +56,7 @@ def lower(
     work = Lowering(roots, sizes, kinds, rearranged)
     work.inputs = {name: Value(shape, kinds[name], source=name) for name, shape in shapes.items()}
     for node in topological(*roots):
-        if node not in work.within:
+        if node not in work.opening.within:
             work.done[node] = work.lowered(node)
     results = [work.result(root) for root in roots]
     return used(Program(work.inputs, work.builder.steps, results, work.builder.constants))
@@ -75,49 +72,9 @@ class Lowering:
         self.inputs: dict[str, Value] = {}
         self.done: dict[Expr, Operand] = {}
         self.roots = {*roots, *[a for root in roots if isinstance(root, Sum) for a in root.args]}
-        nodes = topological(*roots)
-        self.uses = Counter(a for node in nodes for a in node.args)
-        self.uses.update(roots)
         self.sure = nonnegative(*roots)
         self.layout = Layout(roots)
-        self.pairs: Counter[tuple] = Counter()
-        self.numbers = _numbers(nodes)
-        self.within: set[Expr] = set()
-        width: dict[Expr, int] = {}
-        for node in nodes:
-            width[node] = len(node.args)
-            for a in node.args:
-                if self._opens(node, a) and width[node] + width[a] <= MOST_OPENED:
-                    width[node] += width[a] if isinstance(node, Product) else 0
-                    self.within.add(a)
-        self.by_terms = {node: at for node in nodes if (at := self._in_terms(node)) is not None}
-        for node, at in self.by_terms.items():
-            self.within |= {node.args[at], *node.args[at].args}
-        for node in nodes:
-            if isinstance(node, Product) and node not in self.within:
-                terms = [f for _, f in self._terms(node)] if node in self.by_terms else [list(node.factors())]
-                for term in terms:
-                    name = {label: axis for axis, label in enumerate(node.out)}
-                    factors = self.opened([(a, self._renamed(labels, name)) for a, labels in term])
-                    if len(factors) <= EXACT:
-                        self.pairs.update([key for _, key in _pairs(factors, set(range(len(node.out))))])
-
-    def _in_terms(self, node: Expr) -> int | None:
-        """The factor of a contraction that is a sum nobody else needs, if each term splits: it need never be made."""
-        at = candidate(node) if isinstance(node, Product) and node not in self.within else None
-        if at is None or self.uses[node.args[at]] > 1:
-            return None
-        terms = node.args[at].args
-        return at if all(splits(a) and self.uses[a] == 1 for a in terms) else None
-
-    def _opens(self, node: Expr, a: Expr) -> bool:
-        """Whether an operand is lowered as part of its only user: structures, and products in sums or products."""
-        if self.uses[a] > 1:
-            return isinstance(a, Structure) and isinstance(node, (Product, Sum)) and not a.args
-        if isinstance(node, Product):
-            alone = all(b is a or isinstance(b, Structure) or b in self.numbers for b in node.args)
-            return isinstance(a, Structure) or (isinstance(a, Product) and a.sums and (node.sums or alone))
-        return isinstance(node, Sum) and isinstance(a, (Product, Structure))
+        self.opening = Opening(roots, self.builder.fresh)
 
     def size(self, size: Size) -> int:
         return size if isinstance(size, int) else evaluate(size, self.sizes)
@@ -211,7 +168,7 @@ class Lowering:
         terms = zip(node.coefs, node.args, strict=True)
         for coef, a in sorted(terms, key=lambda term: term[0] < 0):  # what is subtracted comes after what is added
             number = _number(coef)
-            if a in self.within and not isinstance(a, Structure):
+            if a in self.opening.within and not isinstance(a, Structure):
                 term = self.product(list(a.factors()), a, number)  # type: ignore
                 number = 1
             elif isinstance(a, Structure):
@@ -257,33 +214,19 @@ class Lowering:
         return self._placed(None, [found], node) if isinstance(found, Part) else found
 
     def product_node(self, node: Product) -> Operand:
-        if node in self.by_terms:
+        if node in self.opening.by_terms:
             total: list[Operand] = []
-            for coef, factors in self._terms(node):
-                total = self._plus(total, self.dense(self.product(factors, node, coef), node), 1)
+            for coef, factors in self.opening.terms(node):
+                total = self._plus(total, self.dense(self.product(factors, node, _number(coef)), node), 1)
             return total[0]
         return self.dense(self.product(list(node.factors()), node, 1), node)
-
-    def _terms(self, node: Product) -> list[tuple[Number, list[tuple[Expr, Labels]]]]:
-        """The terms of a contraction with a sum among its factors: a number and factors each."""
-        at = self.by_terms[node]
-        total, labels = node.args[at], node.labels[at]
-        assert isinstance(total, Sum)
-        rest = [factor for p, factor in enumerate(node.factors()) if p != at]
-        result = []
-        for coef, a in zip(total.coefs, total.args, strict=True):
-            assert isinstance(a, Product)
-            own = [(b, tuple([labels[x] for x in inner])) for b, inner in a.factors()]
-            result.append((_number(coef), [*rest, *own, *_spread(a, labels)]))
-        return result
 
     def product(self, factors: Sequence[tuple[Expr, Labels]], node: Expr, coef: Number) -> Operand | Part:
         """A product times a number. Labels become the axes of the result, or numbers beyond them."""
         out = node.out if isinstance(node, Product) else tuple(range(len(node.shape)))
         work = _Factors(self, coef)
-        name = {label: axis for axis, label in enumerate(out)}
         work.sizes.update(enumerate(self.shape(node)))
-        opened = self.opened([(a, self._renamed(labels, name)) for a, labels in factors])
+        opened = self.opening.factors(factors, out)
         for a, labels in opened:
             work.add(a, labels)
         resolving = Resolving(
@@ -302,58 +245,10 @@ class Lowering:
         ranks = {x: x for x in range(len(out))} if node in self.roots else work.ranks
         wanted = sorted([x for x in resolving.kept if x in carried], key=lambda x: ranks.get(x, len(out)))
         signs = [*work.signs, *[True] * (len(operands) - len(work.signs))]
-        often = self._often(opened, range(len(out))) if len(work.arrays) == len(opened) else frozenset()
+        often = self.opening.often(opened, len(out)) if len(work.arrays) == len(opened) else frozenset()
         return resolving.finish(
             Contraction(self.builder, operands, tuple(wanted), number, signs, often, work.ranks).result()
         )
-
-    def _renamed(self, labels: Labels, name: dict[int, int]) -> Labels:
-        return tuple([name[x] if x in name else name.setdefault(x, self.builder.fresh()) for x in labels])
-
-    def opened(self, factors: Sequence[tuple[Expr, Labels]]) -> list[tuple[Expr, Labels]]:
-        """The factors of a product, those of products that are lowered as part of it among them."""
-        result: list[tuple[Expr, Labels]] = []
-        waiting = list(reversed(factors))
-        while waiting:
-            node, own = waiting.pop()
-            if isinstance(node, Product) and node in self.within:
-                name = dict(zip(node.out, own, strict=True))
-                waiting += [(a, self._renamed(labels, name)) for a, labels in reversed(list(node.factors()))]
-                result += _spread(node, own)
-            else:
-                result.append((node, own))
-        return result
-
-    def _often(self, factors: Sequence[tuple[Expr, Labels]], out: Iterable[int]) -> frozenset[tuple[int, int]]:
-        """The pairs of factors, by position, that are multiplied in other products too."""
-        if not 3 <= len(factors) <= EXACT:
-            return frozenset()
-        return frozenset([pair for pair, key in _pairs(factors, set(out)) if self.pairs[key] > 1])
-
-
-def _spread(node: Product, labels: Labels) -> list[tuple[Expr, Labels]]:
-    """A one-tensor for the axes along which the product repeats, so that a sum over them counts them."""
-    carried = {x for own in node.labels for x in own}
-    axes = [axis for axis, x in enumerate(node.out) if x not in carried]
-    return [(one(tuple([node.shape[axis] for axis in axes])), tuple([labels[axis] for axis in axes]))] if axes else []
-
-
-def _pairs(factors: Sequence[tuple[Expr, Labels]], out: set[int]) -> list[tuple[tuple[int, int], tuple]]:
-    """Pairs of factors that share a label: their positions, and what the product of the two alone is."""
-    found = []
-    for b in range(1, len(factors)):
-        for a in range(b):
-            (x, first), (y, second) = sorted([factors[a], factors[b]], key=lambda f: f[0].key)
-            if set(first) & set(second):
-                others = {z for p, (_, labels) in enumerate(factors) if p not in (a, b) for z in labels}
-                number: dict[int, int] = {}
-                for z in (*first, *second):
-                    number.setdefault(z, len(number))
-                summed = tuple([n for z, n in number.items() if z not in others and z not in out])
-                found.append(
-                    ((a, b), (x, tuple([number[z] for z in first]), y, tuple([number[z] for z in second]), summed))
-                )
-    return found
 
 
 class _Factors:
@@ -425,15 +320,6 @@ class _Factors:
             reached |= new
             waiting += new
         return label in known or label in reached
-
-
-def _numbers(nodes: Sequence[Expr]) -> set[Expr]:
-    """The scalars that depend on no input: they are numbers by now."""
-    found: set[Expr] = set()
-    for node in nodes:
-        if not node.shape and not isinstance(node, Variable) and all(a in found for a in node.args):
-            found.add(node)
-    return found
 
 
 def _is_zero(operand: Operand) -> bool:
