@@ -18,111 +18,14 @@ from ricci.compiler.backends.numpy import ELEMENTWISE, FUNCTIONS
 from ricci.compiler.emit import INDENT, tuple_text
 from ricci.compiler.emit_matrices import MatrixEmitter
 from ricci.compiler.loops import PLAIN, Block, Loop, Worth, blocked
+from ricci.compiler.numpy_calls import CHAINS, HELPERS, INTO, UFUNCS, stored
 from ricci.compiler.program import Form, Program, Result, Step, Value, nbytes
 from ricci.compiler.workspace import Workspace
-from ricci.errors import AxisError, DTypeError
 
-Array = np.ndarray
 VIEWS = ("read", "spread", "merge", "check")
 MOST_BY_DOT = 1 << 16  # terms of a sum that is a product with ones; a longer one loses digits
 LARGE = 64 * 1024  # bytes from which on memory is worth using again
 EINSUM_MOST = 48  # multiplications in one small matrix product, up to which einsum's own loop beats calling BLAS
-
-UFUNCS: dict[str, np.ufunc] = {
-    **{name: f for name, f in ELEMENTWISE.items() if isinstance(f, np.ufunc)},
-    "add": np.add,
-    "subtract": np.subtract,
-    "multiply": np.multiply,
-    "divide": np.divide,
-    "negative": np.negative,
-    "square": np.square,
-    "sqrt": np.sqrt,
-    "reciprocal": np.reciprocal,
-}
-# Functions that are a few ufuncs in place; "o" is the result, "x" the operand.
-CHAINS: dict[str, list[tuple[str, ...]]] = {
-    "sigmoid": [("negative", "x"), ("exp", "o"), ("add", "o", "1"), ("reciprocal", "o")],
-    "relu": [("maximum", "x", "0")],
-}
-
-
-def stored(name: str, target: str) -> str:
-    """The argument that says where a ufunc writes; NumPy wants its name for those that look like Python's own."""
-    return f", out={target}" if name in ("maximum", "minimum") else f", {target}"
-
-
-# Helpers that the source calls
-
-
-def view_of(
-    array: Array, shape: tuple[int, ...], strides: tuple[tuple[int, ...], ...], places: tuple[int, ...]
-) -> Array:
-    """A view: the stride along each new axis is a combination of the array's own; ``places`` is where it starts."""
-    own = array.strides
-    steps = tuple([sum([c * s for c, s in zip(row, own, strict=True)]) for row in strides])
-    if array.flags.c_contiguous:
-        offset = sum([p * s for p, s in zip(places, own, strict=True)])
-        return np.ndarray(shape, array.dtype, array, offset, steps)
-    start = array[tuple([slice(p, None) for p in places])] if any(places) else array
-    return np.lib.stride_tricks.as_strided(start, shape, steps, writeable=False)
-
-
-def place_view(array: Array, shape: tuple[int, ...], strides: tuple[int, ...], offset: int) -> Array:
-    """A view of a contiguous array; strides and offset are in entries."""
-    size = array.itemsize
-    return np.ndarray(shape, array.dtype, array, offset * size, tuple([s * size for s in strides]))
-
-
-def checked_places(index: Array, size: int) -> Array:
-    """Integers that are places along an axis."""
-    index = np.asarray(index)
-    if index.dtype.kind not in "biu":
-        raise DTypeError(f"A tensor is read at places given by integers, not by an array of the type {index.dtype}.")
-    if index.size and (index.min() < 0 or index.max() >= size):
-        wrong = index[(index < 0) | (index >= size)].flat[0]
-        raise AxisError(f"A tensor is read at the place {wrong} of an axis of size {size}.")
-    return index.astype(np.int64, copy=False)
-
-
-def softmax_into(x: Array, out: Array | None = None) -> Array:
-    out = np.subtract(x, _top(x), out)
-    np.exp(out, out)
-    return np.multiply(out, 1 / np.add.reduce(out, axis=-1, keepdims=True), out)
-
-
-def log_softmax_into(x: Array, out: Array | None = None) -> Array:
-    out = np.subtract(x, _top(x), out)
-    return np.subtract(out, np.log(np.add.reduce(np.exp(out), axis=-1, keepdims=True)), out)
-
-
-def _top(x: Array) -> Array:
-    """The largest entry, to be taken off before exponentials; 0 where it is not finite."""
-    top = np.maximum.reduce(x, axis=-1, keepdims=True, initial=-np.inf)
-    return np.where(np.isfinite(top), top, 0)
-
-
-INTO = {"softmax": softmax_into, "log_softmax": log_softmax_into}
-HELPERS = {
-    "view_of": view_of,
-    "place_view": place_view,
-    "checked_places": checked_places,
-    "zeros": np.zeros,
-    "empty": np.empty,
-    "range": range,
-    "min": min,
-    "einsum": np.einsum,
-    "dot": np.dot,
-    "matmul": np.matmul,
-    "contiguous": np.ascontiguousarray,
-    "vecdot": np.vecdot,
-    "array": np.array,
-    "total": np.add.reduce,
-    "broadcast_to": np.broadcast_to,
-    "add_at": np.add.at,
-    "arange": np.arange,
-    "errstate": np.errstate,
-    "where": ELEMENTWISE["where"],
-}
 
 
 class NumpyEmitter(MatrixEmitter):
