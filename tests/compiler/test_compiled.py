@@ -10,11 +10,12 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from compiled_checks import LAYOUTS, called, check, compiled, make_case, odd_layout, small_loops
+from compiled_checks import LAYOUTS, called, check, compiled, make_case, odd_layout, repeated_product, small_loops
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ricci.compiler import builder, emit_numpy
+import ricci as rc
+from ricci.compiler import builder, contract, emit_numpy
 from ricci.compiler.emit_numpy import NumpyEmitter
 from ricci.compiler.function import Compiled
 from ricci.compiler.interpret import interpret
@@ -113,6 +114,40 @@ def test_larger_arrays():
     """Large enough for other ways to multiply, and for square roots of weights."""
     options = {"extents": (1, 3, 8), "order": 2, "size": 4}
     checked(60, lambda seed: check(make_case(seed, **options)))
+
+
+def always_by_halves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Use that products are symmetric wherever they are, however small they may be."""
+    monkeypatch.setattr(contract.Contraction, "_cheaper", lambda *_: True)
+    monkeypatch.setattr(contract, "_worth", lambda *_: True)
+
+
+@pytest.mark.parametrize("forced", [False, True])
+def test_products_of_equal_factors(forced: bool, monkeypatch: pytest.MonkeyPatch):
+    """With mirror images, ``(A B)ᵀ (A B)``, and with weights between equal factors, ``Xᵀ D X``."""
+    if forced:
+        always_by_halves(monkeypatch)
+    checked(300, lambda seed: check(repeated_product(seed)))
+
+
+def test_products_by_halves_are_that(monkeypatch: pytest.MonkeyPatch):
+    always_by_halves(monkeypatch)
+    halves = roots = 0
+    for seed in range(100):
+        case = repeated_product(seed)
+        f = compiled(case, "numpy")
+        called(f, case.inputs)
+        steps = f.plan.program.steps
+        halves += any(s.op == "dot" and s.args[0][0] is s.args[1][0] and s.args[0][0].step for s in steps)
+        roots += any(s.name == "sqrt" for s in steps)
+    assert halves > 10 and roots > 3
+
+
+def test_a_label_that_one_half_keeps_and_the_other_sums():
+    """Such halves are no mirror images of one another."""
+    x = np.random.default_rng(0).normal(size=(1, 3, 2))
+    f = rc.parse("y[i,j,k] = x[l,m,n] x[l,m,i] x[p,j,n] x[p,j,k]").compile("numpy")
+    np.testing.assert_allclose(f(x=x), np.einsum("lmn,lmi,pjn,pjk->ijk", x, x, x, x))
 
 
 @pytest.mark.parametrize("backend", ["numpy", *BACKENDS[1:2]])
@@ -214,6 +249,12 @@ def test_the_check_finds(fault: str, monkeypatch: pytest.MonkeyPatch):
     else:
         monkeypatch.setattr(owner, name, wrong)
     assert broken(lambda seed: check(make_case(seed)))
+
+
+def test_the_check_finds_weights_wrongly_taken_for_positive(monkeypatch: pytest.MonkeyPatch):
+    always_by_halves(monkeypatch)
+    monkeypatch.setattr("ricci.compiler.lower.nonnegative", lambda *roots: set(topological(*roots)))
+    assert broken(lambda seed: check(repeated_product(seed)))
 
 
 @pytest.mark.parametrize("backend", BACKENDS[1:])

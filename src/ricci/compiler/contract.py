@@ -104,9 +104,10 @@ class Contraction:
                 continue
             half = [self.operands[p] for p in mirror.half]
             rest = [p for p in range(len(self.operands)) if p not in mirror.partner]
-            outside = {x for p in rest for x in self.operands[p][1]} | set(self.kept) | set(mirror.images)
+            needed = {x for p in rest for x in self.operands[p][1]} | set(self.kept)
             own = distinct(x for _, labels in half for x in labels)
-            kept = tuple([x for x in own if x in outside or mirror.image.get(x, x) == x])
+            wanted = {x for x in own if x in needed or x in mirror.images or mirror.image.get(x, x) in {x, *needed}}
+            kept = tuple([x for x in own if x in wanted])
             inner = Contraction(self.builder, half, kept, ranks=self.ranks)
             shell = [(Value((), "f"), kept), (Value((), "f"), tuple([mirror.image.get(x, x) for x in kept]))]
             if not self._cheaper(inner, [labels for _, labels in shell], rest):
