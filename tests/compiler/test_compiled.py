@@ -10,17 +10,32 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from compiled_checks import LAYOUTS, called, check, compiled, make_case, odd_layout, repeated_product, small_loops
+from compiled_checks import LAYOUTS, Case, called, check, compiled, make_case, odd_layout, repeated_product, small_loops
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import ricci as rc
+from ricci.calculus.modes import derivative
 from ricci.compiler import builder, contract, emit_numpy
 from ricci.compiler.emit_numpy import NumpyEmitter
 from ricci.compiler.function import Compiled
 from ricci.compiler.interpret import interpret
 from ricci.compiler.signs import nonnegative
-from ricci.expr import topological
+from ricci.expr import (
+    Elementwise,
+    Expr,
+    delta,
+    one_hot,
+    place,
+    power,
+    product,
+    topological,
+    variable,
+    variables,
+    window,
+)
+from ricci.functions import elementwise as e
+from ricci.functions import reductions as r
 from ricci.testing import random_expression
 
 seeds = st.integers(0, 2**32 - 1)
@@ -29,7 +44,7 @@ BACKENDS = [
     pytest.param("torch", marks=pytest.mark.skipif(not find_spec("torch"), reason="torch is not installed")),
     pytest.param("jax", marks=pytest.mark.skipif(not find_spec("jax"), reason="jax is not installed")),
 ]
-SHARE = {"numpy": 1.0, "torch": 0.5, "jax": 0.04}  # of the examples, by how long one takes
+SHARE = {"numpy": 1.0, "torch": 0.5, "jax": 0.03}  # of the examples, by how long one takes
 
 
 @pytest.fixture(autouse=True)
@@ -77,37 +92,37 @@ def checked(number: float, one: Callable[[int], str], strategy: st.SearchStrateg
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_values_and_derivatives(backend: str, dtype: str):
-    checked(300 * SHARE[backend], lambda seed: check(make_case(seed), backend, dtype))
+    checked(200 * SHARE[backend], lambda seed: check(make_case(seed), backend, dtype))
 
 
 @pytest.mark.parametrize("what", ["first", "second"])
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_derivatives(backend: str, what: str):
-    checked(120 * SHARE[backend], lambda seed: check(make_case(seed, what, order=2), backend))
+    checked(100 * SHARE[backend], lambda seed: check(make_case(seed, what, order=2), backend))
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_products_and_structures_of_higher_order(backend: str):
     """No functions: hyperedges, traces, diagonals, windows, reshapes and gathers."""
-    checked(150 * SHARE[backend], lambda seed: check(make_case(seed, functions=False, order=4, size=5), backend))
+    checked(100 * SHARE[backend], lambda seed: check(make_case(seed, functions=False, order=4, size=5), backend))
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("extents", [(0,), (1,), (0, 1), (0, 3)], ids=str)
 def test_sizes_zero_and_one(extents: tuple[int, ...], backend: str):
-    checked(60 * SHARE[backend], lambda seed: check(make_case(seed, extents=extents), backend))
+    checked(40 * SHARE[backend], lambda seed: check(make_case(seed, extents=extents), backend))
 
 
 @pytest.mark.parametrize("rows", [1, 2, 3])
 def test_loops_over_blocks(rows: int, monkeypatch: pytest.MonkeyPatch):
     """Every step that may be in a loop is in one, of a few rows, and writes into the memory of others where it can."""
     small_loops(monkeypatch, rows)
-    checked(150, lambda seed: check(make_case(seed), times=3))
+    checked(100, lambda seed: check(make_case(seed), times=3))
 
 
 def test_loops_over_blocks_in_single_precision(monkeypatch: pytest.MonkeyPatch):
     small_loops(monkeypatch, 2)
-    checked(100, lambda seed: check(make_case(seed), dtype="float32"))
+    checked(80, lambda seed: check(make_case(seed), dtype="float32"))
 
 
 def test_larger_arrays():
@@ -159,9 +174,9 @@ def test_inputs_in_any_layout(backend: str, monkeypatch: pytest.MonkeyPatch):
         laid_out = replace(case, inputs={name: odd_layout(rng, a) for name, a in case.inputs.items()})
         return check(laid_out, backend)
 
-    checked(200, one)
+    checked(120, one)
     small_loops(monkeypatch, 2)
-    checked(100, one)
+    checked(80, one)
 
 
 def test_the_cases_cover_everything():
@@ -186,6 +201,54 @@ def test_forced_loops_are_loops(monkeypatch: pytest.MonkeyPatch):
         texts.append(f.source)
     assert sum("for start in" in text for text in texts) > 15
     assert sum("take_work" in text for text in texts) > 10
+
+
+# Once wrong
+
+
+X, Y, M = variable("x", (3,)), variable("y", (2,)), variable("m", (3, 3))
+T, S, K = variable("t", (3,)), variable("s", ()), variable("k", (3, 3))
+ONE, WHOLE = variable("one", (1,)), variable("n", (3, 2))
+ONCE_WRONG: dict[str, Expr] = {
+    "two gathers tell one index": product([(one_hot(T, 3), "iv"), (one_hot(S, 3), "v")], "i"),
+    "gathers in a circle": product([(one_hot(T, 3), "iv"), (one_hot(T, 3), "vi"), (X, "i")], "v"),
+    "a gather of a gather, in the result": product([(one_hot(T, 3), "av"), (one_hot(K, 3), "iba")], "vi"),
+    "a gather along a diagonal": product([(one_hot(K, 3), "iiv"), (X, "v")], "i"),
+    "a gather that is a condition": product([(one_hot(K, 3), "ijj")], "ij"),
+    "a gather at one place": product([(one_hot(S, 3), "v"), (M, "vi")], "i"),
+    "a gather by truth values": product([(one_hot(e.less(T, 1), 3), "iv"), (X, "v")], "i"),
+    "places for a part of an array": product([(Y, "a"), (delta(3), "bc"), (window((-1,), 0, 2, (3,)), "ac")], "bc"),
+    "an entry in a corner": product([(X, "i"), (place(0, 2), "a"), (place(1, 2), "b")], "iab"),
+    "a delta added to a transpose": product([(M, "ij")], "ji") * 2 + delta(3),
+    "a negative power of integers": power(r.argmax(M, (0,)) + 2, -1),
+    "integers to powers that are integers": power(T, T - 1),
+    "the mean of one integer": r.mean(ONE),
+    "a product of integers": product([(WHOLE, "ij"), (WHOLE, "ij")], "i"),
+    "a derivative of a product over an axis": derivative(r.prod(M, (1,)), M),
+    "a sum over what a factor repeats along": product([(X + product([(S, "")], "i", {"i": 3}), "i"), (M, "jk")], "k"),
+}
+GIVEN = {
+    "x": np.array([0.5, -1.0, 2.0]),
+    "y": np.array([1.5, -0.5]),
+    "m": np.arange(9.0).reshape(3, 3) / 4 - 1,
+    "t": np.array([2, 0, 1]),
+    "s": np.array(1),
+    "k": np.array([[0, 2, 1], [1, 1, 0], [2, 2, 2]]),
+    "one": np.array([3]),
+    "n": np.array([[1, 2], [3, 4], [5, 6]]),
+}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("what", ONCE_WRONG)
+def test_what_was_wrong_once(what: str, backend: str, monkeypatch: pytest.MonkeyPatch):
+    root = ONCE_WRONG[what]
+    inputs = {v.name: GIVEN[v.name] for v in variables(root)}
+    case = Case([root], inputs, {}, what)
+    assert check(case, backend) in ("same", "kind")
+    if backend == "numpy":
+        small_loops(monkeypatch, 1)
+        assert check(case) in ("same", "kind")
 
 
 # Layouts, one by one
@@ -264,7 +327,14 @@ def test_the_check_finds_a_wrong_row_of_a_backend(backend: str, monkeypatch: pyt
     else:
         from ricci.compiler.emit_torch import TorchEmitter as Emitter
     monkeypatch.setattr(Emitter, "elementwise", {**Emitter.elementwise, "maximum": Emitter.elementwise["minimum"]})
-    assert broken(lambda seed: check(make_case(seed, "value", size=5), backend), 60)
+    cases = [make_case(seed, "value", size=5) for seed in range(200)]
+    with_it = [case for case in cases if any(_is_maximum(node) for node in topological(*case.roots))]
+    assert len(with_it) > 3
+    assert broken(lambda k: check(with_it[k], backend), len(with_it))
+
+
+def _is_maximum(node: Expr) -> bool:
+    return isinstance(node, Elementwise) and node.op.name == "maximum"
 
 
 def test_the_check_finds_a_modified_input(monkeypatch: pytest.MonkeyPatch):
@@ -295,7 +365,7 @@ def negative_entries(seed: int, claims: Callable) -> int:
     return len(sure)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(seeds)
 def test_what_is_never_negative_is_not(seed: int):
     negative_entries(seed, nonnegative)

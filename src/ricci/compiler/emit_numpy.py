@@ -18,7 +18,7 @@ from ricci.compiler.backends.numpy import ELEMENTWISE, FUNCTIONS
 from ricci.compiler.emit import INDENT, tuple_text
 from ricci.compiler.emit_matrices import MatrixEmitter
 from ricci.compiler.loops import PLAIN, Block, Loop, Worth, blocked
-from ricci.compiler.numpy_calls import CHAINS, HELPERS, INTO, UFUNCS, stored
+from ricci.compiler.numpy_calls import CHAINS, FASTER, HELPERS, INTO, UFUNCS, stored
 from ricci.compiler.program import Form, Program, Result, Step, Value, nbytes
 from ricci.compiler.workspace import Workspace
 
@@ -239,7 +239,10 @@ class NumpyEmitter(MatrixEmitter):
             self.chain(step, args[0], target)
             return
         ufunc = UFUNCS.get(step.name)
-        f = self.function(step.name, ufunc or ELEMENTWISE[step.name])
+        if step.name in FASTER and step.out.shape and not self.odd(step):
+            f = self.function(f"fast_{step.name}", FASTER[step.name])
+        else:
+            f = self.function(step.name, ufunc or ELEMENTWISE[step.name])
         if target is None or ufunc is None or self.odd(step):
             turned = ufunc is not None and nbytes(step.out, 8) >= LARGE and any(".T" in a or ".tr" in a for a in args)
             order = ", order='C'" if turned else ""

@@ -81,6 +81,16 @@ def _top(x: Array) -> Array:
     return np.where(np.isfinite(top), top, 0)
 
 
+def softplus(x: Array) -> Array:
+    """``log(1 + exp(x))`` by NumPy's fast functions, of which logaddexp is none."""
+    small = np.abs(x)
+    np.negative(small, small)
+    np.exp(small, small)
+    np.log1p(small, small)
+    return np.add(small, np.maximum(x, 0), small)
+
+
+FASTER = {"softplus": softplus}  # than the rows of the table, for arrays of floats
 INTO = {"softmax": softmax_into, "log_softmax": log_softmax_into}
 HELPERS = {
     "view_of": view_of,
