@@ -108,6 +108,8 @@ class Builder:
         value, labels = operand
         if not isinstance(value, Value) or value.kind == kind:
             return operand
+        if isinstance(value.source, np.ndarray):
+            return self.constant(value.source.astype(_DTYPES[kind]), labels)
         return self.emit("cast", kind, [operand], labels, value.shape, kind)
 
     def aligned(self, operands: Sequence[Operand]) -> list[Operand]:

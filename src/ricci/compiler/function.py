@@ -139,6 +139,11 @@ class Compiled:
         needed = needed_inputs(self.roots, facts, preferred)
         self.inputs = tuple(dict.fromkeys([*[n for n in facts.mentions if n in needed], *sorted(needed)]))
         self._known = {*self.inputs, *facts.inputs}
+        self._conditions = (  # on sizes, beside those that the expressions make
+            frozenset([axes for _, axes in facts.groups]),
+            frozenset([check.size for check in facts.checks]),
+            frozenset(facts.ranges.values()),
+        )
         self.backend = None if backend is None else target_named(backend)
         self.options = options
         if "torch" in sys.modules:
@@ -217,7 +222,7 @@ class Compiled:
 
     def _plan(self, setting: Setting) -> Plan:
         backend, shapes, kinds, dtype, sizes = setting
-        key = (tuple(self.roots), setting, self.single, self.options)
+        key = (tuple(self.roots), setting, self._conditions, self.single, self.options)
         target = target_named(backend)
         plan = _cache.get(key, lambda: self._made(target, dict(shapes), dict(kinds), dtype, dict(sizes)))
         self._latest = plan

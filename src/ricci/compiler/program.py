@@ -142,7 +142,7 @@ class Program:
 
 
 def used(program: Program) -> Program:
-    """The program without steps whose results nobody reads."""
+    """The program without steps and constants that nobody reads."""
     wanted = {r.value for r in program.results if isinstance(r.value, Value)}
     kept = []
     for step in reversed(program.steps):
@@ -150,6 +150,7 @@ def used(program: Program) -> Program:
             kept.append(step)
             wanted.update(step.operands)
     program.steps = kept[::-1]
+    program.constants = [value for value in program.constants if value in wanted]
     return program
 
 
