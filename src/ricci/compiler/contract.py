@@ -72,15 +72,14 @@ class Contraction:
         both = distinct([*a[1], *b[1]])
         later = [x for x in both if x not in self.kept]
         outer = not _summed(a, b, set(needed)) and len(both) > max(len(a[1]), len(b[1]))
-        if outer and whole:
-            return self.builder.map("multiply", a, b, order=tuple([x for x in self.kept if x in both]))
-        if not outer or not later:
+        if not outer:
             return pair(self.builder, a, b, set(needed), self.ranks or {x: n for n, x in enumerate(self.kept)})
-        # What is summed next goes first, after what stays a batch: so the dot to come takes this as matrices.
-        rest = {x for p, (_, own) in enumerate(self.operands) if p not in (*sides[0], *sides[1]) for x in own}
-        batch = [x for x in self.kept if x in both and x in rest]
-        order = (*batch, *later, *[x for x in self.kept if x in both and x not in batch])
-        return self.builder.map("multiply", a, b, order=order)
+        order = [x for x in self.kept if x in both]
+        if later:  # what is summed next goes first, after what stays a batch: the dot to come takes this as matrices
+            rest = {x for p, (_, own) in enumerate(self.operands) if p not in (*sides[0], *sides[1]) for x in own}
+            batch = [x for x in order if x in rest]
+            order = [*batch, *later, *[x for x in order if x not in batch]]
+        return self.builder.map("multiply", a, b, order=tuple(order))
 
     def _scaled(self, a: Operand, b: Operand, needed: set[int]) -> tuple[Operand, Operand]:
         """The last two operands, the smaller with the coefficient in it if it is smaller than the result."""

@@ -21,6 +21,7 @@ DYNAMIC = 10
 VERY_LONG = 100
 TRAFFIC = 4.0  # the cost of moving one number, in units of one multiplication in a matrix product
 SMALL = 16.0  # how much slower the multiplications of many small matrix products are, for matrices of one row
+START = 40.0  # the cost of a loop of NumPy over entries in a row, beside that of the entries
 REARRANGED = 1.0  # for each number of a result that comes out in another order than wanted, where that is a view
 Tree = Union[int, "tuple[Tree, Tree]"]
 Pairs = frozenset[tuple[int, int]]
@@ -95,7 +96,20 @@ class _Costs:
                 cost += work * SMALL / (inner + 3.0)
             if both == self.everything and not self._in_order(a & ~shared, shared & needed):
                 cost += self.rearranged * self.entries(joined)
+        elif both == self.everything:
+            cost += START * self.entries(joined) / self._run(a, b)
         return cost / 2 if both in self.often else cost
+
+    def _run(self, a: int, b: int) -> float:
+        """How many entries of a product without sums lie in a row with one operand moving and the other at rest."""
+        run, moving = 1.0, 0
+        for x in reversed(self.kept_order):
+            sides = (a >> x & 1) | (b >> x & 1) << 1
+            if moving and sides not in (0, moving):
+                break
+            moving = moving or sides
+            run *= max(self.sizes[x], 1)
+        return run
 
     def _in_order(self, a: int, batch: int) -> bool:
         """Whether the axes of a dot come out as wanted: the batch, then all of one operand, then all of the other."""
