@@ -280,6 +280,8 @@ class NumpyEmitter(MatrixEmitter):
     def sum(self, step: Step) -> str:
         ((value, labels),) = step.args
         axes = [axis for axis, x in enumerate(labels) if x not in step.labels]
+        if isinstance(value, Value) and value.step is not None and _is_diagonal(value.step):
+            return self.diagonal(value.step, [labels.index(x) for x in step.labels])
         if isinstance(value, Value) and len(labels) == 2 and len(axes) == 1 and value.kind == "f":
             size = value.shape[axes[0]]
             if 1 < size <= MOST_BY_DOT and value.shape[1 - axes[0]] > 1:  # BLAS is faster than NumPy's own sum
@@ -344,14 +346,17 @@ class NumpyEmitter(MatrixEmitter):
         simple = self.sliced(value, forms, step)
         if simple is not None:
             return simple
-        plain = [form.label for form in forms]
-        whole = zip(plain, step.operands[0].shape, strict=True)
-        if all(x is not None and step.out.shape[x] == n for x, n in whole):  # a diagonal
-            own, out = ["".join(_letter(x) for x in labels) for labels in (plain, step.labels)]  # type: ignore
-            return f"{self.helper('einsum')}('{own}->{out}', {self.name(value)})"
+        if _is_diagonal(step):
+            return self.diagonal(step, step.labels)
         strides = tuple([tuple([dict(form.terms).get(x, 0) for form in forms]) for x in step.labels])
         places = tuple([form.const for form in forms])
         return f"{self.helper('view_of')}({self.name(value)}, {step.out.shape}, {strides}, {places})"
+
+    def diagonal(self, step: Step, kept: Sequence[int]) -> str:
+        """A diagonal, which is a view, or, summed over what is not kept, the sum of it."""
+        own = "".join([_letter(form.terms[0][0]) for form in step.params])
+        out = "".join([_letter(x) for x in kept])
+        return f"{self.helper('einsum')}('{own}->{out}', {self.name(step.args[0][0])})"
 
     def place(self, step: Step) -> None:
         has_base, parts = step.params
@@ -433,6 +438,14 @@ class NumpyEmitter(MatrixEmitter):
 def _extent(value: Value) -> tuple:
     """The size of a value and its kind; those of a block have fewer rows in the last."""
     return value.entries, value.kind, any(isinstance(n, Block) for n in value.shape)
+
+
+def _is_diagonal(step: Step) -> bool:
+    """Whether a step reads its operand with one index for several axes, from end to end."""
+    if step.op != "read":
+        return False
+    ends = zip(step.params, step.operands[0].shape, strict=True)
+    return all(form.label is not None and step.out.shape[form.label] == size for form, size in ends)
 
 
 def _letter(label: int) -> str:
