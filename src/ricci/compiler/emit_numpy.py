@@ -280,8 +280,9 @@ class NumpyEmitter(MatrixEmitter):
     def sum(self, step: Step) -> str:
         ((value, labels),) = step.args
         axes = [axis for axis, x in enumerate(labels) if x not in step.labels]
-        if isinstance(value, Value) and value.step is not None and _is_diagonal(value.step):
-            return self.diagonal(value.step, [labels.index(x) for x in step.labels])
+        large = isinstance(value, Value) and value.step is not None and nbytes(value, 8) >= LARGE
+        if large and _is_diagonal(value.step):  # type: ignore
+            return self.diagonal(value.step, [labels.index(x) for x in step.labels])  # type: ignore
         if isinstance(value, Value) and len(labels) == 2 and len(axes) == 1 and value.kind == "f":
             size = value.shape[axes[0]]
             if 1 < size <= MOST_BY_DOT and value.shape[1 - axes[0]] > 1:  # BLAS is faster than NumPy's own sum
