@@ -80,10 +80,8 @@ class Builder:
         params: tuple = (),
     ) -> tuple[Value, Labels]:
         """The step, unless it is there already; its labels are renumbered, so that equal steps are found."""
-        number: dict[int, int] = {}
-        inner = tuple([(v, tuple([number.setdefault(x, len(number)) for x in own])) for v, own in args])
-        out = tuple([number.setdefault(x, len(number)) for x in labels])
-        key = (op, name, tuple([(type(v), v, own) for v, own in inner]), out, shape, params)
+        inner, out = _numbered(args, labels)
+        key = _key(op, name, inner, out, shape, params)
         found = self._known.get(key)
         if found is None:
             found = Value(shape, kind)
@@ -190,11 +188,8 @@ class Builder:
     def known_map(self, name: str, *operands: Operand) -> Operand | None:
         """A map that is there already."""
         labels = distinct(x for _, own in sorted(operands, key=_largest_first) for x in own)
-        number = {x: n for n, x in enumerate(distinct(x for _, own in operands for x in own))}
-        inner = tuple([(type(v), v, tuple([number[x] for x in own])) for v, own in operands])
         sizes = sizes_of(operands)
-        key = ("map", name, inner, tuple([number[x] for x in labels]), tuple([sizes[x] for x in labels]), ())
-        found = self._known.get(key)
+        found = self._known.get(_key("map", name, *_numbered(operands, labels), tuple([sizes[x] for x in labels])))
         return None if found is None else (found, labels)
 
     def scaled(self, operand: Operand, coef: Number) -> Operand:
@@ -306,6 +301,18 @@ class Part:
     operand: Operand
     forms: Sequence[Form]
     sizes: dict[int, int]
+
+
+def _numbered(args: Sequence[Operand], labels: Labels) -> tuple[tuple[Operand, ...], Labels]:
+    """Operands and the labels of a result, labels numbered by first use."""
+    number: dict[int, int] = {}
+    inner = tuple([(v, tuple([number.setdefault(x, len(number)) for x in own])) for v, own in args])
+    return inner, tuple([number.setdefault(x, len(number)) for x in labels])
+
+
+def _key(op: str, name: str, args: tuple[Operand, ...], out: Labels, shape: tuple, params: tuple = ()) -> tuple:
+    """What tells a step from all others; 1 and 1.0 differ."""
+    return op, name, tuple([(type(v), v, own) for v, own in args]), out, shape, params
 
 
 def _largest_first(operand: Operand) -> int:

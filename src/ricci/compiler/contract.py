@@ -51,12 +51,16 @@ class Contraction:
         return self.builder.sum(own, [x for x in own[1] if x in others or x in self.kept])
 
     def _tree(self) -> tuple[float, Tree]:
-        used = distinct(x for _, labels in self.operands for x in labels)
+        return self._best([labels for _, labels in self.operands], self.often)
+
+    def _best(self, terms: Sequence[Labels], often: Pairs = frozenset()) -> tuple[float, Tree]:
+        """The cost and the tree of a product of terms with these labels."""
+        used = distinct(x for labels in terms for x in labels)
         number = {x: n for n, x in enumerate(used)}
         sizes = sizes_of(self.operands)
-        terms = tuple([tuple([number[x] for x in labels]) for _, labels in self.operands])
+        inner = tuple([tuple([number[x] for x in labels]) for labels in terms])
         kept = tuple([number[x] for x in self.kept if x in number])
-        return best_tree(terms, kept, tuple([sizes[x] for x in used]), self.often, self.builder.rearranged)
+        return best_tree(inner, kept, tuple([sizes[x] for x in used]), often, self.builder.rearranged)
 
     def _multiplied(self, tree: Tree, needed: Sequence[int]) -> Operand:
         """The product of the operands of a tree, of which the labels ``needed`` are kept."""
@@ -108,8 +112,8 @@ class Contraction:
             wanted = {x for x in own if x in needed or x in mirror.images or mirror.image.get(x, x) in {x, *needed}}
             kept = tuple([x for x in own if x in wanted])
             inner = Contraction(self.builder, half, kept, ranks=self.ranks)
-            shell = [(Value((), "f"), kept), (Value((), "f"), tuple([mirror.image.get(x, x) for x in kept]))]
-            if not self._cheaper(inner, [labels for _, labels in shell], rest):
+            sides = [kept, tuple([mirror.image.get(x, x) for x in kept])]
+            if not self._cheaper(inner, [*sides, *[self.operands[p][1] for p in rest]]):
                 continue
             value, labels = inner.result()
             mirrored = (value, tuple([mirror.image.get(x, x) for x in labels]))
@@ -118,14 +122,9 @@ class Contraction:
             self.often = frozenset()
             return
 
-    def _cheaper(self, half: Contraction, sides: list[Labels], rest: list[int]) -> bool:
-        sizes = sizes_of(self.operands)
-        used = list(sizes)
-        number = {x: n for n, x in enumerate(used)}
-        terms = [tuple([number[x] for x in labels]) for labels in [*sides, *[self.operands[p][1] for p in rest]]]
-        kept = tuple([number[x] for x in self.kept if x in number])
-        outer, _ = best_tree(tuple(terms), kept, tuple([sizes[x] for x in used]), rearranged=self.builder.rearranged)
-        return half._tree()[0] + outer < self._tree()[0]
+    def _cheaper(self, half: Contraction, rest: Sequence[Labels]) -> bool:
+        """Whether half of the product, and what is left to multiply then, cost less than the whole."""
+        return half._tree()[0] + self._best(rest)[0] < self._tree()[0]
 
     def _rooted(self) -> None:
         """Products of a matrix with itself, ``s`` between the two: ``s`` goes into both as its square root."""

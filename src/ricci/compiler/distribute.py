@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ricci.calculus.cost import cost
 from ricci.expr import Expr, Product, Sum, add, product, topological
-from ricci.expr.walk import rebuild
+from ricci.expr.walk import rebuild, rewritten
 from ricci.simplify import simplify_all
 
 MOST_TERMS = 4
@@ -54,15 +54,9 @@ def splits(term: Expr) -> bool:
 
 
 def _with(roots: Sequence[Expr], node: Product) -> list[Expr]:
-    done: dict[Expr, Expr] = {}
-    for e in topological(*roots):
-        args = tuple([done[a] for a in e.args])
-        at = candidate(e) if e is node and isinstance(e, Product) else None
-        if at is not None:
-            done[e] = _term_by_term(node, args, at)
-        else:
-            done[e] = e if args == e.args else rebuild(e, args)
-    return [done[root] for root in roots]
+    at = candidate(node)
+    assert at is not None
+    return rewritten(roots, lambda e, args: _term_by_term(node, args, at) if e is node else None)
 
 
 def _term_by_term(node: Product, args: tuple[Expr, ...], at: int) -> Expr:
@@ -78,17 +72,9 @@ def _term_by_term(node: Product, args: tuple[Expr, ...], at: int) -> Expr:
 
 def _sums_of_sums(root: Expr, old: set[Expr]) -> Expr:
     """The expression with sums over sums, such as arose from distributing, distributed as well."""
-    done: dict[Expr, Expr] = {}
-    for e in topological(root):
-        args = tuple([done[a] for a in e.args])
-        if (
-            e not in old
-            and isinstance(e, Product)
-            and len(e.args) == 1
-            and isinstance(args[0], Sum)
-            and candidate(e) == 0
-        ):
-            done[e] = _term_by_term(e, args, 0)
-        else:
-            done[e] = e if args == e.args else rebuild(e, args)
-    return done[root]
+
+    def step(e: Expr, args: tuple[Expr, ...]) -> Expr | None:
+        alone = e not in old and isinstance(e, Product) and len(args) == 1 and isinstance(args[0], Sum)
+        return _term_by_term(e, args, 0) if alone and candidate(e) == 0 else None  # type: ignore
+
+    return rewritten([root], step)[0]

@@ -65,15 +65,6 @@ class FunctionalEmitter(MatrixEmitter):
         args = [self.name(value) for value, _ in step.args] + [self.number(p) for p in params]
         return f"{self.function(f'f_{step.name}', self.functions[step.name])}({', '.join(args)})"
 
-    def spread(self, step: Step) -> str:
-        text = self.arranged(step.args[0], step.labels)
-        if set(step.args[0][1]) == set(step.labels):
-            return text
-        return f"{self.helper('broadcast_to')}({text}, {tuple_text(step.out.shape)})"
-
-    def merge(self, step: Step) -> str:
-        return f"{self.name(step.args[0][0])}.reshape({tuple_text(step.out.shape)})"
-
     def check(self, step: Step) -> str:
         """Places are taken as they are: to look at them would break what compilers make of the program."""
         if step.out.kind == "f":
@@ -81,12 +72,6 @@ class FunctionalEmitter(MatrixEmitter):
         return self.name(step.args[0][0])
 
     # Places
-
-    def along(self, size: int, axis: int, order: int) -> str:
-        """The index along one axis of several."""
-        rest = order - 1 - axis
-        text = f"{self.helper('arange')}({size})"
-        return f"{text}.reshape({tuple_text([size] + [1] * rest)})" if rest else text
 
     def place_of(self, form: Form, sizes: Sequence[int]) -> str:
         """A form as an array of places that broadcasts against all labels, whose sizes these are."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ricci.compiler.emit import Emitter, matrix_axes, tuple_text
-from ricci.compiler.program import Form, Labels, Operand, Step, Value
+from ricci.compiler.program import Form, Labels, Operand, Step, Value, einsum_text
 
 
 class MatrixEmitter(Emitter):
@@ -86,10 +86,7 @@ class MatrixEmitter(Emitter):
             left, right = [self.stacked(o, batch, [summed], sizes) for o in (a, b)]
             return f"{self.helper('vecdot')}({left}, {right})"
         if self.by_einsum(volumes, any(across)):
-            letters = {x: chr(97 + n) if n < 26 else chr(39 + n) for n, x in enumerate(sizes)}
-            spec = ",".join("".join(letters[x] for x in own) for _, own in (a, b))
-            out = "".join(letters[x] for x in step.labels)
-            return f"{self.helper('einsum')}('{spec}->{out}', {self.name(a[0])}, {self.name(b[0])})"
+            return f"{self.helper('einsum')}('{einsum_text(step)}', {self.name(a[0])}, {self.name(b[0])})"
         if step.labels != (*batch, *rows, *columns):
             a, b, rows, columns, across = b, a, columns, rows, across[::-1]
         left = self.stacked(a, batch, [rows, summed], sizes, across[0])
@@ -108,6 +105,25 @@ class MatrixEmitter(Emitter):
             text = f"{self.helper('contiguous')}({text})"
         flat = [*[sizes[x] for x in batch], *[math.prod([sizes[x] for x in group]) for group in groups]]
         return self.shaped(text, [sizes[x] for x in order], flat)
+
+    def spread(self, step: Step) -> str:
+        text = self.arranged(step.args[0], step.labels)
+        if set(step.args[0][1]) == set(step.labels):
+            return text
+        return f"{self.helper('broadcast_to')}({text}, {tuple_text(step.out.shape)})"
+
+    def merge(self, step: Step) -> str:
+        return f"{self.name(step.args[0][0])}.reshape({tuple_text(step.out.shape)})"
+
+    def indices(self, size: int) -> str:
+        """All indices of an axis."""
+        return f"{self.helper('arange')}({size})"
+
+    def along(self, size: int, axis: int, order: int) -> str:
+        """The index along one axis of several."""
+        rest = order - 1 - axis
+        text = self.indices(size)
+        return f"{text}.reshape({tuple_text([size] + [1] * rest)})" if rest else text
 
     def sliced(self, value: Any, forms: Sequence[Form], step: Step) -> str | None:
         """Each axis read at one place, or by one label of its own with a positive step: a slice."""
@@ -133,8 +149,7 @@ class MatrixEmitter(Emitter):
             if position == axis:
                 parts.append(self.arranged((at, places), out))
             else:
-                shape = [sizes[y] if y == x else 1 for y in out[out.index(x) :]]
-                parts.append(f"{self.helper('arange')}({sizes[x]}).reshape({tuple_text(shape)})")
+                parts.append(self.along(sizes[x], out.index(x), len(out)))
         return ", ".join(parts)
 
 

@@ -7,7 +7,6 @@ through a view.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,10 +18,9 @@ from ricci.compiler.emit import INDENT, tuple_text
 from ricci.compiler.emit_matrices import MatrixEmitter
 from ricci.compiler.loops import PLAIN, Block, Loop, Worth, blocked
 from ricci.compiler.numpy_calls import CHAINS, FASTER, HELPERS, INTO, UFUNCS, stored
-from ricci.compiler.program import Form, Program, Result, Step, Value, nbytes
+from ricci.compiler.program import VIEWS, Form, Program, Result, Step, Value, letters, nbytes, placed_strides
 from ricci.compiler.workspace import Workspace
 
-VIEWS = ("read", "spread", "merge", "check")
 MOST_BY_DOT = 1 << 16  # terms of a sum that is a product with ones; a longer one loses digits
 LARGE = 64 * 1024  # bytes from which on memory is worth using again
 EINSUM_MOST = 48  # multiplications in one small matrix product, up to which einsum's own loop beats calling BLAS
@@ -55,7 +53,7 @@ class NumpyEmitter(MatrixEmitter):
             for value in item.operands:
                 self.last[value] = max(self.last.get(value, 0), number)
         for item in items:
-            if isinstance(item, Step) and (item.op in VIEWS or item.name == "stop_gradient"):
+            if isinstance(item, Step) and item.views:
                 source = item.operands[0]
                 self.base[item.out] = self.base.get(source, source)
         for view, root in self.base.items():
@@ -328,16 +326,6 @@ class NumpyEmitter(MatrixEmitter):
         f = self.function(f"f_{step.name}", FUNCTIONS[step.name])
         return f"{f}({', '.join(args)})"
 
-    def spread(self, step: Step) -> str:
-        text = self.arranged(step.args[0], step.labels)
-        own = step.args[0][1]
-        if set(own) == set(step.labels):
-            return text
-        return f"{self.helper('broadcast_to')}({text}, {tuple_text(step.out.shape)})"
-
-    def merge(self, step: Step) -> str:
-        return f"{self.name(step.args[0][0])}.reshape({tuple_text(step.out.shape)})"
-
     def check(self, step: Step) -> str:
         return f"{self.helper('checked_places')}({self.name(step.args[0][0])}, {step.params[0]})"
 
@@ -355,9 +343,8 @@ class NumpyEmitter(MatrixEmitter):
 
     def diagonal(self, step: Step, kept: Sequence[int]) -> str:
         """A diagonal, which is a view, or, summed over what is not kept, the sum of it."""
-        own = "".join([_letter(form.terms[0][0]) for form in step.params])
-        out = "".join([_letter(x) for x in kept])
-        return f"{self.helper('einsum')}('{own}->{out}', {self.name(step.args[0][0])})"
+        own = letters([form.terms[0][0] for form in step.params])
+        return f"{self.helper('einsum')}('{own}->{letters(kept)}', {self.name(step.args[0][0])})"
 
     def place(self, step: Step) -> None:
         has_base, parts = step.params
@@ -375,16 +362,11 @@ class NumpyEmitter(MatrixEmitter):
             made = f"{self.helper('zeros')}({tuple_text(step.out.shape)}, {self.type(step.out.kind)})"
         out = self.new(step.out)
         self.lines.append(f"{out} = {made}")
-        weights = [math.prod(step.out.shape[k + 1 :]) for k in range(len(step.out.shape))]
         for position, ((value, _), (own, forms, sizes)) in enumerate(zip(args, parts, strict=True)):
             if 0 in sizes:
                 continue
-            strides = [0] * len(sizes)
-            for form, weight in zip(forms, weights, strict=True):
-                for x, c in form.terms:
-                    strides[x] += c * weight
-            offset = sum(form.const * weight for form, weight in zip(forms, weights, strict=True))
-            view = f"{self.helper('place_view')}({out}, {sizes}, {tuple(strides)}, {offset})"
+            strides, offset = placed_strides(forms, len(sizes), step.out.shape)
+            view = f"{self.helper('place_view')}({out}, {sizes}, {strides}, {offset})"
             text = self.arranged((value, own), tuple(range(len(sizes))))
             if position == 0 and not has_base:
                 self.lines.append(f"{view}[...] = {text}")
@@ -406,8 +388,7 @@ class NumpyEmitter(MatrixEmitter):
         self.lines.append(f"{out} = {self.helper('zeros')}({tuple_text(step.out.shape)}, {self.type(step.out.kind)})")
         parts = [self.arranged((at, places), labels)]
         for x in step.labels[1:]:
-            shape = [sizes[y] if y == x else 1 for y in labels[labels.index(x) :]]
-            parts.append(f"{self.helper('arange')}({sizes[x]}).reshape({tuple_text(shape)})")
+            parts.append(self.along(sizes[x], labels.index(x), len(labels)))
         self.lines.append(f"{self.helper('add_at')}({out}, ({', '.join(parts)},), {self.name(value)})")
         return out
 
@@ -447,7 +428,3 @@ def _is_diagonal(step: Step) -> bool:
         return False
     ends = zip(step.params, step.operands[0].shape, strict=True)
     return all(form.label is not None and step.out.shape[form.label] == size for form, size in ends)
-
-
-def _letter(label: int) -> str:
-    return chr(97 + label) if label < 26 else chr(39 + label)

@@ -10,11 +10,9 @@ from ricci.compiler.emit import tuple_text
 from ricci.compiler.emit_functional import FunctionalEmitter, constant_array
 from ricci.compiler.loops import bound_by_memory
 from ricci.compiler.plan import Plan, run_source
-from ricci.compiler.program import Form, Labels, Program, Result, Step, Value
+from ricci.compiler.program import Form, Labels, Program, Result, Step, Value, placed_strides
 from ricci.compiler.targets import Target
 from ricci.errors import DTypeError
-
-VIEWS = ("read", "spread", "merge", "check")
 
 
 class _Constant:
@@ -40,7 +38,7 @@ def _vecdot(a: Any, b: Any) -> Any:
 
 def _owner(value: Value) -> Value:
     """Whose memory a value is in, if steps that may be views are."""
-    while value.step is not None and (value.step.op in VIEWS or value.step.name == "stop_gradient"):
+    while value.step is not None and value.step.views:
         value = value.step.operands[0]
     return value
 
@@ -90,10 +88,8 @@ class TorchEmitter(FunctionalEmitter):
     def cast(self, step: Step) -> str:
         return f"{self.name(step.args[0][0])}.to({self.kind_name(step.name)})"
 
-    def along(self, size: int, axis: int, order: int) -> str:
-        rest = order - 1 - axis
-        text = f"{self.helper('arange')}({size}, device={self.device})"
-        return f"{text}.reshape({tuple_text([size] + [1] * rest)})" if rest else text
+    def indices(self, size: int) -> str:
+        return f"{self.helper('arange')}({size}, device={self.device})"
 
     def place_of(self, form: Form, sizes: Sequence[int]) -> str:
         if form.terms:
@@ -113,19 +109,13 @@ class TorchEmitter(FunctionalEmitter):
         """Written through a view of the result where nothing is there yet; added up otherwise."""
         if total or not isinstance(value, Value):
             return super().part(step, value, own, forms, sizes, total)
-        made = f"z{len(self.lines)}"
-        self.lines.append(f"{made} = {self.zeros(step, value)}")
-        strides, offset = [0] * len(sizes), 0
-        weight = 1
-        for form, size in zip(reversed(forms), reversed(step.out.shape), strict=True):
-            offset += form.const * weight
-            for x, c in form.terms:
-                strides[x] += c * weight
-            weight *= size
+        strides, offset = placed_strides(forms, len(sizes), step.out.shape)
         if min(strides, default=0) < 0:
             return super().part(step, value, own, forms, sizes, total)
+        made = f"z{len(self.lines)}"
+        self.lines.append(f"{made} = {self.zeros(step, value)}")
         text = self.arranged((value, own), tuple(range(len(sizes))))
-        self.lines.append(f"{made}.as_strided({sizes}, {tuple(strides)}, {offset}).copy_({text})")
+        self.lines.append(f"{made}.as_strided({sizes}, {strides}, {offset}).copy_({text})")
         return made
 
     def filled(self, result: Result) -> str:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Union
 
 import opt_einsum
@@ -151,13 +153,8 @@ def _exact(costs: _Costs, count: int) -> tuple[float, Tree]:
 def _finder(count: int) -> Callable:
     if count <= DYNAMIC:
         return opt_einsum.paths.DynamicProgramming(minimize="combo-4")
-    if count > VERY_LONG:
-        try:
-            import cotengra  # type: ignore
-
-            return cotengra.HyperOptimizer(max_time=1.0, progbar=False)
-        except ImportError:
-            pass
+    if count > VERY_LONG and find_spec("cotengra") is not None:
+        return import_module("cotengra").HyperOptimizer(max_time=1.0, progbar=False)
     return opt_einsum.paths.greedy
 
 

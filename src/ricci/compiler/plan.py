@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ricci.compiler.program import Program, Step, Value, nbytes
+from ricci.compiler.program import VIEWS, Program, Step, Value, einsum_text, nbytes
 
 WORDS = {
     "sum": "sum",
@@ -66,7 +66,7 @@ class Plan:
         return most
 
     def _made(self, step: Step) -> int:
-        return 0 if step.op in ("read", "spread", "merge", "check") else nbytes(step.out, self.itemsize)
+        return 0 if step.op in VIEWS else nbytes(step.out, self.itemsize)
 
     def rows(self) -> list[tuple[str, str, str, str, str]]:
         """Step, operation, shape, FLOPs and bytes of each step."""
@@ -89,13 +89,6 @@ class Plan:
             f"{len(self.program.steps)} steps, {self.flops:,} FLOPs, {made:,} bytes made, at most {self.peak:,} at once"
         )
         return "\n".join([*([self.note] if self.note else []), *lines, totals])
-
-
-def einsum_text(step: Step) -> str:
-    """The labels of a step as an einsum string."""
-    letter = {x: chr(97 + x) if x < 26 else f"_{x}" for x in step.sizes()}
-    sides = [",".join("".join(letter[x] for x in own) for _, own in step.args), "".join(letter[x] for x in step.labels)]
-    return "->".join(sides)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

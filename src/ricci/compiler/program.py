@@ -24,6 +24,7 @@ from typing import Any
 Labels = tuple[int, ...]
 Number = int | float
 KIND_BYTES = {"i": 8, "b": 1}
+VIEWS = ("read", "spread", "merge", "check")
 
 
 @dataclass(eq=False, slots=True)
@@ -101,6 +102,11 @@ class Step:
         return [value for value, _ in self.args if isinstance(value, Value)]
 
     @property
+    def views(self) -> bool:
+        """Whether the result may be in the memory of the operand."""
+        return self.op in VIEWS or self.name == "stop_gradient"
+
+    @property
     def flops(self) -> int:
         """Multiplications and additions, roughly: a function counts as one for each entry, those of matrices as n."""
         if self.op == "dot":
@@ -156,6 +162,27 @@ def used(program: Program) -> Program:
 
 def nbytes(value: Value, itemsize: int) -> int:
     return value.entries * KIND_BYTES.get(value.kind, itemsize)
+
+
+def placed_strides(forms: Sequence[Form], count: int, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int]:
+    """Where a part is in a result that lies row by row: the strides of its labels, and the offset, in entries."""
+    strides, offset, weight = [0] * count, 0, 1
+    for form, size in zip(reversed(forms), reversed(shape), strict=True):
+        offset += form.const * weight
+        for x, c in form.terms:
+            strides[x] += c * weight
+        weight *= size
+    return tuple(strides), offset
+
+
+def letters(labels: Iterable[int]) -> str:
+    """Labels of a step as in an einsum string."""
+    return "".join([chr(97 + x) if x < 26 else chr(39 + x) for x in labels])
+
+
+def einsum_text(step: Step) -> str:
+    """The labels of a step as an einsum string."""
+    return f"{','.join([letters(own) for _, own in step.args])}->{letters(step.labels)}"
 
 
 def distinct(labels: Iterable[int]) -> Labels:

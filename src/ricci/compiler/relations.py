@@ -94,18 +94,22 @@ class Product:
         """A label of the result that holds the row-major position of summed ones, if that is what the relation says."""
         form = self._without_unit_axes(relation.form)
         for label, coef in form.terms:
-            others = [(x, -c * coef) for x, c in form.terms if x != label]
-            if abs(coef) != 1 or label not in self.kept or form.const or not others:
+            if abs(coef) != 1 or label not in self.kept or self._fixed(label) or len(form.terms) < 2:
                 continue
-            stride = 1
-            for x, c in sorted(others, key=lambda pair: (pair[1], self.sizes[pair[0]])):
-                if c != stride or x in self.kept or self._fixed(x):
-                    break
-                stride *= self.sizes[x]
-            else:
-                if stride == self.sizes[label] and not self._fixed(label):
-                    return label
+            inner = self._row_major(_solved(form, label), label)
+            if inner is not None and not any(x in self.kept or self._fixed(x) for x in inner):
+                return label
         return None
+
+    def _row_major(self, form: Form, label: int) -> Labels | None:
+        """The labels of a form from the slowest to the fastest, if it is their row-major position within ``label``."""
+        terms = sorted(form.terms, key=lambda term: (term[1], self.sizes[term[0]]))
+        stride = 1
+        for x, c in terms:
+            if c != stride:
+                return None
+            stride *= self.sizes[x]
+        return None if form.const or stride != self.sizes[label] else tuple([x for x, _ in reversed(terms)])
 
     def _fixed(self, label: int) -> bool:
         """Whether a gather needs the label as it is."""
@@ -234,11 +238,9 @@ class Product:
     def _reshaped(self, core: Operand) -> Operand:
         """The core with axes merged wherever a label of the result is just their row-major position."""
         for label, form in self.final.items():
-            if len(form.terms) < 2 or form.const:
-                continue
-            inner = tuple([x for x, _ in sorted(form.terms, key=lambda t: (-t[1], -self.sizes[t[0]]))])
+            inner = self._row_major(form, label) if len(form.terms) > 1 else None
             others = [f for x, f in self.final.items() if x != label]
-            if any(x in inner for f in others for x, _ in f.terms) or not self._is_merge(form, inner, label):
+            if inner is None or any(x in inner for f in others for x, _ in f.terms):
                 continue
             lead = tuple([x for x in core[1] if x not in inner])
             spread = self.builder.spread(core, (*lead, *inner), self.sizes)
@@ -248,14 +250,6 @@ class Product:
             core = (value, (*lead, label))
             self.final[label] = index(label)
         return core
-
-    def _is_merge(self, form: Form, inner: Labels, label: int) -> bool:
-        coef, stride = dict(form.terms), 1
-        for x in reversed(inner):
-            if coef[x] != stride:
-                return False
-            stride *= self.sizes[x]
-        return stride == self.sizes[label]
 
 
 def _solved(form: Form, label: int) -> Form:

@@ -14,7 +14,7 @@ from typing import Any
 from ricci.expr import Expr, Function, Product, Size, product
 from ricci.expr.apply import function
 from ricci.expr.node import OPS
-from ricci.expr.walk import rebuild, topological, users
+from ricci.expr.walk import rewritten, users
 
 MOST = 3
 Factor = tuple[Expr, tuple[int, ...]]
@@ -33,14 +33,11 @@ def solved(roots: Sequence[Expr]) -> list[Expr]:
     }
     if not able:
         return list(roots)
-    done: dict[Expr, Expr] = {}
-    for node in topological(*roots):
-        args = tuple([done[a] for a in node.args])
-        if isinstance(node, Product) and any(a in able for a in node.args):
-            done[node] = _replaced(node, args, able)
-        else:
-            done[node] = node if args == node.args else rebuild(node, args)
-    return [done[root] for root in roots]
+
+    def step(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
+        return _replaced(node, args, able) if isinstance(node, Product) and any(a in able for a in node.args) else None
+
+    return rewritten(roots, step)
 
 
 def _is_inverse(node: Expr) -> bool:

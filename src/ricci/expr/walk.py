@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from ricci.errors import ShapeError
@@ -110,6 +110,16 @@ def transform(root: Expr, step: Callable[[Expr, tuple[Any, ...]], Any]) -> Any:
     for node in topological(root):
         done[node] = step(node, tuple([done[a] for a in node.args]))
     return done[root]
+
+
+def rewritten(roots: Sequence[Expr], step: Callable[[Expr, tuple[Expr, ...]], Expr | None]) -> list[Expr]:
+    """``roots`` with nodes replaced by ``step(node, new operands)``; where that is none they stay, on new operands."""
+    done: dict[Expr, Expr] = {}
+    for node in topological(*roots):
+        args = tuple([done[a] for a in node.args])
+        new = step(node, args)
+        done[node] = new if new is not None else node if args == node.args else rebuild(node, args)
+    return [done[root] for root in roots]
 
 
 def reopened(root: Expr) -> Expr:
