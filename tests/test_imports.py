@@ -16,6 +16,7 @@ SOURCE = Path(ricci.__file__).parent
 # Each part imports only from lines above its own; a new part gets its place here.
 ORDER = [
     ["errors"],
+    ["scopes"],
     ["expr"],
     ["functions"],
     ["notation"],
@@ -24,6 +25,7 @@ ORDER = [
     ["show"],
     ["compiler"],
     ["formula"],
+    ["einops"],
     ["compiling", "derivatives", "entry", "equations", "surface"],
     ["testing"],
     ["identities"],

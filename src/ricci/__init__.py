@@ -15,10 +15,11 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ricci.entry import einsum, parse, tensors, variable
+from ricci.entry import parse, tensors, variable
 from ricci.errors import (
     AxisError,
     DTypeError,
+    EinopsError,
     InputError,
     InvariantError,
     MissingPackageError,
@@ -34,13 +35,28 @@ if TYPE_CHECKING:
     from ricci.compiler.compressed import Compressed
     from ricci.compiling import cache_clear, cache_info, compile
     from ricci.derivatives import diff, diff_all, elimination_cost, pullback, pushforward
+    from ricci.einops.wide import (
+        einsum,
+        gather,
+        inverse,
+        pack,
+        parse_shape,
+        rearrange,
+        reduce,
+        repeat,
+        scatter,
+        sizes,
+        unpack,
+    )
     from ricci.equations import Equation
+    from ricci.scopes import axes, shapes, signature
 
 __version__ = "0.1.0"
 __all__ = [
     "AxisError",
     "Compressed",
     "DTypeError",
+    "EinopsError",
     "Equation",
     "Formula",
     "InputError",
@@ -50,6 +66,7 @@ __all__ = [
     "RicciError",
     "RuleError",
     "ShapeError",
+    "axes",
     "cache_clear",
     "cache_info",
     "compile",
@@ -57,25 +74,51 @@ __all__ = [
     "diff_all",
     "einsum",
     "elimination_cost",
+    "gather",
+    "inverse",
+    "pack",
     "parse",
+    "parse_shape",
     "pullback",
     "pushforward",
+    "rearrange",
+    "reduce",
+    "repeat",
+    "scatter",
+    "shapes",
+    "signature",
+    "sizes",
     "tensors",
+    "unpack",
     "variable",
 ]
 
 
 _LATER = {  # imported when first asked for
     "Compressed": "ricci.compiler.compressed",
-    "Equation": "ricci.equations",
-    "diff": "ricci.derivatives",
     "cache_clear": "ricci.compiling",
     "cache_info": "ricci.compiling",
     "compile": "ricci.compiling",
+    "diff": "ricci.derivatives",
     "diff_all": "ricci.derivatives",
     "elimination_cost": "ricci.derivatives",
     "pullback": "ricci.derivatives",
     "pushforward": "ricci.derivatives",
+    "einsum": "ricci.einops.wide",
+    "gather": "ricci.einops.wide",
+    "inverse": "ricci.einops.wide",
+    "pack": "ricci.einops.wide",
+    "parse_shape": "ricci.einops.wide",
+    "rearrange": "ricci.einops.wide",
+    "reduce": "ricci.einops.wide",
+    "repeat": "ricci.einops.wide",
+    "scatter": "ricci.einops.wide",
+    "sizes": "ricci.einops.wide",
+    "unpack": "ricci.einops.wide",
+    "Equation": "ricci.equations",
+    "axes": "ricci.scopes",
+    "shapes": "ricci.scopes",
+    "signature": "ricci.scopes",
 }
 
 

@@ -1,4 +1,4 @@
-"""Where formulas come from: texts, names, and einsum patterns."""
+"""Where formulas come from: texts and names."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from typing import Any
 from ricci.errors import InputError, ShapeError
 from ricci.expr import Size, dims
 from ricci.expr import variable as input_node
-from ricci.expr.product import contract
-from ricci.formula import Formula, as_formula, derive_in_text
-from ricci.notation.context import Context, Facts, merged
-from ricci.notation.patterns import ELLIPSIS, parse_pattern
+from ricci.formula import Formula, derive_in_text
+from ricci.notation.context import Context, Facts
 from ricci.notation.resolve import resolve
 
 
@@ -72,31 +70,3 @@ def tensors(text: str) -> tuple[Formula, ...]:
     if rest or not found:
         raise InputError(f"rc.tensors reads names with indices, as in 'X[m,n] w[n]', not {text!r}.")
     return tuple([variable(part) for part in found])
-
-
-def einsum(*operands: Any) -> Formula:
-    """``rc.einsum("m n, n -> m", X, w)``: the pattern first or last.
-
-    >>> X, w = tensors("X[m,n] w[n]")
-    >>> print(einsum("m n, n -> m", X, w))
-    X[m,n] w[n]
-    """
-    patterns = [o for o in operands if isinstance(o, str)]
-    if len(patterns) != 1:
-        raise InputError('rc.einsum takes one pattern and its operands: rc.einsum("m n, n -> m", X, w).')
-    parts = [as_formula(o) for o in operands if not isinstance(o, str)]
-    pattern = parse_pattern(patterns[0], [part.order for part in parts])
-    sizes: dict[str, Size] = {}
-    own_names: dict[str, str] = {}
-    for part, names in zip(parts, pattern.operands, strict=True):
-        for name, own, size in zip(names, part.indices, part.expr.shape, strict=True):
-            known = sizes.get(name, size)
-            if isinstance(known, int) and isinstance(size, int) and known != size:
-                raise ShapeError(
-                    f"Index {name!r} of {patterns[0]!r} has size {known} in one operand and {size} in another."
-                )
-            sizes[name] = dims.same(known, size)
-            own_names.setdefault(name, own)
-    expr = contract([(p.expr, names) for p, names in zip(parts, pattern.operands, strict=True)], pattern.out)
-    indices = [own_names[name] if name.startswith(ELLIPSIS) else name for name in pattern.out]
-    return Formula(expr, indices, merged(p.context for p in parts))

@@ -40,15 +40,8 @@ class InvariantError(RicciError, AssertionError):
     """An expression is not well formed: a fault in ricci itself, never in the user's input."""
 
 
-class NotationError(RicciError, ValueError):
-    """A text that is not in the notation, or breaks one of its rules.
-
-    >>> print(NotationError("There is no function 'sn'.", "y = sn(x)", 4, 6, "Write sin(x)."))
-    There is no function 'sn'.
-      y = sn(x)
-          ^^
-      Write sin(x).
-    """
+class TextError(RicciError):
+    """A fault in a text: the message, then the line with a caret under the fault, then what to write instead."""
 
     def __init__(self, message: str, text: str = "", start: int = 0, end: int | None = None, hint: str = ""):
         self.message, self.text, self.start, self.hint = message, text, start, hint
@@ -60,11 +53,38 @@ class NotationError(RicciError, ValueError):
         if self.text:
             parts.append(caret(self.text, self.start, self.end))
         if self.hint:
-            parts.append("  " + self.hint)
+            parts += ["  " + line for line in self.hint.splitlines()]
         return "\n".join(parts)
 
     def __reduce__(self):
         return type(self), (self.message, self.text, self.start, self.end, self.hint)
+
+
+class NotationError(TextError, ValueError):
+    """A text that is not in the notation, or breaks one of its rules.
+
+    >>> print(NotationError("There is no function 'sn'.", "y = sn(x)", 4, 6, "Write sin(x)."))
+    There is no function 'sn'.
+      y = sn(x)
+          ^^
+      Write sin(x).
+    """
+
+
+class EinopsError(TextError, RuntimeError):
+    """A pattern that cannot be read, or that does not fit the array it is applied to."""
+
+
+class EinopsTypeError(EinopsError, TypeError):
+    """An operation on patterns was given something that is not an array, or no array at all."""
+
+
+class EinopsValueError(EinopsError, ValueError):
+    """An operation on patterns was called without its pattern or its arrays."""
+
+
+class EinopsRefusal(EinopsError, NotImplementedError):
+    """What einops does not offer, refused in its words."""
 
 
 def caret(text: str, start: int, end: int, width: int = 100) -> str:

@@ -49,6 +49,8 @@ def bind_shapes(
         if dims.atoms(check.size) <= env.keys() and dims.evaluate(check.size, env) < 0:
             shown = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
             hint = f"The inputs have the shapes {shown}."
+            if not check.text:
+                raise ShapeError(f"{check.message} {hint}")
             raise NotationError(check.message, check.text, check.start, check.end, hint)
     return env
 

@@ -116,8 +116,12 @@ class Product:
         return any(label == g.label or label in g.at[1] for g in self.gathers)
 
     def _carried(self, label: int) -> bool:
-        """Whether an axis of an array is read by just this label, so that its size bounds what replaces it."""
-        return any(form.label == label for _, forms in self.arrays for form in forms)
+        """Whether an axis of an array, no longer than this label, is read by just it and so bounds what replaces it."""
+        return any(
+            form.label == label and length <= self.sizes[label]
+            for value, forms in self.arrays
+            for form, length in zip(forms, value.shape, strict=True)
+        )
 
     def _read_or_placed(self, form: Form) -> bool:
         able = [x for x, c in form.terms if abs(c) == 1 and not self._fixed(x)]

@@ -1,0 +1,84 @@
+"""Which backend an array belongs to, found by its type and kept."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+from ricci.einops.backends.base import Backend
+from ricci.einops.tables import keep
+from ricci.errors import EinopsTypeError
+
+# The package that must be imported for an array of that kind to exist, and the module and class here.
+_KINDS = [
+    ("numpy", "backends.numpy", "NumpyBackend"),
+    ("torch", "backends.torch", "TorchBackend"),
+    ("jax", "backends.jax", "JaxBackend"),
+    ("cupy", "backends.namespaces", "CupyBackend"),
+    ("dask.array", "backends.namespaces", "DaskBackend"),
+    ("ricci.formula", "formulas", "FormulaBackend"),
+]
+_loaded: dict[str, Any] = {}
+_of_type: dict[type, Any] = {}
+_traced: dict[type, bool] = {}
+_MOST = 500  # types that are kept; some are made on the fly
+
+
+class Code:
+    """The code that handles tensors of PyTorch, which may be compiled instead of run."""
+
+    is_compiling: Any = staticmethod(lambda: False)  # PyTorch's own, once a tensor of it was met
+
+
+def backend_of(array: Any) -> Backend:
+    """The backend of an array; an error that says what is accepted where there is none."""
+    found = _of_type.get(type(array))
+    if found is None:
+        found = _find(array)
+        keep(_of_type, type(array), found, _MOST)
+    return found
+
+
+def _loaded_backend(package: str, module: str, name: str) -> Any:
+    if package not in _loaded:
+        _loaded[package] = getattr(import_module(f"ricci.einops.{module}"), name)()
+    return _loaded[package]
+
+
+def is_traced(kind: type) -> bool:
+    """Whether this is a type of PyTorch's tensors, which are also met while programs are compiled."""
+    try:
+        return _traced[kind]
+    except KeyError:
+        torch: Any = sys.modules.get("torch")
+        found = hasattr(torch, "Tensor") and issubclass(kind, torch.Tensor)
+        if found:
+            Code.is_compiling = staticmethod(torch.compiler.is_dynamo_compiling)
+            keep(_of_type, kind, _loaded_backend(*_KINDS[1]), _MOST)
+        keep(_traced, kind, found, _MOST)
+        return found
+
+
+# torch.compile calls it once, while compiling, instead of reading it: what changes in the tables does not concern it.
+is_traced._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
+def compiling(array: Any) -> bool:
+    """Whether the code that handles this array is being compiled, not run."""
+    return is_traced(type(array)) and Code.is_compiling()
+
+
+def _find(array: Any) -> Any:
+    for package, module, name in _KINDS:
+        if package in sys.modules and _loaded_backend(package, module, name).accepts(array):
+            return _loaded[package]
+    if hasattr(array, "__array_namespace__") and type(array).__module__ != "numpy":  # NumPy's scalars are no arrays
+        from ricci.einops.backends.namespaces import NamespaceBackend
+
+        return NamespaceBackend(array.__array_namespace__())
+    raise EinopsTypeError(
+        f"Tensor type unknown to einops: {type(array).__module__}.{type(array).__qualname__}.",
+        hint="Arrays are those of NumPy, PyTorch, JAX, CuPy, Dask and of the array API standard, and expressions of "
+        "ricci; numpy.asarray makes one of numbers.",
+    )

@@ -1,0 +1,87 @@
+"""NumPy: reductions go to the ufuncs that the methods would call, and repeating writes each number once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ricci.einops.backends.base import Backend, Run
+from ricci.einops.products_numpy import contraction_numpy, einsum_numpy
+from ricci.einops.recipes import Moves
+
+_UFUNCS: dict[str, Any] = {
+    "sum": np.add.reduce,
+    "prod": np.multiply.reduce,
+    "max": np.maximum.reduce,
+    "min": np.minimum.reduce,
+    "any": np.logical_or.reduce,
+    "all": np.logical_and.reduce,
+}
+
+
+class NumpyBackend(Backend):
+    name = "numpy"
+    symbolic = False
+    xp = np
+
+    concat = staticmethod(np.concatenate)  # type: ignore[assignment]
+
+    def accepts(self, x: Any) -> bool:
+        return isinstance(x, np.ndarray)
+
+    def is_float(self, x: Any) -> bool:
+        return x.dtype.kind == "f" or x.dtype.name == "bfloat16"
+
+    def to_numpy(self, x: Any) -> Any:
+        return x
+
+    def movers(self, kind: type) -> tuple[Callable, Callable]:
+        return kind.reshape, kind.transpose  # type: ignore[attr-defined]
+
+    def reducer(self, name: str, kind: type) -> Callable[[Any, tuple[int, ...]], Any]:
+        if kind is np.ndarray:
+            if name in _UFUNCS:
+                return _UFUNCS[name]
+            if name == "mean":
+                return self._mean
+        return super().reducer(name, kind)
+
+    def _mean(self, x: Any, axes: tuple[int, ...]) -> Any:
+        self.check_mean(x)
+        return x.mean(axes)
+
+    def repeater(self, moves: Moves, kind: type) -> Run:
+        units, expanded, merged = moves.units, moves.expanded, moves.merged
+        assert units is not None and expanded is not None
+        if kind is not np.ndarray:
+            return _tiled(units, expanded, merged)
+        shape = expanded if merged is None else merged
+
+        def repeat(x: Any) -> Any:
+            out = np.empty(expanded, x.dtype)
+            out[...] = x.reshape(units)
+            return out.reshape(shape)
+
+        return repeat
+
+    def contraction(self, kinds: Sequence[type], equation: str, *labels: Any) -> Callable:
+        return contraction_numpy(kinds, equation, *labels)
+
+    def einsum_of(self, kinds: Sequence[type], equation: str, planned: Callable) -> Callable:
+        return einsum_numpy(kinds, equation, planned)
+
+    def expand(self, x: Any, shape: Any) -> Any:
+        return np.tile(x, [n if m == 1 else 1 for n, m in zip(shape, x.shape, strict=True)])
+
+
+def _tiled(units: tuple, expanded: tuple, merged: tuple | None) -> Run:
+    """For subclasses of arrays, which np.empty does not make."""
+    counts = tuple([full if unit == 1 else 1 for unit, full in zip(units, expanded, strict=True)])
+
+    def repeat(x: Any) -> Any:
+        x = np.tile((np.asarray(x) if isinstance(x, np.matrix) else x).reshape(units), counts)
+        return x if merged is None else x.reshape(merged)
+
+    return repeat

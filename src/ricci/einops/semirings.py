@@ -1,0 +1,107 @@
+"""einsum with another operation than the product, and another reduction than the sum.
+
+    r[out] = reduce over the other labels of  op(op(x[..], y[..]), z[..])
+
+All arrays are aligned: their axes in one order, of size 1 for the labels that they do not have. What is computed before
+the reduction has all labels, so large cases are done in blocks along the labels of the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ricci.einops.backends.base import Backend
+from ricci.einops.labels import Terms
+from ricci.einops.products import aligned, summed, total
+from ricci.einops.recipes import MORE_REDUCTIONS, REDUCTIONS
+from ricci.errors import EinopsError, nearest
+
+# What the operations are called where they are not called as in NumPy.
+_ALIASES = {"power": "pow"}
+OPERATIONS = (
+    *("multiply", "add", "subtract", "divide", "power", "maximum", "minimum", "logaddexp", "hypot"),
+    *("logical_and", "logical_or", "logical_xor"),
+    *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"),
+)
+_BLOCK = {"numpy": 1 << 19, "torch": 1 << 23}  # numbers in a block; other kinds of array are computed whole
+
+
+def check_names(op: Any, reduce: Any) -> None:
+    """Raise for an operation or a reduction that there is not."""
+    if not callable(op) and op not in OPERATIONS:
+        hint = nearest(str(op), OPERATIONS)
+        raise EinopsError(
+            f"Unknown operation {op}. Expect a function of two arrays or one of {', '.join(OPERATIONS)}.", hint=hint
+        )
+    known = REDUCTIONS + MORE_REDUCTIONS
+    if not callable(reduce) and reduce not in known:
+        hint = nearest(str(reduce), known)
+        raise EinopsError(f"Unknown reduction {reduce}. Expect a function or one of {', '.join(known)}.", hint=hint)
+
+
+def combined(
+    backend: Backend, terms: Terms, sizes: Sequence[Any], op: Any, reduce: Any, blocks: bool = True
+) -> Callable:
+    """A function of arrays that have the labels of ``terms``."""
+    check_names(op, reduce)
+    out = terms.out
+    labels = list(dict.fromkeys([label for term in terms.terms for label in term]))
+    order = (*out, *[label for label in labels if label not in out])
+    operate = _operation(backend, op)
+    limit = _BLOCK.get(backend.name, 0) if blocks else 0
+    whole = total(sizes, order)
+    cut = bool(limit) and isinstance(whole, int) and whole > limit and bool(out) and len(order) > len(out)
+
+    def run(*xs: Any) -> Any:
+        parts = []
+        for x, term in zip(xs, terms.terms):
+            x, own = summed(backend, x, term, set(term), sizes)  # diagonals alone
+            parts.append(aligned(backend, x, own, order))
+        if cut:
+            return _in_blocks(backend, parts, [sizes[k] for k in order], len(out), operate, reduce, limit)
+        if backend.name == "formula":
+            parts = [backend.expand(x, tuple([sizes[k] for k in order])) for x in parts]
+        return _whole(backend, parts, len(out), operate, reduce)
+
+    return run
+
+
+def _operation(backend: Backend, op: Any) -> Callable:
+    if callable(op):
+        return op
+    if backend.name == "formula":
+        return lambda a, b: backend.elementwise(op, a, b)  # type: ignore[attr-defined]
+    found = getattr(backend.xp, op, None) or getattr(backend.xp, _ALIASES.get(op, str(op)), None)
+    if found is None:
+        raise EinopsError(f"{backend.name} has no operation {op}.", hint="Give it as a function of two arrays.")
+    return found
+
+
+def _whole(backend: Backend, parts: Sequence[Any], kept: int, operate: Callable, reduce: Any) -> Any:
+    x = parts[0]
+    for y in parts[1:]:
+        x = operate(x, y)
+    axes = tuple(range(kept, len(parts[0].shape) if backend.name != "formula" else len(backend.shape(parts[0]))))
+    if not axes:  # a reduction over one number is not always that number: a norm, a place
+        x = backend.reshape(x, (*backend.shape(x), 1))
+        axes = (kept,)
+    return backend.reduce(x, reduce, axes) if reduce.__class__ is str else reduce(x, axes)
+
+
+def _in_blocks(
+    backend: Backend, parts: Sequence[Any], sizes: list, kept: int, operate: Callable, reduce: Any, limit: int
+) -> Any:
+    """Along the longest label of the result, and within a block along the next, until what is computed is small."""
+    entries = total(sizes, range(len(sizes)))
+    axis = max(range(kept), key=sizes.__getitem__)
+    if entries <= limit or sizes[axis] == 1:
+        return _whole(backend, parts, kept, operate, reduce)
+    length = max(1, sizes[axis] * limit // entries)
+    results = []
+    for start in range(0, sizes[axis], length):
+        stop = min(start + length, sizes[axis])
+        inside = [x if x.shape[axis] == 1 else backend.slice(x, axis, start, stop) for x in parts]
+        lengths = [*sizes[:axis], stop - start, *sizes[axis + 1 :]]
+        results.append(_in_blocks(backend, inside, lengths, kept, operate, reduce, limit))
+    return backend.concat(results, axis)

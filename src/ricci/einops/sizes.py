@@ -1,0 +1,206 @@
+"""Sizes by name: of one array, of several, and the pattern read backwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ricci.einops.backends import backend_of, compiling
+from ricci.einops.operations import checked_size, explained, first_call
+from ricci.einops.patterns import (
+    ELLIPSIS,
+    Joined,
+    Pattern,
+    check_text,
+    group_span,
+    names_of,
+    parse,
+    parse_side,
+    side_text,
+    span_of,
+)
+from ricci.einops.recipes import differ, divides
+from ricci.einops.tables import keep, table
+from ricci.errors import EinopsError, nearest
+
+_MOST = 2048
+_plain: dict[tuple, tuple[str, ...]] = table()  # the names of patterns that are names only
+
+
+def parse_shape(x: Any, pattern: str) -> dict[str, Any]:
+    """The sizes of the axes of an array by name; ``_`` skips an axis.
+
+    >>> import numpy as np
+    >>> parse_shape(np.zeros((2, 3, 5, 7)), "batch _ h w")
+    {'batch': 2, 'h': 5, 'w': 7}
+    """
+    if not compiling(x):
+        try:
+            names = _plain.get((type(x), pattern))
+        except TypeError:  # not a pattern
+            names = None
+        if names is not None:
+            shape = x.shape
+            if len(shape) == len(names):
+                return dict(zip(names, shape))
+    return _parse_shape(x, pattern)
+
+
+def _parse_shape(x: Any, pattern: str) -> dict[str, Any]:
+    backend_of(x)  # an error where this is no array
+    check_text(pattern)
+    shape = x.shape
+    side = explained(_constant, tuple(shape), {}, pattern)
+    if ELLIPSIS in side:
+        at = side.index(ELLIPSIS)
+        side = (*side[:at], *[("_",)] * (len(shape) - len(side) + 1), *side[at + 1 :])
+    hint = f"Input shape: {tuple(shape)}."
+    if len(side) != len(shape):
+        message = (
+            f"Can't parse shape with different number of dimensions: {len(shape)}, and the pattern has {len(side)}."
+        )
+        raise EinopsError(message, pattern, 0, max(1, len(pattern)), hint)
+    found = {}
+    for k, (group, size) in enumerate(zip(side, shape)):
+        if len(group) > 1 or group == (ELLIPSIS,):
+            message = "Can't parse shape with composite axes, nor with an ellipsis inside parentheses."
+            raise EinopsError(message, pattern, *_span(pattern, k), hint)
+        if not group or group[0].__class__ is int:
+            if differ(size, group[0] if group else 1):
+                message = f"Length of anonymous axis does not match: {size} is not {group[0] if group else 1}."
+                raise EinopsError(message, pattern, *_span(pattern, k), hint)
+        elif group[0] != "_":
+            found[group[0]] = size
+    if len(found) == len(shape) and not compiling(x):
+        keep(_plain, (type(x), pattern), tuple(found), _MOST)
+    return found
+
+
+def _span(pattern: str, number: int) -> tuple[int, int]:
+    """Where an axis of the array is named, as well as it is known behind an ellipsis."""
+    return (0, len(pattern)) if ELLIPSIS in pattern.split("(")[0] else group_span(pattern, number)
+
+
+def _constant(pattern: str) -> tuple:
+    return parse_side(pattern, skips=True)
+
+
+_constant._dynamo_marked_constant = True  # type: ignore[attr-defined]
+
+
+def sizes(pattern: str, *arrays: Any, **given: Any) -> dict[str, Any]:
+    """The sizes of the axes of several arrays by name, which must agree.
+
+    >>> import numpy as np
+    >>> sizes("b t (h d), d e", np.zeros((2, 3, 8)), np.zeros((4, 5)))
+    {'b': 2, 't': 3, 'd': 4, 'e': 5, 'h': 2}
+    """
+    parsed = parse(pattern, wide=True, skips=True)
+    if parsed.right is not None:
+        at = pattern.index("->")
+        raise EinopsError("rc.sizes reads shapes, and takes a pattern without an arrow.", pattern, at, at + 2)
+    if len(parsed.left) != len(arrays):
+        message = f"The pattern is of {len(parsed.left)} arrays, and {len(arrays)} were given."
+        raise EinopsError(message, pattern, 0, len(pattern))
+    names = [axis for side in parsed.left for axis in names_of(side)]
+    known: dict[str, Any] = {}
+    source: dict[str, str] = {}
+    for name, size in given.items():
+        if name not in names:
+            raise EinopsError(f"Axis {name} is not in the pattern.", pattern, 0, len(pattern), nearest(name, names))
+        known[name], source[name] = checked_size(name, size, pattern), "given"
+    axes = [axis for k, x in enumerate(arrays) for axis in _axes(parsed, k, x)]
+    return _solved(pattern, axes, known, source)
+
+
+def _axes(parsed: Pattern, k: int, x: Any) -> list[tuple[tuple, Any, str]]:
+    """For each axis of an array that the pattern names: its group, its size, and where that is."""
+    side, shape = parsed.left[k], backend_of(x).shape(x)
+    if any(group.__class__ is Joined or (group != ELLIPSIS and ELLIPSIS in group) for group in side):
+        raise EinopsError("rc.sizes takes names and products of names.", parsed.text, 0, len(parsed.text))
+    if ELLIPSIS in side:
+        at = side.index(ELLIPSIS)
+        side = (*side[:at], *[("_",)] * (len(shape) - len(side) + 1), *side[at + 1 :])
+    if len(side) != len(shape):
+        message = f"Array {k} has {len(shape)} axes and the pattern names {len(side)}: {side_text(parsed.left[k])}."
+        raise EinopsError(message, parsed.text, 0, len(parsed.text), f"Its shape is {shape}.")
+    return [
+        (group, size, f"axis {n} of array {k}, of shape {shape}") for n, (group, size) in enumerate(zip(side, shape))
+    ]
+
+
+def _solved(pattern: str, axes: list, known: dict[str, Any], source: dict[str, str]) -> dict[str, Any]:
+    """Sizes from axes of one name first, then from products with one unknown name."""
+    left = sorted(axes, key=lambda axis: len(axis[0]) != 1)
+    while left:
+        rest = []
+        for group, size, place in left:
+            unknown = [n for n in group if isinstance(n, str) and n != "_" and n not in known]
+            product = 1
+            for n in group:
+                product = product * (n if isinstance(n, int) else known.get(n, 1))
+            if len(unknown) > 1:
+                rest.append((group, size, place))
+            elif unknown and divides(product, size):
+                known[unknown[0]], source[unknown[0]] = size // product, place
+            elif group != ("_",) and (unknown or differ(product, size)):
+                raise _contradiction(pattern, group, size, place, known, source)
+        if len(rest) == len(left):
+            names = [n for n in rest[0][0] if n not in known]
+            message = f"Could not infer sizes for {', '.join(map(str, names))}."
+            hint = f"Give all but one of them: {names[-1]}=...."
+            raise EinopsError(message, pattern, *span_of(pattern, names[0]), hint)
+        left = rest
+    return known
+
+
+def _contradiction(pattern: str, group: tuple, size: Any, place: str, known: dict, source: dict) -> EinopsError:
+    parts = [f"{n} is {known[n]} ({source[n]})" for n in group if n in known]
+    message = f"Sizes do not agree: {' '.join(map(str, group)) or '1'} is {size} ({place})"
+    message += ", and " + ", ".join(parts) if parts else ""
+    return EinopsError(message + ".", pattern, *span_of(pattern, group[0] if group else "1"))
+
+
+class Inverse(str):
+    """A pattern read backwards, with the sizes it needs: a text, and a function of an array."""
+
+    __slots__ = ("sizes",)
+    sizes: dict[str, int]
+
+    def __call__(self, tensor: Any, **sizes: int) -> Any:
+        return first_call(tensor, str(self), "rearrange", {**self.sizes, **sizes}, True)
+
+
+def inverse(pattern: str, **sizes: int) -> Inverse:
+    """The pattern that undoes a rearrangement; called with an array, it does so.
+
+    >>> import numpy as np
+    >>> back = inverse("b h p c -> b (h p) c", p=8)
+    >>> back
+    'b (h p) c -> b h p c'
+    >>> back(np.zeros((2, 24, 3))).shape
+    (2, 3, 8, 3)
+    """
+    left, right = _two_sides(pattern)
+    names, others = [sorted(map(str, (n for side in sides for n in names_of(side)))) for sides in (left, right)]
+    if names != others:
+        alone = sorted(set(names) ^ set(others))[0]
+        hint = "Only a rearrangement can be undone: every axis is on both sides."
+        raise EinopsError(f"Axis {alone} is only on one side.", pattern, *span_of(pattern, alone), hint)
+    for name in sizes:
+        if name not in names:
+            raise EinopsError(f"Axis {name} is not in the pattern.", pattern, 0, len(pattern), nearest(name, names))
+    for group in (group for side in right for group in side):
+        if group.__class__ is tuple and ELLIPSIS in group:
+            start = pattern.rindex(ELLIPSIS)
+            hint = "What an ellipsis has merged cannot be told apart again; name its axes."
+            raise EinopsError("This cannot be undone.", pattern, start, start + 3, hint)
+    made = Inverse(" -> ".join(", ".join(map(side_text, sides)) for sides in (right, left)))
+    made.sizes = {name: checked_size(name, size, pattern) for name, size in sizes.items()}
+    return made
+
+
+def _two_sides(pattern: str) -> tuple:
+    parsed = parse(pattern, wide=True)
+    if parsed.right is None:
+        raise EinopsError("The pattern has no arrow.", pattern, len(pattern) - 1, len(pattern))
+    return parsed.left, parsed.right

@@ -1,0 +1,171 @@
+"""How operations report the names of their axes, and who listens.
+
+Watchers (scopes, and recorders of shapes) stand in a context variable, so each thread and each asyncio task has its
+own. An operation calls :func:`check` before it computes, so that nothing is computed with axes that do not fit, and
+:func:`note` after it has succeeded, so that an operation that failed leaves nothing behind.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import os
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ricci.errors import InputError
+
+Part = str | tuple[str, ...] | None  # a named axis, the names within a composite one, or an axis without a name
+Named = tuple[Any, Sequence[Part]]  # an array, and one part for each of its dimensions
+
+
+class Place(NamedTuple):
+    """Where a name was used or declared: ``in rearrange 'b t -> t b'`` and ``model.py:12``."""
+
+    how: str
+    line: str
+
+    def __str__(self) -> str:
+        return f"{self.how} ({self.line})" if self.line else self.how
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One operation: its name, its pattern, the arrays with the names of their axes, and the sizes of all names."""
+
+    operation: str
+    pattern: str
+    inputs: Sequence[Named]
+    outputs: Sequence[Named]
+    sizes: Mapping[str, Any]
+
+    def place(self) -> Place:
+        """This operation, and the user's line that asked for it: found only when it is needed."""
+        return Place(f"in {self.operation} {self.pattern!r}", user_line())
+
+
+class Watcher:
+    """Something that operations report to between ``__enter__`` and ``__exit__``."""
+
+    nested = False  # of those that are nested only the innermost is told, and it knows the ones around it
+    open = False
+
+    def check(self, use: Use) -> None:
+        """Raise if the operation must not be done."""
+
+    def note(self, use: Use) -> None:
+        """Remember an operation that was done."""
+
+    def __enter__(self):
+        self.open = True
+        _entered(self)
+        WATCHERS.set((*WATCHERS.get(), self))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # Without a token, since a generator may be closed in another context than the one in which it was entered.
+        # There, and in tasks that outlive the scope in which they were started, a closed watcher stays and is not told.
+        self.open = False
+        WATCHERS.set(tuple([watcher for watcher in WATCHERS.get() if watcher is not self]))
+        _left(self)
+
+
+WATCHERS: ContextVar[tuple[Watcher, ...]] = ContextVar("ricci_watchers", default=())
+
+
+def check(operation: str, pattern: str, inputs: Sequence[Named], sizes: Mapping[str, Any]) -> None:
+    """Before the computation: raise if the axes do not fit what the watchers know."""
+    use = Use(operation, pattern, inputs, (), sizes)
+    for watcher in _told():
+        watcher.check(use)
+
+
+def note(
+    operation: str, pattern: str, inputs: Sequence[Named], outputs: Sequence[Named], sizes: Mapping[str, Any]
+) -> None:
+    """After the computation: let the watchers remember the names, the sizes and the results."""
+    use = Use(operation, pattern, inputs, outputs, sizes)
+    for watcher in _told():
+        watcher.note(use)
+
+
+def innermost() -> Watcher | None:
+    """The innermost open scope."""
+    return next((watcher for watcher in reversed(WATCHERS.get()) if watcher.open and watcher.nested), None)
+
+
+def _told() -> list[Watcher]:
+    scope = innermost()
+    return [watcher for watcher in WATCHERS.get() if watcher.open and (not watcher.nested or watcher is scope)]
+
+
+# Whether anything is watched in any thread. The lock is reentrant because a garbage collection while it is held may
+# close a generator that stands in a scope; for the same reason each callback is told what holds at that moment.
+LOCK = threading.RLock()
+OPEN: set[Watcher] = set()
+_CALLBACKS: list[Callable[[bool], object]] = []
+
+
+def subscribe(callback: Callable[[bool], object]) -> None:
+    """Call ``callback(True)`` when the first watcher of the process is entered, now if there is one already, and
+    ``callback(False)`` when the last one is left."""
+    with LOCK:
+        _CALLBACKS.append(callback)
+        if OPEN:
+            callback(True)
+
+
+def watching() -> bool:
+    """Whether anything is watched in any thread; asked while holding :data:`LOCK`."""
+    return bool(OPEN)
+
+
+def _entered(watcher: Watcher) -> None:
+    with LOCK:
+        OPEN.add(watcher)
+        if len(OPEN) == 1:
+            _tell()
+
+
+def _left(watcher: Watcher) -> None:
+    with LOCK:
+        OPEN.discard(watcher)
+        if not OPEN:
+            _tell()
+
+
+def _tell() -> None:
+    for callback in _CALLBACKS:
+        callback(bool(OPEN))
+
+
+# The user's line: that of the innermost frame outside these files.
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_PASSED = (_PACKAGE, "<ricci", contextlib.__file__, functools.__file__)
+_TORCH = tuple([os.sep + os.path.join("torch", *folder, "") for folder in (("nn", "modules"), ("_dynamo",))])
+
+
+def user_line() -> str:
+    """``model.py:12``, the line outside ricci that led here."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith(_PASSED) and not any(folder in file for folder in _TORCH):
+            return f"{os.path.basename(file)}:{frame.f_lineno}"
+        frame = frame.f_back
+    return ""
+
+
+def refuse_generators(function: Callable[..., Any], name: str, doing: str) -> None:
+    """Raise for generator functions: their body runs after the call, in whatever context asks for the next item."""
+    bare = inspect.unwrap(function)
+    if inspect.isgeneratorfunction(bare) or inspect.isasyncgenfunction(bare):
+        raise InputError(
+            f"{name} cannot {doing} {bare.__name__!r}, because it is a generator function: its body does not run when "
+            "it is called. Use it on the function that computes one item."
+        )
