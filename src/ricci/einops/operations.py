@@ -17,9 +17,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ricci.einops.backends import Code, backend_of, is_traced
-from ricci.einops.backends.base import Backend, Run, apply, apply_by_axes, compiled, of_something, unchanged
+from ricci.einops.backends.base import Backend, Run, apply, apply_by_axes, compiled, guarded, of_something
 from ricci.einops.patterns import check_text, span_of
-from ricci.einops.recipes import CALLABLE, Recipe, moves, recipe_of, sizes_of, wrong_order
+from ricci.einops.recipes import CALLABLE, Moves, Recipe, moves, recipe_of, sizes_of, wrong_order
 from ricci.einops.tables import keep, keep_call, table, table_of_calls
 from ricci.errors import EinopsError, EinopsTypeError
 from ricci.scopes import watch
@@ -31,12 +31,14 @@ _calls: dict[bool, dict[tuple, Run]] = {
     False: table_of_calls(),
     True: table_of_calls(),
 }  # in einops' language, and in the wider one
-_plain: dict[type, bool] = table()  # types of arrays that are looked up at once
+_recent: dict[bool, dict[str, tuple]] = {False: table_of_calls(), True: table_of_calls()}  # the latest by pattern
+_NONE = (None, None, None)
+plain_kinds: dict[type, bool] = table()  # types of arrays that are looked up at once
 
 
 def make_rearrange(wide: bool) -> Callable:
     """rearrange, in einops' language or in the wider one."""
-    calls, plain = _calls[wide], _plain
+    calls, plain, recent = _calls[wide], plain_kinds, _recent[wide]
 
     def rearrange(tensor: Any, pattern: str, **axes_lengths: Any) -> Any:
         """Reorder, split and merge the axes of an array, as the pattern says; a view where that can be.
@@ -55,16 +57,11 @@ def make_rearrange(wide: bool) -> Callable:
             try:
                 if not axes_lengths:
                     run = calls.get((kind, pattern))
-                elif len(axes_lengths) == 1:  # this case and the next are known_call, for speed without calling it
-                    ((name, size),) = axes_lengths.items()
-                    run = calls.get((kind, pattern, tensor.shape, name, size)) if size.__class__ is int else None
-                elif len(axes_lengths) == 2:
-                    (first, a), (second, b) = axes_lengths.items()
-                    plain_sizes = a.__class__ is b.__class__ is int
-                    run = calls.get((kind, pattern, tensor.shape, first, a, second, b)) if plain_sizes else None
-                else:
-                    run = known_call(calls, tensor, pattern, "rearrange", axes_lengths)
-            except TypeError:  # symbols in the shape, which cannot be looked up
+                else:  # compared with the sizes of the latest first call; 2.0 equals 2, and is told apart by the sum
+                    latest, sizes, run = recent.get(pattern, _NONE)
+                    if kind is not latest or axes_lengths != sizes or sum(axes_lengths.values()).__class__ is not int:
+                        run = known_call(calls, kind, pattern, "rearrange", axes_lengths)
+            except TypeError:  # not a pattern, or sizes that are no numbers
                 run = None
             if run is not None:
                 return run(tensor)
@@ -75,7 +72,7 @@ def make_rearrange(wide: bool) -> Callable:
 
 def make_repeat(wide: bool) -> Callable:
     """repeat, in einops' language or in the wider one."""
-    calls, plain = _calls[wide], _plain
+    calls, plain = _calls[wide], plain_kinds
 
     def repeat(tensor: Any, pattern: str, **axes_lengths: Any) -> Any:
         """Repeat the entries of an array along axes that are new on the right.
@@ -88,7 +85,7 @@ def make_repeat(wide: bool) -> Callable:
         """
         kind = type(tensor)
         if kind in plain or (is_traced(kind) and not Code.is_compiling()):
-            run = known_call(calls, tensor, pattern, "repeat", axes_lengths)
+            run = known_call(calls, kind, pattern, "repeat", axes_lengths)
             if run is not None:
                 return run(tensor)
         return first_call(tensor, pattern, "repeat", axes_lengths, wide)
@@ -98,7 +95,7 @@ def make_repeat(wide: bool) -> Callable:
 
 def make_reduce(wide: bool) -> Callable:
     """reduce, in einops' language or in the wider one."""
-    calls, plain = _calls[wide], _plain
+    calls, plain = _calls[wide], plain_kinds
 
     def reduce(tensor: Any, pattern: str, reduction: Any, **axes_lengths: Any) -> Any:
         """Reduce an array over the axes that are not on the right: by name, or by a function of an array and axes.
@@ -114,10 +111,10 @@ def make_reduce(wide: bool) -> Callable:
             if reduction.__class__ is not str:
                 run = None
             elif axes_lengths:
-                run = known_call(calls, tensor, pattern, reduction, axes_lengths)
+                run = known_call(calls, kind, pattern, reduction, axes_lengths)
             else:
                 try:
-                    run = calls.get((kind, pattern, reduction))
+                    run = calls.get((kind, pattern, (reduction,)))
                 except TypeError:  # not a pattern
                     run = None
             if run is not None:
@@ -130,23 +127,22 @@ def make_reduce(wide: bool) -> Callable:
 rearrange, repeat, reduce = make_rearrange(False), make_repeat(False), make_reduce(False)
 
 
-def sized_key(head: tuple, shape: Any, lengths: Mapping[str, Any]) -> tuple | None:
-    """The key of a call with sizes; None if they are not all plain integers."""
-    flat: list[Any] = []
+def key_of(kind: type, pattern: str, operation: str, lengths: Mapping[str, Any]) -> tuple | None:
+    """What a call is looked up by; None if the sizes are not all plain integers."""
+    key: list[Any] = [kind, pattern] if operation == "rearrange" else [kind, pattern, (operation,)]
     for name, size in lengths.items():
         if size.__class__ is not int:
             return None
-        flat += (name, size)
-    return (*head, shape, *flat)
+        key += (name, size)
+    return tuple(key)
 
 
-def known_call(calls: dict, tensor: Any, pattern: str, operation: str, lengths: Mapping[str, Any]) -> Run | None:
+def known_call(calls: dict, kind: type, pattern: str, operation: str, lengths: Mapping[str, Any]) -> Run | None:
     """What the table has for a call."""
-    head = (type(tensor), pattern) if operation == "rearrange" else (type(tensor), pattern, operation)
-    key = sized_key(head, tensor.shape, lengths) if lengths else head
+    key = key_of(kind, pattern, operation, lengths)
     try:
         return None if key is None else calls.get(key)
-    except TypeError:  # symbols in the shape, which cannot be looked up
+    except TypeError:  # not a pattern
         return None
 
 
@@ -178,7 +174,7 @@ def first_call(tensor: Any, pattern: str, operation: Any, lengths: dict[str, Any
         raise in_context(error, shape, sizes) from None
     run = compiled(backend, todo, operation, kind)
     result = run(tensor)  # a call that fails leaves nothing behind
-    _remember(backend, recipe, kind, shape, sizes, wide, run)
+    _remember(backend, recipe, todo, kind, shape, sizes, wide, run)
     return result
 
 
@@ -188,59 +184,62 @@ def all_plain(sizes: Iterable[Any]) -> bool:
 
 
 def _remember(
-    backend: Backend, recipe: Recipe, kind: type, shape: tuple, sizes: Mapping[str, int], wide: bool, run: Run
+    backend: Backend,
+    recipe: Recipe,
+    todo: Moves,
+    kind: type,
+    shape: tuple,
+    sizes: Mapping[str, int],
+    wide: bool,
+    run: Run,
 ) -> None:
     """Put a call where the functions look, unless axes are watched somewhere."""
-    pattern, operation = recipe.pattern, recipe.operation
-    key = head = (kind, pattern) if operation == "rearrange" else (kind, pattern, operation)
-    if sizes:
-        key = sized_key(head, shape, sizes)
-    elif recipe.shapeless and "..." not in pattern:
-        run = _of_order(run, pattern, recipe.ndim)
+    key = key_of(kind, recipe.pattern, recipe.operation, sizes)
+    if recipe.shapeless and "..." not in recipe.pattern:
+        run = _of_order(run, todo, backend, kind, recipe)
     else:
-        run = _by_shape(backend, pattern, operation, wide, kind, {shape: run})
+        others = _by_shape(backend, recipe, sizes, wide, kind, {shape: run})
+        run = guarded(backend, todo, run, kind, shape, others) if backend.concrete(kind) else others
     keep_call(_calls[wide], key, run, _MOST)
+    if recipe.operation == "rearrange" and sizes and min(sizes.values()) > 1:  # True equals 1 and must not find it
+        keep_call(_recent[wide], recipe.pattern, (kind, {**sizes}, run), _MOST)
     if not backend.traced:
-        keep(_plain, kind, True, _MOST)
+        keep(plain_kinds, kind, True, _MOST)
 
 
-def _of_order(run: Run, pattern: str, ndim: int) -> Run:
-    """``run``, for arrays with this number of axes only."""
+def _of_order(run: Run, todo: Moves, backend: Backend, kind: type, recipe: Recipe) -> Run:
+    """``run``, for arrays with this number of axes only; moves that are one call are made here, for speed."""
+    ndim, permutation, transpose = recipe.ndim, todo.permutation, backend.movers(kind)[1]
 
-    def same(x: Any) -> Any:
-        if x.ndim != ndim:
-            raise in_context(wrong_order(pattern, ndim, x.ndim), tuple(x.shape), {})
-        return x
+    def other(x: Any) -> Any:
+        raise in_context(wrong_order(recipe.pattern, ndim, x.ndim), tuple(x.shape), {})
 
-    if run is unchanged:
-        return same
-
-    def checked(x: Any) -> Any:
-        if x.ndim != ndim:
-            raise in_context(wrong_order(pattern, ndim, x.ndim), tuple(x.shape), {})
-        return run(x)
-
-    return checked
+    if todo.reduced is not None:
+        return lambda x: run(x) if x.ndim == ndim else other(x)
+    if permutation is None:
+        return lambda x: x if x.ndim == ndim else other(x)
+    return lambda x: transpose(x, permutation) if x.ndim == ndim else other(x)
 
 
 def _by_shape(
-    backend: Backend, pattern: str, operation: str, wide: bool, kind: type, by_shape: dict[tuple, Run]
+    backend: Backend, recipe: Recipe, sizes: Mapping[str, int], wide: bool, kind: type, by_shape: dict[tuple, Run]
 ) -> Run:
     """One function for each shape, made when it is met."""
+    pattern, operation, names, values = recipe.pattern, recipe.operation, tuple(sizes), tuple(sizes.values())
 
     def run(x: Any) -> Any:
         try:
             made = by_shape.get(x.shape)
-        except TypeError:  # symbols in the shape
+        except TypeError:  # symbols in the shape, which cannot be looked up
             made = None
         return made(x) if made is not None else new(x)
 
     def new(x: Any) -> Any:
         shape = backend.shape(x)
         try:
-            todo = moves(recipe_of(pattern, operation, (), len(shape), wide), shape, ())
+            todo = moves(recipe_of(pattern, operation, names, len(shape), wide), shape, values)
         except EinopsError as error:
-            raise in_context(error, shape, {}) from None
+            raise in_context(error, shape, sizes) from None
         made = compiled(backend, todo, operation, kind)
         if all_plain(shape):
             keep(by_shape, shape, made, _MOST_SHAPES)

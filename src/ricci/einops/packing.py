@@ -12,7 +12,7 @@ from operator import index
 from typing import Any
 
 from ricci.einops.backends import backend_of, compiling
-from ricci.einops.operations import all_plain
+from ricci.einops.operations import all_plain, plain_kinds
 from ricci.einops.patterns import check_name, check_text
 from ricci.einops.recipes import differ, divides
 from ricci.einops.tables import cached, keep_call, table_of_calls
@@ -62,7 +62,7 @@ def pack(tensors: Sequence[Any], pattern: str) -> tuple[Any, list[Any]]:
     try:
         if len(tensors) == 2:  # the commonest case, without a loop
             x, y = tensors
-            if not compiling(x):
+            if x.__class__ in plain_kinds or not compiling(x):
                 run = _packs.get((pattern, x.__class__, x.shape, y.__class__, y.shape))
                 if run is not None:
                     return run(tensors)

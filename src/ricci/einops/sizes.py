@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ricci.einops.backends import backend_of, compiling
-from ricci.einops.operations import checked_size, explained, first_call
+from ricci.einops.operations import checked_size, first_call, in_context
 from ricci.einops.patterns import (
     ELLIPSIS,
     Joined,
@@ -49,12 +49,15 @@ def _parse_shape(x: Any, pattern: str) -> dict[str, Any]:
     backend_of(x)  # an error where this is no array
     check_text(pattern)
     shape = x.shape
-    side = explained(_constant, tuple(shape), {}, pattern)
+    try:
+        side = _constant(pattern)
+    except EinopsError as error:
+        raise in_context(error, tuple(shape), {}) from None
     if ELLIPSIS in side:
         at = side.index(ELLIPSIS)
         side = (*side[:at], *[("_",)] * (len(shape) - len(side) + 1), *side[at + 1 :])
-    hint = f"Input shape: {tuple(shape)}."
     if len(side) != len(shape):
+        hint = f"Input shape: {tuple(shape)}."
         message = (
             f"Can't parse shape with different number of dimensions: {len(shape)}, and the pattern has {len(side)}."
         )
@@ -62,10 +65,12 @@ def _parse_shape(x: Any, pattern: str) -> dict[str, Any]:
     found = {}
     for k, (group, size) in enumerate(zip(side, shape)):
         if len(group) > 1 or group == (ELLIPSIS,):
+            hint = f"Input shape: {tuple(shape)}."
             message = "Can't parse shape with composite axes, nor with an ellipsis inside parentheses."
             raise EinopsError(message, pattern, *_span(pattern, k), hint)
         if not group or group[0].__class__ is int:
             if differ(size, group[0] if group else 1):
+                hint = f"Input shape: {tuple(shape)}."
                 message = f"Length of anonymous axis does not match: {size} is not {group[0] if group else 1}."
                 raise EinopsError(message, pattern, *_span(pattern, k), hint)
         elif group[0] != "_":

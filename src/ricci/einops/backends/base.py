@@ -18,6 +18,7 @@ class Backend:
     name = ""
     traced = False  # whether its arrays are also met while a framework compiles the code that handles them
     symbolic = True  # whether sizes may be symbols
+    chains = False  # whether it makes one program of several native calls
     direct = True  # whether a call on an array can be kept as a function of native calls
     xp: Any  # the module with its functions
 
@@ -26,6 +27,10 @@ class Backend:
 
     def recording(self) -> bool:
         """Whether a program is being recorded now, so that sizes may be symbols."""
+        return False
+
+    def concrete(self, kind: type) -> bool:
+        """Whether the shapes of arrays of this type are numbers always, and cheap to compare."""
         return False
 
     def shape(self, x: Any) -> tuple:
@@ -85,6 +90,10 @@ class Backend:
     def movers(self, kind: type) -> tuple[Callable, Callable]:
         """reshape and transpose for arrays of exactly this type, as directly callable as can be."""
         return self.reshape, self.transpose
+
+    def chain(self, run: Run, kind: type) -> Run:
+        """A function of several native calls, made one where that is faster."""
+        return run
 
     def reducer(self, name: str, kind: type) -> Callable[[Any, tuple[int, ...]], Any]:
         """The reduction as a function of an array and axes."""
@@ -194,9 +203,19 @@ def _by_function(backend: Backend, x: Any, todo: Moves, function: Callable) -> A
     return function(x, tuple(range(len(order), len(whole))))
 
 
-def unchanged(x: Any) -> Any:
-    """No moves at all."""
-    return x
+def guarded(backend: Backend, todo: Moves, made: Run, kind: type, shape: tuple, other: Run) -> Run:
+    """``made`` for arrays of this shape, ``other`` for the rest; what is commonest is done here, for speed."""
+    reshape, transpose = backend.movers(kind)
+    split, permutation, merged = todo.split, todo.permutation, todo.merged
+    if todo.reduced is None and todo.units is None:
+        if permutation is None and (merged or split) is not None:
+            final = merged if merged is not None else split
+            return lambda x: reshape(x, final) if x.shape == shape else other(x)
+        if split is not None and permutation is not None and merged is not None and not backend.chains:
+            return lambda x: (
+                reshape(transpose(reshape(x, split), permutation), merged) if x.shape == shape else other(x)
+            )
+    return lambda x: made(x) if x.shape == shape else other(x)
 
 
 def compiled(backend: Backend, todo: Moves, operation: str, kind: type) -> Run:
@@ -204,20 +223,20 @@ def compiled(backend: Backend, todo: Moves, operation: str, kind: type) -> Run:
     reshape, transpose = backend.movers(kind)
     split, permutation, merged = todo.split, todo.permutation, todo.merged
     if todo.reduced is not None or todo.units is not None:
-        return _chained(backend, todo, operation, kind)
+        return backend.chain(_chained(backend, todo, operation, kind), kind)
     if split is None and permutation is None:
-        return unchanged if merged is None else (lambda x: reshape(x, merged))
+        return (lambda x: x) if merged is None else (lambda x: reshape(x, merged))
     if split is None:
         if merged is None:
             return lambda x: transpose(x, permutation)
-        return lambda x: reshape(transpose(x, permutation), merged)
+        return backend.chain(lambda x: reshape(transpose(x, permutation), merged), kind)
     if permutation is None:
         if merged is None:
             return lambda x: reshape(x, split)
         return lambda x: reshape(x, merged)  # splitting and merging in place is one reshape
     if merged is None:
-        return lambda x: transpose(reshape(x, split), permutation)
-    return lambda x: reshape(transpose(reshape(x, split), permutation), merged)
+        return backend.chain(lambda x: transpose(reshape(x, split), permutation), kind)
+    return backend.chain(lambda x: reshape(transpose(reshape(x, split), permutation), merged), kind)
 
 
 def _chained(backend: Backend, todo: Moves, operation: str, kind: type) -> Run:

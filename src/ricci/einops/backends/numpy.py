@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,9 @@ class NumpyBackend(Backend):
     xp = np
 
     concat = staticmethod(np.concatenate)  # type: ignore[assignment]
+
+    def concrete(self, kind: type) -> bool:
+        return True
 
     def accepts(self, x: Any) -> bool:
         return isinstance(x, np.ndarray)
@@ -58,10 +62,16 @@ class NumpyBackend(Backend):
         if kind is not np.ndarray:
             return _tiled(units, expanded, merged)
         shape = expanded if merged is None else merged
+        at = len(units)
+        while at and units[at - 1] == 1:
+            at -= 1
+        inner, times = (*units[:at], *expanded[at:]), prod(expanded[at:])  # new axes at the end: entry by entry
+        if inner == expanded:
+            return lambda x: x.reshape(-1).repeat(times).reshape(shape)
 
         def repeat(x: Any) -> Any:
             out = np.empty(expanded, x.dtype)
-            out[...] = x.reshape(units)
+            out[...] = (x if times == 1 else x.reshape(-1).repeat(times)).reshape(inner)
             return out.reshape(shape)
 
         return repeat
