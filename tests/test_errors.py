@@ -297,6 +297,23 @@ CALLS = [
         "Ellipsis may be used only once on a side.",
     ),
     (lambda: rc.einsum(*rc.tensors("X[m,n]")), rc.EinopsError, "rc.einsum needs at least one array beside the pattern"),
+    # one name, two shapes
+    (
+        lambda: (rc.parse("y[i] = x[i]", sizes={"i": 3}) * rc.variable("x[i]")).diff("x"),
+        rc.InputError,
+        "'x' stands for tensors of the shapes",
+    ),
+    (
+        lambda: (rc.parse("y[i] = x[i]", sizes={"i": 3}) * rc.variable("x[i]")).diff_all("x"),
+        rc.InputError,
+        "give its sizes everywhere, or nowhere.",
+    ),
+    # sizes that do not agree are not broadcast
+    (
+        lambda: (rc.variable("x[i]") + rc.variable("y[i]")).compile("numpy")(x=np.ones(3), y=np.ones(1)),
+        rc.ShapeError,
+        "axis 0 of 'x' is 3, and axis 0 of 'y' is 1.",
+    ),
     # operands
     (
         lambda: rc.variable("x") + B,

@@ -7,6 +7,7 @@ any formula that is part of the expression may be given instead, and then counts
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -139,9 +140,12 @@ def _input(formula: Formula, name: str, node: Expr | None) -> Expr:
     facts = formula.context.facts
     if name in facts.integers:
         raise InputError(f"{name!r} is an integer tensor, used as an index; there is no derivative by it.")
-    found = next((v for v in variables(formula.expr) if v.name == name), None)
-    if found is not None:
-        return found
+    found = [v for v in variables(formula.expr) if v.name == name]
+    if len(found) > 1:  # with sizes given in one place and not in another they are two tensors to the core
+        shapes = " and ".join([str(v.shape) for v in found])
+        raise InputError(f"{name!r} stands for tensors of the shapes {shapes}; give its sizes everywhere, or nowhere.")
+    if found:
+        return found[0]
     if name in facts.definitions:
         defined = facts.definitions[name]
         if defined in set(topological(formula.expr)):
@@ -215,7 +219,9 @@ def diff_all(formula: Formula, *wrt: Target, mode: str = "reverse") -> tuple[For
     _check_formula(formula, "diff_all")
     if not _flat(wrt):
         raise InputError('diff_all needs to know by what: formula.diff_all("x", "w").')
-    known = {v.name: v for v in variables(formula.expr)}
+    inputs = variables(formula.expr)
+    twice = {name for name, count in Counter(v.name for v in inputs).items() if count > 1}
+    known = {v.name: v for v in inputs if v.name not in twice}
     targets = [resolve_target(formula, target, known) for target in _flat(wrt)]
     y = _stable(formula.expr, [x for x, _ in targets])
     (row,) = modes.derivatives([y], [x for x, _ in targets], mode)

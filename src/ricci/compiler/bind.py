@@ -9,7 +9,7 @@ import numpy as np
 
 from ricci.errors import DTypeError, InputError, NotationError, ShapeError, nearest
 from ricci.expr import Dim, Expr, Size, Variable, dims, topological, variables
-from ricci.expr.settle import SizeClasses, own_sizes
+from ricci.expr.settle import SizeClasses, links, own_sizes
 from ricci.notation.context import Facts
 
 Env = dict[dims.Atom, int]
@@ -45,6 +45,7 @@ def bind_shapes(
     _given_sizes(names, facts, sizes, env, {atom[0] for atom in mentioned if len(atom) == 1})
     _complete(roots, names, env, mentioned)
     _check_ranges(facts, env)
+    _check_links(roots, env)
     for check in facts.checks:
         if dims.atoms(check.size) <= env.keys() and dims.evaluate(check.size, env) < 0:
             shown = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
@@ -175,6 +176,21 @@ def _complete(roots: list[Expr], names: Mapping[str, Size], env: Env, mentioned:
                 break
         else:
             raise _undetermined(atom, names)
+
+
+def _check_links(roots: list[Expr], env: Env) -> None:
+    """Axes that meet in a product, a sum or a function have one size; backends would broadcast a 1."""
+    for a, b in {pair for node in topological(*roots) for pair in links(node) if pair[0] is not pair[1]}:
+        first, second = dims.evaluate(a, env), dims.evaluate(b, env)
+        if first != second:
+            raise ShapeError(
+                f"Sizes that must be the same are not: {_place(a)} is {first}, and {_place(b)} is {second}."
+            )
+
+
+def _place(size: Size) -> str:
+    atom = size.terms[0][0][0] if isinstance(size, Dim) and dims.rank(size)[0] == 1 else None
+    return f"axis {atom[1]} of {atom[0]!r}" if atom else f"a size of {size}"
 
 
 def _undetermined(atom: dims.Atom, names: Mapping[str, Size]) -> InputError:

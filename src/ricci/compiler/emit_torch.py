@@ -172,6 +172,8 @@ class TorchTarget(Target):
 
 def _tensor(name: str, value: Any, device: Any) -> Any:
     try:
+        if not getattr(getattr(value, "flags", None), "writeable", True):
+            value = value.copy()  # tensors are always writable, and PyTorch warns of arrays that are not
         tensor = value if isinstance(value, torch.Tensor) else torch.as_tensor(value, device=device)
     except (TypeError, ValueError, RuntimeError) as error:
         raise DTypeError(f"The input {name!r} cannot be made a tensor: {error}") from error

@@ -68,8 +68,6 @@ def rearrange_many(tensors: Any, pattern: str, lengths: Mapping[str, Any]) -> An
     plan = _plans.get(key) if plain else None
     if plan is None:
         plan = _planned(backend, xs, shapes, pattern, sizes)
-        if not backend.direct:
-            xs = [_whole(backend, x, axes, plan.sizes) for x, axes in zip(xs, plan.layout.axes)]
         result = _done(backend, xs, plan, pattern)  # a call that fails leaves nothing behind
         if plain:
             keep(_plans, key, plan, _MOST)
@@ -85,7 +83,7 @@ def _arrays(tensors: Any, pattern: str) -> list:
     if len(tensors) > 1 and "," not in pattern.split("->")[0]:  # a list is an array with a new first axis
         backend = common_backend(tensors, "rc.rearrange")
         shapes = [backend.shape(x) for x in tensors]
-        if shapes.count(shapes[0]) != len(shapes):
+        if any(len(shape) != len(shapes[0]) or any(map(differ, shape, shapes[0])) for shape in shapes):
             message = f"The pattern is of one array, and a list of {len(tensors)} with unequal shapes was given."
             hint = f"Input shapes: {', '.join(map(str, shapes))}."
             raise EinopsError(message, pattern, 0, max(1, len(pattern.split("->")[0].rstrip())), hint)
@@ -339,6 +337,8 @@ def _done(backend: Backend, xs: Sequence[Any], plan: Plan, pattern: str) -> Any:
     if watched:
         inputs = [(x, _named(axes)) for x, axes in zip(xs, plan.layout.axes)]
         watch.check("rearrange", pattern, inputs, plan.sizes)
+    if not backend.direct:
+        xs = [_whole(backend, x, axes, plan.sizes) for x, axes in zip(xs, plan.layout.axes)]
     results = []
     for (_, joined, counts), row in zip(plan.layout.results, plan.cuts):
         parts = []

@@ -16,10 +16,10 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ricci.einops.backends import Code, backend_of, is_traced
+from ricci.einops.backends import Code, backend_of, compiling, is_traced
 from ricci.einops.backends.base import Backend, Run, apply, apply_by_axes, compiled, guarded, of_something
 from ricci.einops.patterns import check_text, span_of
-from ricci.einops.recipes import CALLABLE, Moves, Recipe, moves, recipe_of, sizes_of, wrong_order
+from ricci.einops.recipes import CALLABLE, Moves, Recipe, differ, moves, recipe_of, sizes_of, wrong_order
 from ricci.einops.tables import keep, keep_call, table, table_of_calls
 from ricci.errors import EinopsError, EinopsTypeError
 from ricci.scopes import watch
@@ -157,7 +157,10 @@ def first_call(tensor: Any, pattern: str, operation: Any, lengths: dict[str, Any
 
         return rearrange_many(tensor, pattern, lengths)
     if isinstance(tensor, list):
-        return first_call(_stacked(tensor, operation, pattern), pattern, operation, lengths, wide)
+        stacked = _stacked(tensor, operation, pattern)
+        if not compiling(stacked) and watch.WATCHERS.get():
+            return watched_call(backend_of(stacked), stacked, pattern, operation, lengths, wide, tensor)
+        return first_call(stacked, pattern, operation, lengths, wide)
     backend = backend_of(tensor)
     if watch.WATCHERS.get():
         return watched_call(backend, tensor, pattern, operation, lengths, wide)
@@ -259,7 +262,7 @@ _constant._dynamo_marked_constant = True  # type: ignore[attr-defined]
 def _recorded(tensor: Any, pattern: str, operation: Any, lengths: dict[str, Any], wide: bool) -> Any:
     """A call in a program that is being compiled: plain steps on sizes that may be symbols."""
     backend, function = backend_of(tensor), None
-    if operation.__class__ is not str:
+    if not isinstance(operation, str):
         operation, function = CALLABLE, operation
     recipe = _constant(pattern, operation, tuple(lengths), len(tensor.shape), wide)
     return apply(backend, tensor, moves(recipe, tensor.shape, tuple(lengths.values())), operation, function)
@@ -276,7 +279,7 @@ def _stacked(tensors: list, operation: Any, pattern: str) -> Any:
             raise EinopsTypeError(f"The list given to {name} holds {type(tensors[0])} first and {type(tensor)} at {k}.")
     shapes = [backend.shape(tensor) for tensor in tensors]
     for k, shape in enumerate(shapes):
-        if shape != shapes[0]:
+        if len(shape) != len(shapes[0]) or any(map(differ, shape, shapes[0])):
             hint = f"Element 0 has shape {shapes[0]} and element {k} has {shape}; pack and unpack join unequal arrays."
             raise EinopsError(f"The arrays in the list given to {name} must have one shape.", hint=hint)
     return backend.stack(tensors)
@@ -359,9 +362,15 @@ def _with_function(
 
 
 def watched_call(
-    backend: Backend, tensor: Any, pattern: str, operation: Any, lengths: dict[str, Any], wide: bool
+    backend: Backend,
+    tensor: Any,
+    pattern: str,
+    operation: Any,
+    lengths: dict[str, Any],
+    wide: bool,
+    parts: list | None = None,
 ) -> Any:
-    """A call whose axes are compared with those of the scope."""
+    """A call whose axes are compared with those of the scope; ``parts`` are the arrays that were stacked."""
     function = None
     if operation.__class__ is not str:
         operation, function = CALLABLE, operation
@@ -371,7 +380,8 @@ def watched_call(
     found = explained(sizes_of, shape, sizes, recipe, shape, tuple(sizes.values()))
     named = {name: size for name, size in zip(recipe.axes, found) if isinstance(name, str)}
     title = "reduce" if operation not in ("rearrange", "repeat") else operation
-    inputs = [(tensor, called(recipe, recipe.groups))]
+    axes = called(recipe, recipe.groups)
+    inputs = [(tensor, axes)] if parts is None else [(part, axes[1:]) for part in parts]
     watch.check(title, pattern, inputs, named)
     result = plain_call(backend, tensor, pattern, operation, sizes, wide, function)
     watch.note(title, pattern, inputs, [(result, called(recipe, recipe.result))], named)

@@ -89,18 +89,18 @@ def _first_pack(tensors: Sequence[Any], pattern: str) -> tuple[Any, list[Any]]:
     run, packed = _pack_plan(tensors, pattern)
     if compiling(tensors[0]):
         return run(tensors)
+    backend, around = backend_of(tensors[0]), _around(pattern, 1)
     if not watch.WATCHERS.get():
-        result = run(tensors)
-        if not backend_of(tensors[0]).direct:
-            return backend_of(tensors[0]).named(result[0], _around(pattern, 1)), result[1]
-        if all(all_plain(tensor.shape) for tensor in tensors):
+        result, shapes = run(tensors)
+        if backend.direct and all(all_plain(tensor.shape) for tensor in tensors):
             keep_call(_packs, _key(pattern, tensors), run, _MOST)
-        return result
+        return backend.named(result, around), shapes
     inputs, sizes = _names(pattern, packed, tensors)
     watch.check("pack", pattern, inputs, sizes)
-    result = run(tensors)
-    watch.note("pack", pattern, inputs, [(result[0], _around(pattern, 1))], sizes)
-    return result
+    result, shapes = run(tensors)
+    result = backend.named(result, around)
+    watch.note("pack", pattern, inputs, [(result, around)], sizes)
+    return result, shapes
 
 
 def _pack_plan(tensors: Sequence[Any], pattern: str) -> tuple[Callable, list[Any]]:
@@ -207,17 +207,21 @@ def _first_unpack(tensor: Any, packed_shapes: Sequence[Any], pattern: str) -> li
         raise EinopsTypeError(f"unpack takes a list of shapes, as pack gives them, not {packed_shapes!r}.")
     shapes = [_checked(shape, packed_shapes, pattern) for shape in packed_shapes]
     plan = _unpack_plan(tensor, shapes, pattern)
-    if not backend.direct:
-        parts = _unpacked_slowly(tensor, plan, read(pattern, "unpack")[0])
-        return [backend.named(x, _around(pattern, len(shape))) for x, shape in zip(parts, shapes, strict=True)]
-    if not watch.WATCHERS.get():
+    watched = bool(watch.WATCHERS.get())
+    if backend.direct and not watched:
         keep_call(_unpacks, (type(tensor), pattern, tensor.shape, *shapes), plan, _MOST)
         return _unpacked(tensor, plan)
     inputs, sizes = _names(pattern, [(0,)], [tensor])
-    watch.check("unpack", pattern, inputs, sizes)
-    parts = _unpacked(tensor, plan)
-    outputs = [(part, _around(pattern, len(shape))) for part, shape in zip(parts, shapes, strict=True)]
-    watch.note("unpack", pattern, inputs, outputs, sizes)
+    if watched:
+        watch.check("unpack", pattern, inputs, sizes)
+    around = [_around(pattern, len(shape)) for shape in shapes]
+    if backend.direct:
+        parts = _unpacked(tensor, plan)
+    else:
+        parts = _unpacked_slowly(tensor, plan, read(pattern, "unpack")[0])
+        parts = [backend.named(x, names) for x, names in zip(parts, around, strict=True)]
+    if watched:
+        watch.note("unpack", pattern, inputs, list(zip(parts, around, strict=True)), sizes)
     return parts
 
 
@@ -313,4 +317,5 @@ def _names(pattern: str, shapes: Sequence[Any], arrays: Sequence[Any]) -> tuple[
     """What :mod:`ricci.scopes` is told: the arrays with their names, and the sizes of the names."""
     inputs = [(x, _around(pattern, len(shape))) for x, shape in zip(arrays, shapes, strict=True)]
     x, names = inputs[0]
-    return inputs, {name: size for name, size in zip(names, x.shape, strict=True) if name is not None}
+    shape = backend_of(x).shape(x)
+    return inputs, {name: size for name, size in zip(names, shape, strict=True) if name is not None}

@@ -75,6 +75,8 @@ def recipe_of(pattern: str, operation: str, names: tuple[str, ...], ndim: int, w
         raise wrong_order(pattern, len(left), ndim)
     axes: list[Any] = []
     groups = _numbered(left, axes, {})
+    if operation in MORE_REDUCTIONS and {*axes} <= {axis for axis in _names(right) if axis.__class__ is not int}:
+        groups = _with_unit(groups, axes)
     seen = {axis: k for k, axis in enumerate(axes) if axis.__class__ is not int}
     count = len(axes)
     result = _numbered(right, axes, seen)
@@ -102,7 +104,7 @@ def recipe_of(pattern: str, operation: str, names: tuple[str, ...], ndim: int, w
         tuple(order),
         None if permutation == tuple(range(len(order))) else permutation,
         result,
-        any(len(group) != 1 for group in groups),
+        any(len(group) != 1 for group in groups) or len(groups) < count == 1,
         new,
         any(len(group) != 1 for group in result),
         tuple([None if axis.__class__ is tuple else axis for axis in axes]),
@@ -125,6 +127,12 @@ def _numbered(side: tuple, axes: list, seen: dict) -> tuple[tuple[int, ...], ...
             numbers.append(number)
         found.append(tuple(numbers))
     return tuple(found)
+
+
+def _with_unit(groups: tuple, axes: list) -> tuple:
+    """Where nothing is reduced, an axis of size 1 is: the norm of one number, or its place, is not that number."""
+    axes.append(1)
+    return (*groups[:-1], (*groups[-1], len(axes) - 1)) if groups else groups
 
 
 def _without_ellipsis(left: tuple, right: tuple, ndim: int, pattern: str) -> tuple[tuple, tuple]:

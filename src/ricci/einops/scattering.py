@@ -12,6 +12,8 @@ slower than ``bincount``; with any other index it is ten times slower, so rows a
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from importlib import import_module
 from typing import Any
 
 from ricci.einops.backends.base import Backend
@@ -31,24 +33,26 @@ def identity(xp: Any, reduce: str, dtype: Any, floating: bool) -> Any:
         return -float("inf") if reduce == "max" else float("inf")
     if str(dtype).endswith("bool"):
         return reduce == "min"
-    limits = xp.iinfo(dtype)
+    try:
+        limits = xp.iinfo(dtype)
+    except (TypeError, ValueError):
+        raise EinopsTypeError(f"rc.scatter has no {reduce} of numbers of {dtype}.") from None
     return limits.min if reduce == "max" else limits.max
 
 
-def scatter_numpy(values: Any, at: Any, places: int, reduce: str) -> Any:
-    """``values`` of shape (n, m) combined at ``at`` of shape (n,) into (places, m)."""
-    import numpy as np
-
+def scatter_by_ufunc(library: str, values: Any, at: Any, places: int, reduce: str) -> Any:
+    """``values`` of shape (n, m) combined at ``at`` of shape (n,) into (places, m), on NumPy and CuPy."""
+    xp = import_module(library)
     count, width = values.shape
-    start = identity(np, reduce, values.dtype, values.dtype.kind == "f")
-    result = np.full(places * width, start, values.dtype)
-    flat = at if width == 1 else (at[:, None] * width + np.arange(width)).reshape(count * width)
-    getattr(np, _UFUNCS[reduce]).at(result, flat, values.reshape(count * width))
+    start = identity(xp, reduce, values.dtype, "float" in values.dtype.name)
+    result = xp.full(places * width, start, values.dtype)
+    flat = at if width == 1 else (at[:, None] * width + xp.arange(width)).reshape(count * width)
+    getattr(xp, _UFUNCS[reduce]).at(result, flat, values.reshape(count * width))
     return result.reshape(places, width)
 
 
 def scatter_torch(values: Any, at: Any, places: Any, reduce: str) -> Any:
-    """As :func:`scatter_numpy`."""
+    """As :func:`scatter_by_ufunc`."""
     import torch
 
     start = identity(torch, reduce, values.dtype, values.dtype.is_floating_point)
@@ -59,7 +63,7 @@ def scatter_torch(values: Any, at: Any, places: Any, reduce: str) -> Any:
 
 
 def scatter_jax(values: Any, at: Any, places: int, reduce: str) -> Any:
-    """As :func:`scatter_numpy`; what is out of range is dropped."""
+    """As :func:`scatter_by_ufunc`; what is out of range is dropped."""
     import jax.numpy as jnp
 
     floating = jnp.issubdtype(values.dtype, jnp.floating)
@@ -68,14 +72,19 @@ def scatter_jax(values: Any, at: Any, places: int, reduce: str) -> Any:
     return getattr(result.at[jnp.where(at < 0, places, at)], _JAX[reduce])(values, mode="drop")
 
 
-_KERNELS: dict[str, Callable] = {"numpy": scatter_numpy, "torch": scatter_torch, "jax": scatter_jax}
+_KERNELS: dict[str, Callable] = {
+    "numpy": partial(scatter_by_ufunc, "numpy"),
+    "cupy": partial(scatter_by_ufunc, "cupy"),
+    "torch": scatter_torch,
+    "jax": scatter_jax,
+}
 
 
 def kernel_of(backend: Backend) -> Callable:
     """The kernel for a kind of array."""
     kernel = _KERNELS.get(backend.name)
     if kernel is None:
-        hint = "Make them arrays of NumPy, PyTorch or JAX."
+        hint = "Make them arrays of NumPy, CuPy, PyTorch or JAX."
         raise EinopsTypeError(f"rc.scatter is not available for arrays of {backend.name}.", hint=hint)
     return kernel
 

@@ -186,7 +186,7 @@ def inverse(pattern: str, **sizes: int) -> Inverse:
     (2, 3, 8, 3)
     """
     left, right = _two_sides(pattern)
-    names, others = [sorted(map(str, (n for side in sides for n in names_of(side)))) for sides in (left, right)]
+    names, others = [sorted({str(n) for side in sides for n in names_of(side)}) for sides in (left, right)]
     if names != others:
         alone = sorted(set(names) ^ set(others))[0]
         hint = "Only a rearrangement can be undone: every axis is on both sides."

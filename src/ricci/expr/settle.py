@@ -24,7 +24,7 @@ class SizeClasses:
         for a, b in linked:
             self.link(a, b)
         for node in topological(*roots):
-            for a, b in _links(node):
+            for a, b in links(node):
                 if a is not b:
                     self.link(a, b)
 
@@ -43,7 +43,7 @@ class SizeClasses:
             self.parent[second] = first
 
 
-def _links(node: Expr) -> list[tuple[Size, Size]]:
+def links(node: Expr) -> list[tuple[Size, Size]]:
     """Pairs of sizes that this node makes equal."""
     if isinstance(node, Product):
         seen: dict[int, Size] = dict(zip(node.out, node.shape, strict=True))

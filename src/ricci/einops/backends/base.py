@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from math import prod
 from typing import Any
 
@@ -66,6 +67,10 @@ class Backend:
     def is_float(self, x: Any) -> bool:
         return "float" in str(x.dtype)
 
+    def quiet(self) -> AbstractContextManager:
+        """Without warnings of infinities."""
+        return nullcontext()
+
     def to_numpy(self, x: Any) -> Any:
         import numpy
 
@@ -128,14 +133,22 @@ class Backend:
 
 
 def _logsumexp(backend: Backend, x: Any, axes: tuple[int, ...]) -> Any:
-    xp = backend.xp
+    xp, x = backend.xp, _floating(backend, x)
+    if any(x.shape[axis] == 0 for axis in axes):
+        return xp.sum(x, axis=axes) - float("inf")
     top = xp.max(x, axis=axes, keepdims=True)
     top = xp.where(xp.isfinite(top), top, xp.zeros_like(top))
-    return xp.log(xp.sum(xp.exp(x - top), axis=axes)) + xp.reshape(top, xp.sum(x, axis=axes).shape)
+    with backend.quiet():  # the logarithm of 0 is what is wanted of entries that are all minus infinity
+        return xp.log(xp.sum(xp.exp(x - top), axis=axes)) + xp.reshape(top, xp.sum(x, axis=axes).shape)
 
 
 def _norm(backend: Backend, x: Any, axes: tuple[int, ...]) -> Any:
-    return backend.xp.sqrt(backend.xp.sum(backend.xp.abs(x) ** 2, axis=axes))
+    return backend.xp.sqrt(backend.xp.sum(backend.xp.abs(_floating(backend, x)) ** 2, axis=axes))
+
+
+def _floating(backend: Backend, x: Any) -> Any:
+    """Squares and differences of short integers do not fit into their type."""
+    return x if backend.is_float(x) or "complex" in str(x.dtype) else x * 1.0
 
 
 def _place(name: str) -> Callable:
@@ -144,7 +157,7 @@ def _place(name: str) -> Callable:
     def place(backend: Backend, x: Any, axes: tuple[int, ...]) -> Any:
         kept = [axis for axis in range(len(x.shape)) if axis not in axes]
         x = backend.transpose(x, [*kept, *axes])
-        flat = backend.reshape(x, (*x.shape[: len(kept)], -1))
+        flat = backend.reshape(x, (*x.shape[: len(kept)], prod(x.shape[len(kept) :])))
         return getattr(backend.xp, name)(flat, axis=len(kept))
 
     return place
@@ -181,6 +194,8 @@ def apply_by_axes(
 ) -> Any:
     """As :func:`apply`, for arrays whose shapes may be symbols: axes are split, added and merged by name."""
     x = backend.split(x, [[sizes[k] for k in group] for group in recipe.groups])
+    if recipe.reduced and not recipe.groups:
+        x = backend.merge(x, (0,))  # a number is reduced along an axis of its own
     todo = Moves(None, recipe.reduced or None, recipe.permutation, None, None, None)
     x = apply(backend, x, todo, operation, function)
     if recipe.expands:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from math import prod
 from typing import Any
 
@@ -37,6 +38,9 @@ class NumpyBackend(Backend):
 
     def is_float(self, x: Any) -> bool:
         return x.dtype.kind == "f" or x.dtype.name == "bfloat16"
+
+    def quiet(self) -> AbstractContextManager:
+        return np.errstate(divide="ignore", over="ignore")
 
     def to_numpy(self, x: Any) -> Any:
         return x
