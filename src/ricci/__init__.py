@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 from ricci.entry import parse, tensors, variable
 from ricci.errors import (
     AxisError,
+    AxisSizeError,
+    AxisSpaceError,
     DTypeError,
     EinopsError,
     InputError,
@@ -54,6 +56,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "AxisError",
+    "AxisSizeError",
+    "AxisSpaceError",
     "Compressed",
     "DTypeError",
     "EinopsError",

@@ -16,6 +16,14 @@ class ShapeError(RicciError, ValueError):
     """Sizes or numbers of axes that do not fit together."""
 
 
+class AxisSizeError(ShapeError):
+    """An axis name with two sizes."""
+
+
+class AxisSpaceError(ShapeError):
+    """An axis that goes by two names which stand for different index spaces."""
+
+
 class RuleError(RicciError, ValueError):
     """A step that index notation does not allow; the message names the rule."""
 

@@ -45,7 +45,6 @@ def bind_shapes(
     _given_sizes(names, facts, sizes, env, {atom[0] for atom in mentioned if len(atom) == 1})
     _complete(roots, names, env, mentioned)
     _check_ranges(facts, env)
-    _check_links(roots, env)
     for check in facts.checks:
         if dims.atoms(check.size) <= env.keys() and dims.evaluate(check.size, env) < 0:
             shown = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
@@ -53,6 +52,7 @@ def bind_shapes(
             if not check.text:
                 raise ShapeError(f"{check.message} {hint}")
             raise NotationError(check.message, check.text, check.start, check.end, hint)
+    _check_links(roots, env)
     return env
 
 

@@ -20,16 +20,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple, SupportsIndex
 
-from ricci.errors import AxisError, InputError, NotationError, ShapeError, caret, nearest
+from ricci.errors import AxisError, AxisSizeError, AxisSpaceError, InputError, NotationError, caret, nearest
 from ricci.scopes.watch import Part, Place, Use, Watcher, innermost, user_line
-
-
-class AxisSizeError(ShapeError):
-    """An axis name with two sizes."""
-
-
-class AxisSpaceError(ShapeError):
-    """An axis that goes by two names which stand for different index spaces."""
 
 
 class Binding(NamedTuple):

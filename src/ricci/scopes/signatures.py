@@ -264,7 +264,7 @@ class signature:
     >>> project(np.ones((2, 3, 4)), np.ones((3, 5)))
     Traceback (most recent call last):
     ...
-    ricci.scopes.scope.AxisSizeError: In the call of project (...), axis 'd' has size 3 in argument 'w' of shape (3, 5)
+    ricci.errors.AxisSizeError: In the call of project (...), axis 'd' has size 3 in argument 'w' of shape (3, 5)
     and 4 in argument 'x' of shape (2, 3, 4).
       b t d, d e -> b t e
              ^
