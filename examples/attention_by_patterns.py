@@ -1,4 +1,4 @@
-"""Attention written in patterns: once for arrays, in a scope that checks its axes, and once for expressions, derived."""
+"""Attention in patterns: once for arrays, in a scope that checks its axes, and once for expressions, derived."""
 
 import numpy as np
 

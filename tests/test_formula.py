@@ -7,13 +7,14 @@ import gc
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from itertools import permutations
 from threading import Barrier
 
 import numpy as np
 import pytest
 
 import ricci as rc
-from ricci.expr import check, topological
+from ricci.expr import axis_size, check, constant, product, topological, variable
 
 RANDOM = np.random.default_rng(0)
 X, W, V = RANDOM.normal(size=(4, 3)), RANDOM.normal(size=3), RANDOM.normal(size=4)
@@ -487,3 +488,13 @@ def test_equivalent_compares_after_simplification():
     by_hand = rc.parse("J[i,p] = delta[i,p] sigmoid(x[i]) (1 - sigmoid(x[i]))")
     assert slope != by_hand and slope.equivalent(by_hand)
     assert not slope.equivalent(rc.parse("J[i,p] = delta[i,p] sigmoid(x[i]) (2 - sigmoid(x[i]))"))
+
+
+def test_axes_that_nothing_depends_on_are_counted_once():
+    """In whatever order they are met: known sizes and symbolic ones."""
+    x = variable("x", 1)
+    n = axis_size("x", 0)
+    for labels in permutations("abc"):
+        sizes = dict(zip(labels, (3, n, 5), strict=True))
+        found = product([(x, ("i",))], ("i",), sizes)
+        assert found is product([(x, ("i",)), (constant(15), ()), (constant(n), ())], ("i",))

@@ -19,6 +19,7 @@ from typing import Any
 from ricci.einops.backends import Code, backend_of, compiling, is_traced
 from ricci.einops.backends.base import Backend, Run, apply, apply_by_axes, compiled, guarded, of_something
 from ricci.einops.patterns import check_text, span_of
+from ricci.einops.products import of_one_kind
 from ricci.einops.recipes import CALLABLE, Moves, Recipe, differ, moves, recipe_of, sizes_of, wrong_order
 from ricci.einops.tables import keep, keep_call, table, table_of_calls
 from ricci.errors import EinopsError, EinopsTypeError
@@ -273,10 +274,8 @@ def _stacked(tensors: list, operation: Any, pattern: str) -> Any:
     name = operation if operation in ("rearrange", "repeat") else "reduce"
     if not tensors:
         raise EinopsTypeError(f"Rearrange/Reduce/Repeat can't be applied to an empty list: {name}([], {pattern!r}).")
+    tensors = list(of_one_kind(tensors, name))
     backend = backend_of(tensors[0])
-    for k, tensor in enumerate(tensors):
-        if backend_of(tensor) is not backend:
-            raise EinopsTypeError(f"The list given to {name} holds {type(tensors[0])} first and {type(tensor)} at {k}.")
     shapes = [backend.shape(tensor) for tensor in tensors]
     for k, shape in enumerate(shapes):
         if len(shape) != len(shapes[0]) or any(map(differ, shape, shapes[0])):

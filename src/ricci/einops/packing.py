@@ -14,6 +14,7 @@ from typing import Any
 from ricci.einops.backends import backend_of, compiling
 from ricci.einops.operations import all_plain, plain_kinds
 from ricci.einops.patterns import check_name, check_text
+from ricci.einops.products import of_one_kind
 from ricci.einops.recipes import differ, divides
 from ricci.einops.tables import cached, keep_call, table_of_calls
 from ricci.errors import EinopsError, EinopsTypeError
@@ -86,6 +87,7 @@ def _first_pack(tensors: Sequence[Any], pattern: str) -> tuple[Any, list[Any]]:
     check_text(pattern)
     if not isinstance(tensors, Sequence) or isinstance(tensors, str) or not tensors:
         raise EinopsTypeError(f"pack takes a list of at least one array, not {tensors!r}.")
+    tensors = of_one_kind(tensors, "pack")
     run, packed = _pack_plan(tensors, pattern)
     if compiling(tensors[0]):
         return run(tensors)
@@ -109,8 +111,6 @@ def _pack_plan(tensors: Sequence[Any], pattern: str) -> tuple[Callable, list[Any
     before, after = _constant(pattern, "pack")
     reshapes, packed, outer = [], [], None
     for k, tensor in enumerate(tensors):
-        if backend_of(tensor) is not backend:
-            raise EinopsTypeError(f"pack was given {type(tensors[0])} first and {type(tensor)} at {k}.")
         shape = backend.shape(tensor)
         if len(shape) < before + after:
             message = f"packed tensor #{k} (enumeration starts with 0) has shape {tuple(shape)}, "

@@ -262,13 +262,13 @@ def common_backend(arrays: Sequence[Any], what: str) -> Backend:
     if all(type(x) is kind for x in arrays):
         return backend_of(arrays[0])
     found: dict[str, Backend] = {}
-    first: dict[str, Any] = {}
-    for x in arrays:
+    first: dict[str, tuple[str, int]] = {}
+    for k, x in enumerate(arrays):
         if not isinstance(x, (int, float, complex)) and type(x).__name__ not in _SCALARS:
             is_traced(type(x))
             backend = backend_of(x)
             found.setdefault(backend.name, backend)
-            first.setdefault(backend.name, x)
+            first.setdefault(backend.name, (f"{type(x).__module__}.{type(x).__qualname__}", k))
     if not found:
         return backend_of(arrays[0])
     if len(found) > 1:
@@ -276,9 +276,19 @@ def common_backend(arrays: Sequence[Any], what: str) -> Backend:
     if "formula" in found:
         return found["formula"]
     if len(found) > 1 or ("numpy" in first and next(iter(found)) not in ("numpy", "jax", "dask")):
-        kinds = " and ".join([f"{type(x).__module__}.{type(x).__qualname__}" for x in first.values()])
-        raise EinopsTypeError(f"{what} was given arrays of several kinds: {kinds}.", hint="Make them all of one kind.")
+        kinds, other = " and ".join([name for name, _ in first.values()]), [*first.values()][1][1]
+        hint = f"Make them all of one kind; number {other}, counted from 0, is the first of another."
+        raise EinopsTypeError(f"{what} was given arrays of several kinds: {kinds}.", hint=hint)
     return next(iter(found.values()))
+
+
+def of_one_kind(arrays: Sequence[Any], what: str) -> Sequence[Any]:
+    """The arrays, those of NumPy made like the others where there are others."""
+    if len({*map(backend_of, arrays)}) == 1:
+        return arrays
+    backend = common_backend(arrays, what)
+    lift = getattr(backend, "lift", None) or backend.xp.asarray
+    return [x if backend.accepts(x) else lift(x) for x in arrays]
 
 
 _SCALARS = {f"{kind}{bits}" for kind in ("int", "uint", "float", "complex") for bits in (8, 16, 32, 64, 128)} | {"bool"}

@@ -85,9 +85,8 @@ def recipe_of(pattern: str, operation: str, names: tuple[str, ...], ndim: int, w
         order = [k for k in order if k < count]
     reduced = tuple([k for k in range(count) if k not in order]) if len(order) < count else ()
     fixed = [axis if axis.__class__ is int else 0 for axis in axes]
-    new = len(axes) > count
-    allowed = None if reduced or any(fixed) else "rearrange"  # what this can be, if nothing is new on the right
-    if new or (operation != allowed and operation not in REDUCTIONS):
+    new = axes[count:]
+    if not _allowed(operation, names, reduced, fixed, new, count):
         _check_operation(parsed, operation, names, wide)
     given = tuple([_given(name, seen, pattern, axes) for name in names]) if names else ()
     left_over = [k for k in range(count) if k not in reduced] if reduced else range(count)
@@ -105,10 +104,21 @@ def recipe_of(pattern: str, operation: str, names: tuple[str, ...], ndim: int, w
         None if permutation == tuple(range(len(order))) else permutation,
         result,
         any(len(group) != 1 for group in groups) or len(groups) < count == 1,
-        new,
+        bool(new),
         any(len(group) != 1 for group in result),
         tuple([None if axis.__class__ is tuple else axis for axis in axes]),
     )
+
+
+def _allowed(
+    operation: str, names: tuple[str, ...], reduced: tuple[int, ...], fixed: list[int], new: list, count: int
+) -> bool:
+    """Whether an operation surely may do this; where not, :func:`_check_operation` finds out, and says why."""
+    if operation == "rearrange":
+        return not (new or reduced or any(fixed))
+    if operation == "repeat":
+        return not (reduced or any(fixed[:count])) and all(axis.__class__ is int or axis in names for axis in new)
+    return not new and operation in REDUCTIONS
 
 
 _ARROW = "Write both sides: 'b h w -> b (h w)'."

@@ -55,20 +55,16 @@ def product(
     summed = size.keys() - set(out)
     for label in [label for label in summed if label not in carried]:
         summed.discard(label)
-        count = size[label]
+        count = size.pop(label)  # it is counted once, also where the rest is done by another call
         if isinstance(count, int):
             coef = coef * count
         else:
-            return product([*factors, (constant(coef), ()), (constant(count), ())], out, _without(size, label))
+            return product([*factors, (constant(coef), ()), (constant(count), ())], out, size)
     if coef == 0:
         return zero(tuple(size[label] for label in out))
     if summed & carried:
         factors = _components(factors, summed, out)
     return scale(coef, _without_sums(factors, out, size))
-
-
-def _without(size: dict[Label, Size], label: Label) -> dict[Label, Size]:
-    return {other: s for other, s in size.items() if other != label}
 
 
 def contract(

@@ -275,7 +275,7 @@ def of_something(function: Callable, operation: str) -> Callable:
         try:
             return function(*args)
         except (ValueError, IndexError) as error:
-            shape = next(tuple(x.shape) for x in args if hasattr(x, "shape"))
+            shape = next(tuple(x.shape) for x in args if hasattr(x, "shape") and not isinstance(x, Backend))
             if 0 not in shape:
                 raise
             message = f"There is no {operation} of no entries: the shape is {shape}."
