@@ -8,7 +8,7 @@ from string import ascii_letters
 from typing import Any
 
 from ricci.einops.labels import context_of, labels_of, solved
-from ricci.einops.patterns import ELLIPSIS, check_name, parse, span_of
+from ricci.einops.patterns import DISCOURAGED, ELLIPSIS, check_name, parse, span_of
 from ricci.einops.tables import cached
 from ricci.errors import EinopsError, EinopsRefusal, EinopsValueError, nearest
 
@@ -36,7 +36,8 @@ def compact(pattern: str) -> str:
         for group in side:
             axis = _letterable(group, pattern)
             if axis not in letters:
-                check_name(axis)  # for its warnings
+                if axis in DISCOURAGED:
+                    check_name(axis)  # for its warning
                 if axis != ELLIPSIS and len(letters) - (ELLIPSIS in letters) >= len(ascii_letters):
                     raise EinopsError("Too many axes in einsum.", pattern, *span_of(pattern, axis), _MANY)
                 letters[axis] = ELLIPSIS if axis == ELLIPSIS else ascii_letters[len(letters) - (ELLIPSIS in letters)]

@@ -28,18 +28,15 @@ from ricci.scopes import watch
 _MOST = 4096  # calls that are kept
 _MOST_SHAPES = 512  # shapes that are kept for a call
 
-_calls: dict[bool, dict[tuple, Run]] = {
-    False: table_of_calls(),
-    True: table_of_calls(),
-}  # in einops' language, and in the wider one
-_recent: dict[bool, dict[str, tuple]] = {False: table_of_calls(), True: table_of_calls()}  # the latest by pattern
-_NONE = (None, None, None)
+# In einops' language, and in the wider one: the functions by call, and the latest call with sizes by pattern.
+_calls: dict[bool, dict[tuple, Run]] = {False: table_of_calls(), True: table_of_calls()}
+_recent: dict[bool, dict[str, tuple]] = {False: table_of_calls(), True: table_of_calls()}
 plain_kinds: dict[type, bool] = table()  # types of arrays that are looked up at once
 
 
 def make_rearrange(wide: bool) -> Callable:
     """rearrange, in einops' language or in the wider one."""
-    calls, plain, recent = _calls[wide], plain_kinds, _recent[wide]
+    calls, plain, recent, nothing = _calls[wide], plain_kinds, _recent[wide], (None, None, None)
 
     def rearrange(tensor: Any, pattern: str, **axes_lengths: Any) -> Any:
         """Reorder, split and merge the axes of an array, as the pattern says; a view where that can be.
@@ -59,7 +56,7 @@ def make_rearrange(wide: bool) -> Callable:
                 if not axes_lengths:
                     run = calls.get((kind, pattern))
                 else:  # compared with the sizes of the latest first call; 2.0 equals 2, and is told apart by the sum
-                    latest, sizes, run = recent.get(pattern, _NONE)
+                    latest, sizes, run = recent.get(pattern, nothing)
                     if kind is not latest or axes_lengths != sizes or sum(axes_lengths.values()).__class__ is not int:
                         run = known_call(calls, kind, pattern, "rearrange", axes_lengths)
             except TypeError:  # not a pattern, or sizes that are no numbers

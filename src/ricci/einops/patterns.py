@@ -80,11 +80,15 @@ def check_text(pattern: object) -> None:
 
 def parse_side(text: str, skips: bool = False) -> Side:
     """One side of a pattern, for one array."""
-    pattern = parse(text, skips=skips)
-    if pattern.right is not None:
+    check_text(text)
+    tokens = _TOKEN.findall(text)
+    if "->" in tokens:
         at = text.index("->")
         raise EinopsError("Only one side of a pattern is wanted here.", text, at, at + 2)
-    return pattern.left[0]
+    try:
+        return _side(tokens, 0, False, False, skips)
+    except Fault as fault:
+        raise _explained(text, fault) from None
 
 
 def _explained(text: str, fault: Fault) -> EinopsError:
@@ -152,7 +156,7 @@ def check_name(name: str, wide: bool = False) -> bool:
     """Whether this can be the name of an axis; einops warns of names that are words of Python."""
     if not name.isidentifier() or name[0] == "_" or name[-1] == "_":
         return False
-    if name in _DISCOURAGED:
+    if name in DISCOURAGED:
         if not wide:
             _warn(name)
     else:
@@ -160,7 +164,7 @@ def check_name(name: str, wide: bool = False) -> bool:
     return True
 
 
-_DISCOURAGED = {*keyword.kwlist, "axis"}
+DISCOURAGED = {*keyword.kwlist, "axis"}
 
 
 def _axis(token: str, k: int, wide: bool, skips: bool) -> Axis:

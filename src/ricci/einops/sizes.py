@@ -10,7 +10,6 @@ from ricci.einops.patterns import (
     ELLIPSIS,
     Joined,
     Pattern,
-    check_text,
     group_span,
     names_of,
     parse,
@@ -33,21 +32,24 @@ def parse_shape(x: Any, pattern: str) -> dict[str, Any]:
     >>> parse_shape(np.zeros((2, 3, 5, 7)), "batch _ h w")
     {'batch': 2, 'h': 5, 'w': 7}
     """
-    if not compiling(x):
-        try:
-            names = _plain.get((type(x), pattern))
-        except TypeError:  # not a pattern
-            names = None
-        if names is not None:
-            shape = x.shape
-            if len(shape) == len(names):
-                return dict(zip(names, shape))
-    return _parse_shape(x, pattern)
+    if compiling(x):
+        return _parse_shape(x, pattern)
+    try:
+        names = _plain.get((type(x), pattern))
+    except TypeError:  # not a pattern
+        names = None
+    if names is not None:
+        shape = x.shape
+        if len(shape) == len(names):
+            return dict(zip(names, shape))
+    found = _parse_shape(x, pattern)
+    if len(found) == len(x.shape):
+        keep(_plain, (type(x), pattern), tuple(found), _MOST)
+    return found
 
 
 def _parse_shape(x: Any, pattern: str) -> dict[str, Any]:
     backend_of(x)  # an error where this is no array
-    check_text(pattern)
     shape = x.shape
     try:
         side = _constant(pattern)
@@ -75,8 +77,6 @@ def _parse_shape(x: Any, pattern: str) -> dict[str, Any]:
                 raise EinopsError(message, pattern, *_span(pattern, k), hint)
         elif group[0] != "_":
             found[group[0]] = size
-    if len(found) == len(shape) and not compiling(x):
-        keep(_plain, (type(x), pattern), tuple(found), _MOST)
     return found
 
 
