@@ -12,6 +12,8 @@ from ricci.einops.packing import pack, unpack
 from ricci.einops.sizes import parse_shape
 from ricci.errors import EinopsError
 
+__version__ = "0.8.2"  # of einops, whose interface this is
+
 __all__ = ["EinopsError", "asnumpy", "einsum", "pack", "parse_shape", "rearrange", "reduce", "repeat", "unpack"]
 
 

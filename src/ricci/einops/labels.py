@@ -12,11 +12,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import count
 from typing import Any, NamedTuple
 
 from ricci.einops.backends.base import Backend
 from ricci.einops.patterns import ELLIPSIS, Joined, Pattern, group_text, parse, span_of
-from ricci.einops.recipes import differ, divides
+from ricci.einops.recipes import differ, divides, merged_sizes
 from ricci.einops.tables import cached
 from ricci.errors import EinopsError, nearest
 
@@ -53,18 +54,24 @@ def labels_of(pattern: str, ndims: tuple[int, ...], names: tuple[str, ...] = (),
     True
     """
     text = _spelled(pattern, ndims)
-    parsed = parse(text, wide=True, repeats=True, skips=kind == "einops")
+    parsed = parse(text, wide=True, repeats=True, skips=kind in ("einops", "sizes"))
     _check(parsed, len(ndims), kind)
     axes: list[Any] = []
     seen: dict[Any, int] = {}
     sides = [_without_ellipsis(side, ndim, text, at) for at, (side, ndim) in enumerate(zip(parsed.left, ndims))]
+    if kind == "sizes":  # an axis that is skipped is no other
+        skipped = count()
+        sides = [tuple([(("_", next(skipped)),) if g == ("_",) else g for g in side]) for side in sides]
     operands = tuple([_numbered(side, axes, seen) for side in sides])
-    right = _default_result(parsed, sides) if parsed.right is None else _result(parsed, sides)
-    count = len(axes)
+    if parsed.right is not None:
+        right = _result(parsed, sides)
+    else:
+        right = () if kind == "sizes" else _default_result(parsed, sides)
+    known = len(axes)
     out = _out(right, axes, seen, text)
-    new = tuple(range(count, len(axes)))
+    new = tuple(range(known, len(axes)))
     if new and kind != "scatter":
-        raise _unknown(text, axes[new[0]], axes[:count], pattern)
+        raise _unknown(text, axes[new[0]], axes[:known], pattern)
     given = tuple([_given(name, seen, text) for name in names])
     fixed = tuple([axis if axis.__class__ is int else None for axis in axes])
     return Labels(text, operands, out, tuple(axes), given, new, fixed, tuple([a.__class__ is tuple for a in axes]))
@@ -89,10 +96,10 @@ def _spelled(pattern: str, ndims: Sequence[int]) -> str:
     return ", ".join(spaced[:-1]) + (f" -> {spaced[-1]}" if arrow else "")
 
 
-def _check(parsed: Pattern, count: int, kind: str) -> None:
+def _check(parsed: Pattern, arrays: int, kind: str) -> None:
     text = parsed.text
-    if len(parsed.left) != count:
-        message = f"The pattern is of {len(parsed.left)} arrays, and {count} were given."
+    if len(parsed.left) != arrays:
+        message = f"The pattern is of {len(parsed.left)} arrays, and {arrays} were given."
         raise EinopsError(message, text, 0, max(1, len(text.split("->")[0].rstrip())))
     if parsed.right is not None and len(parsed.right) > 1:
         at = text.rindex(",")
@@ -106,7 +113,7 @@ def _check(parsed: Pattern, count: int, kind: str) -> None:
                 start = text.index("+")
                 hint = "rc.rearrange joins and splits arrays; do it before or after."
                 raise EinopsError("Joining and splitting is done by rc.rearrange alone.", text, start, start + 1, hint)
-    if parsed.right is None and kind != "einsum":
+    if parsed.right is None and kind not in ("einsum", "sizes"):
         hint = "Write the axes of the result after an arrow '->'."
         raise EinopsError("The pattern has no arrow.", text, max(0, len(text) - 1), max(1, len(text)), hint)
 
@@ -116,11 +123,11 @@ def _without_ellipsis(side: tuple, ndim: int, text: str, at: int) -> tuple:
     if len(side) == ndim and ELLIPSIS not in text:
         return side
     if ELLIPSIS in side:
-        count = ndim - len(side) + 1
-        if count < 0:
+        hidden = ndim - len(side) + 1
+        if hidden < 0:
             raise _wrong_order(side, ndim, text, at, "at least ")
         k = side.index(ELLIPSIS)
-        return (*side[:k], *[((n,),) for n in range(count, 0, -1)], *side[k + 1 :])
+        return (*side[:k], *[((n,),) for n in range(hidden, 0, -1)], *side[k + 1 :])
     if any(ELLIPSIS in group for group in side):
         start = text.index(ELLIPSIS)
         raise EinopsError("Ellipsis inside parenthesis in the left side is not allowed.", text, start, start + 3)
@@ -348,13 +355,7 @@ def terms_of(labels: Labels, shapes: Sequence[Sequence[Any]], sizes: Sequence[An
     out = tuple([label for group in labels.out for label in group])
     merged = None
     if any(len(group) != 1 for group in labels.out):
-        lengths = []
-        for group in labels.out:
-            length = 1
-            for label in group:
-                length = length * sizes[label]
-            lengths.append(length)
-        merged = tuple(lengths)
+        merged = merged_sizes(labels.out, sizes)
     return Terms(tuple(splits), tuple(terms), out, merged, tuple(map(len, labels.out)))
 
 

@@ -273,15 +273,20 @@ def moves(recipe: Recipe, shape: Sequence[Any], values: Sequence[Any]) -> Moves:
         units = tuple([sizes[k] if k < count else 1 for k in flat])
         expanded = tuple([sizes[k] for k in flat])
     if recipe.merges:
-        lengths = []
-        for group in recipe.result:
-            length = 1
-            for k in group:
-                length = length * sizes[k]
-            lengths.append(length)
-        merged = tuple(lengths)
+        merged = merged_sizes(recipe.result, sizes)
     split = tuple(sizes[:count]) if recipe.splits else None
     return Moves(split, recipe.reduced or None, recipe.permutation, units, expanded, merged)
+
+
+def merged_sizes(groups: Sequence[Sequence[int]], sizes: Sequence[Any]) -> tuple:
+    """The size of each axis that is a product of elementary ones."""
+    lengths = []
+    for group in groups:
+        length = 1
+        for k in group:
+            length = length * sizes[k]
+        lengths.append(length)
+    return tuple(lengths)
 
 
 def sizes_of(recipe: Recipe, shape: Sequence[Any], values: Sequence[Any]) -> list:

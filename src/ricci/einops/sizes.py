@@ -5,19 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ricci.einops.backends import backend_of, compiling
+from ricci.einops.labels import labels_of, solved
 from ricci.einops.operations import checked_size, first_call, in_context
-from ricci.einops.patterns import (
-    ELLIPSIS,
-    Joined,
-    Pattern,
-    group_span,
-    names_of,
-    parse,
-    parse_side,
-    side_text,
-    span_of,
-)
-from ricci.einops.recipes import differ, divides
+from ricci.einops.patterns import ELLIPSIS, check_text, group_span, names_of, parse, parse_side, side_text, span_of
+from ricci.einops.recipes import differ
 from ricci.einops.tables import keep, table
 from ricci.errors import EinopsError, nearest
 
@@ -93,76 +84,21 @@ _constant._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
 def sizes(pattern: str, *arrays: Any, **given: Any) -> dict[str, Any]:
-    """The sizes of the axes of several arrays by name, which must agree.
+    """The sizes of the axes of several arrays by name, which must agree; ``_`` skips an axis.
 
     >>> import numpy as np
     >>> sizes("b t (h d), d e", np.zeros((2, 3, 8)), np.zeros((4, 5)))
-    {'b': 2, 't': 3, 'd': 4, 'e': 5, 'h': 2}
+    {'b': 2, 't': 3, 'h': 2, 'd': 4, 'e': 5}
     """
-    parsed = parse(pattern, wide=True, skips=True)
-    if parsed.right is not None:
+    check_text(pattern)
+    if "->" in pattern:
         at = pattern.index("->")
         raise EinopsError("rc.sizes reads shapes, and takes a pattern without an arrow.", pattern, at, at + 2)
-    if len(parsed.left) != len(arrays):
-        message = f"The pattern is of {len(parsed.left)} arrays, and {len(arrays)} were given."
-        raise EinopsError(message, pattern, 0, len(pattern))
-    names = [axis for side in parsed.left for axis in names_of(side)]
-    known: dict[str, Any] = {}
-    source: dict[str, str] = {}
-    for name, size in given.items():
-        if name not in names:
-            raise EinopsError(f"Axis {name} is not in the pattern.", pattern, 0, len(pattern), nearest(name, names))
-        known[name], source[name] = checked_size(name, size, pattern), "given"
-    axes = [axis for k, x in enumerate(arrays) for axis in _axes(parsed, k, x)]
-    return _solved(pattern, axes, known, source)
-
-
-def _axes(parsed: Pattern, k: int, x: Any) -> list[tuple[tuple, Any, str]]:
-    """For each axis of an array that the pattern names: its group, its size, and where that is."""
-    side, shape = parsed.left[k], backend_of(x).shape(x)
-    if any(group.__class__ is Joined or (group != ELLIPSIS and ELLIPSIS in group) for group in side):
-        raise EinopsError("rc.sizes takes names and products of names.", parsed.text, 0, len(parsed.text))
-    if ELLIPSIS in side:
-        at = side.index(ELLIPSIS)
-        side = (*side[:at], *[("_",)] * (len(shape) - len(side) + 1), *side[at + 1 :])
-    if len(side) != len(shape):
-        message = f"Array {k} has {len(shape)} axes and the pattern names {len(side)}: {side_text(parsed.left[k])}."
-        raise EinopsError(message, parsed.text, 0, len(parsed.text), f"Its shape is {shape}.")
-    return [
-        (group, size, f"axis {n} of array {k}, of shape {shape}") for n, (group, size) in enumerate(zip(side, shape))
-    ]
-
-
-def _solved(pattern: str, axes: list, known: dict[str, Any], source: dict[str, str]) -> dict[str, Any]:
-    """Sizes from axes of one name first, then from products with one unknown name."""
-    left = sorted(axes, key=lambda axis: len(axis[0]) != 1)
-    while left:
-        rest = []
-        for group, size, place in left:
-            unknown = [n for n in group if isinstance(n, str) and n != "_" and n not in known]
-            product = 1
-            for n in group:
-                product = product * (n if isinstance(n, int) else known.get(n, 1))
-            if len(unknown) > 1:
-                rest.append((group, size, place))
-            elif unknown and divides(product, size):
-                known[unknown[0]], source[unknown[0]] = size // product, place
-            elif group != ("_",) and (unknown or differ(product, size)):
-                raise _contradiction(pattern, group, size, place, known, source)
-        if len(rest) == len(left):
-            names = [n for n in rest[0][0] if n not in known]
-            message = f"Could not infer sizes for {', '.join(map(str, names))}."
-            hint = f"Give all but one of them: {names[-1]}=...."
-            raise EinopsError(message, pattern, *span_of(pattern, names[0]), hint)
-        left = rest
-    return known
-
-
-def _contradiction(pattern: str, group: tuple, size: Any, place: str, known: dict, source: dict) -> EinopsError:
-    parts = [f"{n} is {known[n]} ({source[n]})" for n in group if n in known]
-    message = f"Sizes do not agree: {' '.join(map(str, group)) or '1'} is {size} ({place})"
-    message += ", and " + ", ".join(parts) if parts else ""
-    return EinopsError(message + ".", pattern, *span_of(pattern, group[0] if group else "1"))
+    shapes = tuple([backend_of(x).shape(x) for x in arrays])
+    values = tuple([checked_size(name, size, pattern) for name, size in given.items()])
+    labels = labels_of(pattern, tuple(map(len, shapes)), tuple(given), "sizes")
+    found = solved(labels, shapes, values, "none")
+    return {name: size for name, size in zip(labels.axes, found, strict=True) if isinstance(name, str)}
 
 
 class Inverse(str):
