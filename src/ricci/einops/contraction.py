@@ -18,7 +18,7 @@ from typing import Any
 from ricci.einops.backends.base import Backend
 from ricci.einops.equations import compact, explained
 from ricci.einops.labels import Labels, Terms, labels_of, merged_back, solved, split_up, terms_of
-from ricci.einops.operations import checked_size
+from ricci.einops.operations import all_plain, plain_kinds, sizes_given
 from ricci.einops.products import common_backend, compiling, contraction, equation_of, product, steps_of
 from ricci.einops.semirings import check_names, combined
 from ricci.einops.tables import keep, keep_call, table, table_of_calls
@@ -29,11 +29,9 @@ _MOST = 4096  # calls that are kept
 _MOST_SHAPES = 512  # shapes that are kept for a call
 
 _known: dict[tuple, Callable] = table()  # all calls that were met
-_plain: dict[tuple, Callable] = (
-    table_of_calls()
-)  # what einsum looks into: the same calls, or none while axes are watched
+# What einsum looks into: the same calls, or none while axes are watched.
+_plain: dict[tuple, Callable] = table_of_calls()
 _wide: dict[tuple, Callable] = table_of_calls()  # the same for wide_einsum
-_kinds: dict[type, bool] = table()  # types of arrays that are looked up at once: those that are in the tables
 
 
 def einsum(*tensors_and_pattern: Any) -> Any:
@@ -45,7 +43,7 @@ def einsum(*tensors_and_pattern: Any) -> Any:
     """
     if len(tensors_and_pattern) == 3:
         x, y, pattern = tensors_and_pattern
-        if x.__class__ in _kinds and pattern.__class__ is str:
+        if x.__class__ in plain_kinds and pattern.__class__ is str:
             run = _plain.get((pattern, x.__class__, y.__class__))
             if run is not None:
                 try:
@@ -54,7 +52,7 @@ def einsum(*tensors_and_pattern: Any) -> Any:
                     raise explained(error, pattern, (x, y)) from None
     elif tensors_and_pattern:
         *tensors, pattern = tensors_and_pattern
-        if tensors_and_pattern[0].__class__ in _kinds and pattern.__class__ is str:
+        if tensors_and_pattern[0].__class__ in plain_kinds and pattern.__class__ is str:
             run = _plain.get((pattern, *map(type, tensors)))
             if run is not None:
                 return _tried(run, pattern, tensors)
@@ -87,7 +85,7 @@ def _first_plain(arguments: tuple) -> Any:
         keep(_known, key, run, _MOST)
     if not backend.traced:
         keep_call(_plain, key, run, _MOST)
-        keep(_kinds, kinds[0], True, _MOST)
+        keep(plain_kinds, kinds[0], True, _MOST)
     return result
 
 
@@ -119,7 +117,7 @@ def _by_shape(
         labels = in_shapes(shapes, names, values, labels_of, pattern, tuple(map(len, shapes)), names, kind)
         made = planned(backend, xs, labels, shapes, values, op, reduce, broadcasts)
         result = made(*xs)
-        if all(size.__class__ is int for shape in shapes for size in shape):
+        if all(map(all_plain, shapes)):
             keep(table, shapes, made, _MOST_SHAPES)
         return result
 
@@ -197,13 +195,13 @@ def wide_einsum(*operands: Any, op: Any = "multiply", reduce: Any = "sum", **siz
         pattern, x, y = operands
         if pattern.__class__ is not str:
             x, y, pattern = operands
-        if x.__class__ in _kinds and pattern.__class__ is str:
+        if x.__class__ in plain_kinds and pattern.__class__ is str:
             run = _wide.get((pattern, x.__class__, y.__class__))
             if run is not None:
                 return run(x, y)
     elif len(operands) > 1 and op.__class__ is str and reduce.__class__ is str:
         pattern, *tensors = operands if operands[0].__class__ is str else (operands[-1], *operands[:-1])
-        if tensors[0].__class__ in _kinds:
+        if tensors[0].__class__ in plain_kinds:
             key = _key(pattern, tensors, op, reduce, sizes)
             run = _wide.get(key) if key is not None else None
             if run is not None:
@@ -218,21 +216,21 @@ def _first_wide(operands: tuple, op: Any, reduce: Any, lengths: dict[str, Any]) 
     backend = common_backend(tensors, "rc.einsum")
     key = _key(pattern, tensors, op, reduce, lengths) if op.__class__ is reduce.__class__ is str else None
     if key is None or backend.name == "formula" or watch.WATCHERS.get():
-        sizes = {name: checked_size(name, size, pattern) for name, size in lengths.items()}
+        sizes = sizes_given(lengths, pattern)
         check_names(op, reduce)
         return _anew(backend, tensors, pattern, op, reduce, sizes, "hidden")
     run = _known.get((key, "wide"))
     if run is not None:
         result = run(*tensors)
     else:
-        sizes = {name: checked_size(name, size, pattern) for name, size in lengths.items()}
+        sizes = sizes_given(lengths, pattern)
         check_names(op, reduce)
         run = _wide_run(backend, tensors, pattern, op, reduce, sizes)
         result = run(*tensors)
         keep(_known, (key, "wide"), run, _MOST)
     if not backend.traced:
         keep_call(_wide, key, run, _MOST)
-        keep(_kinds, type(tensors[0]), True, _MOST)
+        keep(plain_kinds, type(tensors[0]), True, _MOST)
     return result
 
 
@@ -361,8 +359,7 @@ def _anew(
     backend: Backend, tensors: Sequence, pattern: str, op: Any, reduce: Any, sizes: Mapping, broadcasts: str
 ) -> Any:
     """Without tables: for formulas, functions of the user, sizes that are symbols, and while axes are watched."""
-    lift = getattr(backend, "lift", None) or (lambda x: x if hasattr(x, "shape") else backend.xp.asarray(x))
-    xs = [lift(x) for x in tensors]
+    xs = [backend.lift(x) for x in tensors]
     names, values = tuple(sizes), tuple(sizes.values())
     shapes = tuple([backend.shape(x) for x in xs])
     kind = "einops" if broadcasts == "all" else "einsum"

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ricci.einops.backends.base import Backend
 from ricci.einops.contraction import called, in_shapes, pattern_and_arrays
 from ricci.einops.labels import Labels, Terms, labels_of, merged_back, solved, split_up, terms_of
-from ricci.einops.operations import checked_size
+from ricci.einops.operations import all_plain, sizes_given
 from ricci.einops.patterns import span_of
 from ricci.einops.products import aligned, common_backend, compiling, total
 from ricci.einops.scattering import REDUCTIONS, as_places, kernel_of, out_of_range, taken
@@ -83,13 +83,12 @@ def _call(what: str, operands: Sequence[Any], lengths: Mapping[str, Any], reduce
     if compiling(arrays):
         return _recorded(what, arrays, pattern, reduce, lengths)
     backend = common_backend(arrays, f"rc.{what}")
-    lift = getattr(backend, "lift", None)
-    xs = [lift(x) if lift else _array(backend, x) for x in arrays]
+    xs = [backend.lift(x) for x in arrays]
     shapes = tuple([backend.shape(x) for x in xs])
-    sizes = {name: checked_size(name, size, pattern) for name, size in lengths.items()} if lengths else lengths
+    sizes = sizes_given(lengths, pattern)
     names, values = tuple(sizes), tuple(sizes.values())
     key = (pattern, what, reduce, backend.name, shapes, names, values)
-    if not all(n.__class__ is int for part in (*shapes, values) for n in part):
+    if not all(map(all_plain, (*shapes, values))):
         return _done(_planned(what, backend, shapes, pattern, reduce, names, values), backend, xs, pattern)
     plan = _plans.get(key)
     if plan is None:
@@ -134,10 +133,6 @@ def _recorded(what: str, xs: Sequence[Any], pattern: str, reduce: str, lengths: 
     x, *indices = split_up(backend, xs, terms)
     result = run(x, [as_places(backend, index) for index in indices])
     return merged_back(backend, result, terms)
-
-
-def _array(backend: Backend, x: Any) -> Any:
-    return x if hasattr(x, "shape") else backend.xp.asarray(x)
 
 
 def _read(pattern: str, ndims: tuple[int, ...], names: tuple[str, ...], what: str) -> Labels:

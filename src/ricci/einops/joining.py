@@ -17,7 +17,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from ricci.einops.backends.base import Backend, apply_by_axes, compiled
-from ricci.einops.operations import checked_size, rearrange
+from ricci.einops.operations import all_plain, rearrange, sizes_given
 from ricci.einops.patterns import ELLIPSIS, Joined, group_text, names_of, parse, side_text, span_of
 from ricci.einops.products import common_backend, compiling
 from ricci.einops.recipes import differ, divides, moves, recipe_of
@@ -59,12 +59,12 @@ def rearrange_many(tensors: Any, pattern: str, lengths: Mapping[str, Any]) -> An
     if compiling(xs):
         return _recorded(xs, pattern, lengths)
     backend = common_backend(xs, "rc.rearrange")
-    if backend.name == "formula":
-        xs = [backend.lift(x) for x in xs]  # type: ignore[attr-defined]
+    if not backend.direct:
+        xs = [backend.lift(x) for x in xs]
     shapes = tuple([backend.shape(x) for x in xs])
-    sizes = {name: checked_size(name, size, pattern) for name, size in lengths.items()} if lengths else lengths
+    sizes = sizes_given(lengths, pattern)
     key = (pattern, backend.name, *map(type, xs), shapes, *sizes, *sizes.values())
-    plain = all(n.__class__ is int for part in (*shapes, sizes.values()) for n in part)
+    plain = all(map(all_plain, (*shapes, sizes.values())))
     plan = _plans.get(key) if plain else None
     if plan is None:
         plan = _planned(backend, xs, shapes, pattern, sizes)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from ricci.einops.backends.base import Backend
 from ricci.einops.patterns import ELLIPSIS, Joined, Pattern, group_text, parse, span_of
-from ricci.einops.recipes import differ, divides, merged_sizes
+from ricci.einops.recipes import called, differ, divides, merged_sizes
 from ricci.einops.tables import cached
 from ricci.errors import EinopsError, nearest
 
@@ -37,12 +37,8 @@ class Labels(NamedTuple):
     hidden: tuple[bool, ...]  # which labels are under an ellipsis
 
     def named(self, groups: Groups) -> tuple:
-        """What the axes of an array are called: a name, a tuple of names for a product, None for the rest."""
-        found: list[Any] = []
-        for group in groups:
-            names = tuple([self.axes[k] for k in group if self.axes[k].__class__ is str])
-            found.append(names if len(group) > 1 else names[0] if names else None)
-        return tuple(found)
+        """What the axes of an array are called."""
+        return called(self.axes, groups)
 
 
 @cached

@@ -20,7 +20,7 @@ from ricci.einops.backends import Code, backend_of, compiling, is_traced
 from ricci.einops.backends.base import Backend, Run, apply, apply_by_axes, compiled, guarded, of_something
 from ricci.einops.patterns import check_text, span_of
 from ricci.einops.products import of_one_kind
-from ricci.einops.recipes import CALLABLE, Moves, Recipe, differ, moves, recipe_of, sizes_of, wrong_order
+from ricci.einops.recipes import CALLABLE, Moves, Recipe, called, differ, moves, recipe_of, sizes_of, wrong_order
 from ricci.einops.tables import keep, keep_call, table, table_of_calls
 from ricci.errors import EinopsError, EinopsTypeError
 from ricci.scopes import watch
@@ -281,14 +281,19 @@ def _stacked(tensors: list, operation: Any, pattern: str) -> Any:
     return backend.stack(tensors)
 
 
-def checked_sizes(lengths: dict[str, Any], pattern: str, shape: tuple) -> dict[str, Any]:
+def checked_sizes(lengths: Mapping[str, Any], pattern: str, shape: tuple) -> Mapping[str, Any]:
+    """As :func:`sizes_given`, with errors that show the shape."""
+    try:
+        return sizes_given(lengths, pattern)
+    except EinopsError as error:
+        raise in_context(error, shape, lengths) from None
+
+
+def sizes_given(lengths: Mapping[str, Any], pattern: str) -> Mapping[str, Any]:
     """The sizes given in a call, each as :func:`checked_size` has it."""
     for size in lengths.values():
         if size.__class__ is not int or size < 0:
-            try:
-                return {name: checked_size(name, size, pattern) for name, size in lengths.items()}
-            except EinopsError as error:
-                raise in_context(error, shape, lengths) from None
+            return {name: checked_size(name, size, pattern) for name, size in lengths.items()}
     return lengths
 
 
@@ -343,10 +348,12 @@ def plain_call(
     recipe = explained(recipe_of, shape, sizes, pattern, operation, names, len(shape), wide)
     if backend.direct:
         todo = explained(moves, shape, sizes, recipe, shape, values)
-        return of_something(apply, operation)(backend, tensor, todo, operation, function)
+        return of_something(lambda x: apply(backend, x, todo, operation, function), operation)(tensor)
     found = explained(sizes_of, shape, sizes, recipe, shape, values)
     result = apply_by_axes(backend, tensor, recipe, found, operation, function)
-    return backend.named(result, [names if isinstance(names, str) else None for names in called(recipe, recipe.result)])
+    return backend.named(
+        result, [names if isinstance(names, str) else None for names in called(recipe.axes, recipe.result)]
+    )
 
 
 def _with_function(
@@ -376,18 +383,9 @@ def watched_call(
     found = explained(sizes_of, shape, sizes, recipe, shape, tuple(sizes.values()))
     named = {name: size for name, size in zip(recipe.axes, found) if isinstance(name, str)}
     title = "reduce" if operation not in ("rearrange", "repeat") else operation
-    axes = called(recipe, recipe.groups)
+    axes = called(recipe.axes, recipe.groups)
     inputs = [(tensor, axes)] if parts is None else [(part, axes[1:]) for part in parts]
     watch.check(title, pattern, inputs, named)
     result = plain_call(backend, tensor, pattern, operation, sizes, wide, function)
-    watch.note(title, pattern, inputs, [(result, called(recipe, recipe.result))], named)
+    watch.note(title, pattern, inputs, [(result, called(recipe.axes, recipe.result))], named)
     return result
-
-
-def called(recipe: Recipe, groups: tuple[tuple[int, ...], ...]) -> tuple:
-    """What the axes of an array are called: a name, a tuple of names for a composite, None for the rest."""
-    found: list[Any] = []
-    for group in groups:
-        names = tuple([name for name in (recipe.axes[k] for k in group) if isinstance(name, str)])
-        found.append(names if len(group) > 1 else names[0] if names else None)
-    return tuple(found)

@@ -193,7 +193,7 @@ def product(backend: Backend, xs: list, terms: Sequence[Term], out: Term, sizes:
     if pair.exchanged:
         x, y = y, x
     if not pair.inner:  # one number times one number: no sum, so no matrix product
-        return _outer(backend, x, y, pair, (second, first) if pair.exchanged else (first, second), out, sizes)
+        return _outer(backend, x, y, (second, first) if pair.exchanged else (first, second), out)
     x, y = _placed(backend, x, pair.left), _placed(backend, y, pair.right)
     result = backend.xp.matmul(x, y)
     if pair.shape is not None:
@@ -210,7 +210,7 @@ def _placed(backend: Backend, x: Any, side: Side) -> Any:
     return backend.transpose(x, (*range(n - 2), n - 1, n - 2)) if side.flipped else x
 
 
-def _outer(backend: Backend, x: Any, y: Any, pair: Pair, terms: Sequence[Term], out: Term, sizes: Sequence[Any]) -> Any:
+def _outer(backend: Backend, x: Any, y: Any, terms: Sequence[Term], out: Term) -> Any:
     x, y = [aligned(backend, each, term, out) for each, term in zip((x, y), terms)]
     return backend.xp.multiply(x, y)
 
@@ -287,7 +287,7 @@ def of_one_kind(arrays: Sequence[Any], what: str) -> Sequence[Any]:
     if len({*map(backend_of, arrays)}) == 1:
         return arrays
     backend = common_backend(arrays, what)
-    lift = getattr(backend, "lift", None) or backend.xp.asarray
+    lift = backend.xp.asarray if backend.direct else backend.lift
     return [x if backend.accepts(x) else lift(x) for x in arrays]
 
 

@@ -278,6 +278,15 @@ def moves(recipe: Recipe, shape: Sequence[Any], values: Sequence[Any]) -> Moves:
     return Moves(split, recipe.reduced or None, recipe.permutation, units, expanded, merged)
 
 
+def called(axes: Sequence[Any], groups: Sequence[Sequence[int]]) -> tuple:
+    """What the axes of an array are called: a name, a tuple of names for a composite, None for the rest."""
+    found: list[Any] = []
+    for group in groups:
+        names = tuple([axes[k] for k in group if isinstance(axes[k], str)])
+        found.append(names if len(group) > 1 else names[0] if names else None)
+    return tuple(found)
+
+
 def merged_sizes(groups: Sequence[Sequence[int]], sizes: Sequence[Any]) -> tuple:
     """The size of each axis that is a product of elementary ones."""
     lengths = []

@@ -6,7 +6,7 @@ from typing import Any
 
 from ricci.einops.backends import backend_of, compiling
 from ricci.einops.labels import labels_of, solved
-from ricci.einops.operations import checked_size, first_call, in_context
+from ricci.einops.operations import first_call, in_context, sizes_given
 from ricci.einops.patterns import ELLIPSIS, check_text, group_span, names_of, parse, parse_side, side_text, span_of
 from ricci.einops.recipes import differ
 from ricci.einops.tables import keep, table
@@ -95,7 +95,7 @@ def sizes(pattern: str, *arrays: Any, **given: Any) -> dict[str, Any]:
         at = pattern.index("->")
         raise EinopsError("rc.sizes reads shapes, and takes a pattern without an arrow.", pattern, at, at + 2)
     shapes = tuple([backend_of(x).shape(x) for x in arrays])
-    values = tuple([checked_size(name, size, pattern) for name, size in given.items()])
+    values = tuple(sizes_given(given, pattern).values())
     labels = labels_of(pattern, tuple(map(len, shapes)), tuple(given), "sizes")
     found = solved(labels, shapes, values, "none")
     return {name: size for name, size in zip(labels.axes, found, strict=True) if isinstance(name, str)}
@@ -136,7 +136,7 @@ def inverse(pattern: str, **sizes: int) -> Inverse:
             hint = "What an ellipsis has merged cannot be told apart again; name its axes."
             raise EinopsError("This cannot be undone.", pattern, start, start + 3, hint)
     made = Inverse(" -> ".join(", ".join(map(side_text, sides)) for sides in (right, left)))
-    made.sizes = {name: checked_size(name, size, pattern) for name, size in sizes.items()}
+    made.sizes = {**sizes_given(sizes, pattern)}
     return made
 
 

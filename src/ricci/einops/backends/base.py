@@ -88,6 +88,10 @@ class Backend:
             start += count
         return self.reshape(x, tuple(sizes))
 
+    def lift(self, x: Any) -> Any:
+        """A number as an array; arrays as they are."""
+        return x if hasattr(x, "shape") else self.xp.asarray(x)
+
     def named(self, x: Any, names: Sequence[str | None]) -> Any:
         """The array with names for its axes, where it can carry them."""
         return x
@@ -222,9 +226,9 @@ def guarded(backend: Backend, todo: Moves, made: Run, kind: type, shape: tuple, 
     """``made`` for arrays of this shape, ``other`` for the rest; what is commonest is done here, for speed."""
     reshape, transpose = backend.movers(kind)
     split, permutation, merged = todo.split, todo.permutation, todo.merged
+    final = merged if merged is not None else split
     if todo.reduced is None and todo.units is None:
-        if permutation is None and (merged or split) is not None:
-            final = merged if merged is not None else split
+        if permutation is None and final is not None:
             return lambda x: reshape(x, final) if x.shape == shape else other(x)
         if split is not None and permutation is not None and merged is not None and not backend.chains:
             return lambda x: (
@@ -267,18 +271,17 @@ def _chained(backend: Backend, todo: Moves, operation: str, kind: type) -> Run:
 
 
 def of_something(function: Callable, operation: str) -> Callable:
-    """``function``, with an error that explains where it looks for the largest or smallest of nothing."""
+    """``function`` of an array, with an error that explains where it looks for the largest or smallest of nothing."""
     if operation not in ("max", "min", "argmax", "argmin"):
         return function
 
-    def tried(*args: Any) -> Any:
+    def tried(x: Any, *args: Any) -> Any:
         try:
-            return function(*args)
+            return function(x, *args)
         except (ValueError, IndexError) as error:
-            shape = next(tuple(x.shape) for x in args if hasattr(x, "shape") and not isinstance(x, Backend))
-            if 0 not in shape:
+            if 0 not in x.shape:
                 raise
-            message = f"There is no {operation} of no entries: the shape is {shape}."
+            message = f"There is no {operation} of no entries: the shape is {tuple(x.shape)}."
             raise EinopsValueError(message, hint="Leave empty axes out, or use sum, prod, any or all.") from error
 
     return tried
