@@ -18,6 +18,7 @@ import numpy as np
 PACKAGES = ("numpy", "scipy", "opt_einsum", "numba", "jax", "torch")
 TOLERANCE = {"float64": 1e-9, "float32": 2e-3}  # of the largest entry
 PRODUCT = "compressed, times a vector"  # how contenders are called that multiply a compressed result with a vector
+BARE = "the program alone"  # how the contender is called that runs a program without the call around it
 CLOSE = 1.05  # a ratio up to this is no loss that could be told from noise
 
 
@@ -84,12 +85,13 @@ def times(ratio: float) -> str:
 class Target:
     """What is aimed at: ``ours`` takes at most ``limit`` times what ``other`` takes, or is ``limit`` times as fast.
 
-    ``other`` None: at most ``limit`` seconds. Several others: the fastest that was measured counts. With ``unless``,
-    a block that misses still meets the target where it takes at most that many times what the named contender takes.
+    With the relation "beyond" it takes at most ``limit`` seconds more than ``other``. ``other`` None: at most ``limit``
+    seconds. Several others: the fastest that was measured counts. With ``unless``, a block that misses still meets the
+    target where it takes at most that many times what the named contender takes.
     """
 
     ours: str
-    relation: str  # "at most", "faster by"
+    relation: str  # "at most", "faster by", "beyond"
     limit: float
     other: str | tuple[str, ...] | None
     where: Callable[[dict[str, Any]], bool] = lambda facts: True
@@ -100,6 +102,8 @@ class Target:
         if self.other is None:
             return f"{self.ours}: at most {duration(self.limit)}"
         other = self.other if isinstance(self.other, str) else "the best of " + ", ".join(self.other)
+        if self.relation == "beyond":
+            return f"{self.ours}: at most {duration(self.limit)} more than {other}"
         amount = f"{self.limit:,g} × {other}"
         excuse = f", or at most {self.unless[0]:g} × {self.unless[1]}" if self.unless else ""
         return f"{self.ours}: {'at most' if self.relation == 'at most' else 'faster by'} {amount}{excuse}"
@@ -115,6 +119,8 @@ class Target:
         measured = [seconds for name in others if (seconds := block.seconds(name)) is not None]
         if not measured:
             return None, f"{' and '.join(others)} not measured"
+        if self.relation == "beyond":
+            return mine - min(measured) <= self.limit, duration(mine - min(measured))
         ratio = mine / min(measured)
         met = ratio <= self.limit if self.relation == "at most" else 1 / ratio >= self.limit
         figure = times(ratio if self.relation == "at most" else 1 / ratio)
@@ -154,10 +160,10 @@ def show_losses(blocks: Sequence[Block]) -> None:
 
 
 def _groups(block: Block) -> list[list[str]]:
-    """Contenders that give the same thing: compressed results are compared with each other, a fill with nothing."""
+    """Contenders that give the same thing: compressed results, and others; a fill or a program alone is in no group."""
     groups: dict[str, list[str]] = {}
     for name in block.times:
-        if "fill" not in name:
+        if "fill" not in name and BARE not in name:
             groups.setdefault(PRODUCT if PRODUCT in name else "compressed" if "compressed" in name else "", []).append(
                 name
             )
@@ -189,14 +195,19 @@ def difference(name: str, values: list[np.ndarray], wanted: list[np.ndarray], to
 
 def machine() -> str:
     """The processor, Python and the packages, in one line."""
+    cores = f"{os.cpu_count()} cores"
+    return f"{_processor()}, {cores}, {platform.system()}, Python {platform.python_version()}, {versions(PACKAGES)}"
+
+
+def versions(packages: Sequence[str]) -> str:
+    """Packages with their versions, those that are not installed, too."""
     found = []
-    for name in PACKAGES:
+    for name in packages:
         try:
             found.append(f"{name} {importlib.metadata.version(name)}")
         except importlib.metadata.PackageNotFoundError:
             found.append(f"{name} not installed (left out)")
-    cores = f"{os.cpu_count()} cores"
-    return f"{_processor()}, {cores}, {platform.system()}, Python {platform.python_version()}, {', '.join(found)}"
+    return ", ".join(found)
 
 
 def _processor() -> str:

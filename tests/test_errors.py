@@ -345,7 +345,7 @@ CALLS = [
     ),
     (lambda: rc.parse(3), rc.InputError, "rc.parse reads a text, not int."),
     (lambda: rc.sofmax, AttributeError, "ricci has no 'sofmax'. Did you mean 'softmax'?"),
-    (lambda: rc.tensor, AttributeError, "Did you mean 'tensors'?"),
+    (lambda: rc.variabel, AttributeError, "Did you mean 'variable'?"),
 ]
 
 

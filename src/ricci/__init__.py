@@ -22,21 +22,27 @@ from ricci.errors import (
     AxisSpaceError,
     DTypeError,
     EinopsError,
+    GradientMismatchError,
     InputError,
     InvariantError,
     MissingPackageError,
+    NonFiniteError,
     NotationError,
     RicciError,
     RuleError,
     ShapeError,
+    TraceError,
 )
 from ricci.formula import Formula
 from ricci.functions.table import FUNCTIONS
 
 if TYPE_CHECKING:
+    from ricci.checks import check_grads, numerical_jacobian
     from ricci.compiler.compressed import Compressed
     from ricci.compiling import cache_clear, cache_info, compile
+    from ricci.custom_rules import custom
     from ricci.derivatives import diff, diff_all, elimination_cost, pullback, pushforward
+    from ricci.drawing import Drawing, TraceTable, draw, trace_table
     from ricci.einops.wide import (
         einsum,
         gather,
@@ -52,6 +58,27 @@ if TYPE_CHECKING:
     )
     from ricci.equations import Equation
     from ricci.scopes import axes, shapes, signature
+    from ricci.tensor import Tensor, enable_grad, no_grad
+    from ricci.tracing.trees import tree_map
+    from ricci.transforms.api import (
+        elementwise_grad,
+        gauss_newton_vp,
+        grad,
+        hessian,
+        hessian_diagonal,
+        hvp,
+        jacfwd,
+        jacobian,
+        jacrev,
+        laplacian,
+        taylor,
+        value_and_grad,
+    )
+    from ricci.transforms.batching import vmap
+    from ricci.transforms.explaining import explain, trace
+    from ricci.transforms.linear import jvp, linearize, vjp
+    from ricci.transforms.nans import debug_nans
+    from ricci.transforms.recomputing import checkpoint
 
 __version__ = "0.1.0"
 __all__ = [
@@ -60,26 +87,53 @@ __all__ = [
     "AxisSpaceError",
     "Compressed",
     "DTypeError",
+    "Drawing",
     "EinopsError",
     "Equation",
     "Formula",
+    "GradientMismatchError",
     "InputError",
     "InvariantError",
     "MissingPackageError",
+    "NonFiniteError",
     "NotationError",
     "RicciError",
     "RuleError",
     "ShapeError",
+    "Tensor",
+    "TraceError",
+    "TraceTable",
     "axes",
     "cache_clear",
     "cache_info",
+    "check_grads",
+    "checkpoint",
     "compile",
+    "custom",
+    "debug_nans",
     "diff",
     "diff_all",
+    "draw",
     "einsum",
+    "elementwise_grad",
     "elimination_cost",
+    "enable_grad",
+    "explain",
     "gather",
+    "gauss_newton_vp",
+    "grad",
+    "hessian",
+    "hessian_diagonal",
+    "hvp",
     "inverse",
+    "jacfwd",
+    "jacobian",
+    "jacrev",
+    "jvp",
+    "laplacian",
+    "linearize",
+    "no_grad",
+    "numerical_jacobian",
     "pack",
     "parse",
     "parse_shape",
@@ -92,13 +146,51 @@ __all__ = [
     "shapes",
     "signature",
     "sizes",
+    "taylor",
     "tensors",
+    "trace",
+    "trace_table",
+    "tree_map",
     "unpack",
+    "value_and_grad",
     "variable",
+    "vjp",
+    "vmap",
 ]
 
 
 _LATER = {  # imported when first asked for
+    "elementwise_grad": "ricci.transforms.api",
+    "gauss_newton_vp": "ricci.transforms.api",
+    "grad": "ricci.transforms.api",
+    "hessian": "ricci.transforms.api",
+    "hessian_diagonal": "ricci.transforms.api",
+    "hvp": "ricci.transforms.api",
+    "jacfwd": "ricci.transforms.api",
+    "jacobian": "ricci.transforms.api",
+    "jacrev": "ricci.transforms.api",
+    "laplacian": "ricci.transforms.api",
+    "taylor": "ricci.transforms.api",
+    "value_and_grad": "ricci.transforms.api",
+    "jvp": "ricci.transforms.linear",
+    "linearize": "ricci.transforms.linear",
+    "vjp": "ricci.transforms.linear",
+    "vmap": "ricci.transforms.batching",
+    "checkpoint": "ricci.transforms.recomputing",
+    "explain": "ricci.transforms.explaining",
+    "trace": "ricci.transforms.explaining",
+    "debug_nans": "ricci.transforms.nans",
+    "custom": "ricci.custom_rules",
+    "check_grads": "ricci.checks",
+    "numerical_jacobian": "ricci.checks",
+    "Drawing": "ricci.drawing",
+    "TraceTable": "ricci.drawing",
+    "draw": "ricci.drawing",
+    "trace_table": "ricci.drawing",
+    "Tensor": "ricci.tensor",
+    "no_grad": "ricci.tensor",
+    "enable_grad": "ricci.tensor",
+    "tree_map": "ricci.tracing.trees",
     "Compressed": "ricci.compiler.compressed",
     "cache_clear": "ricci.compiling",
     "cache_info": "ricci.compiling",
@@ -131,6 +223,8 @@ def __getattr__(name: str) -> Any:
     if name in _LATER:
         found = globals()[name] = getattr(import_module(_LATER[name]), name)
         return found
+    if name == "numpy":
+        return import_module("ricci.numpy")
     if name in FUNCTIONS:
         from ricci.surface import function
 

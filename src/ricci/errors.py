@@ -40,6 +40,18 @@ class DTypeError(RicciError, TypeError):
     """An array of a type that ricci does not compute with."""
 
 
+class TraceError(RicciError, TypeError):
+    """A function does with a traced array what only numbers can do."""
+
+
+class GradientMismatchError(RicciError, AssertionError):
+    """A derivative that differs from what numerical differences give."""
+
+
+class NonFiniteError(RicciError, FloatingPointError):
+    """A value that is not a number, or infinite, where ``rc.debug_nans`` watches."""
+
+
 class MissingPackageError(RicciError, ImportError):
     """An optional package is needed and not installed."""
 

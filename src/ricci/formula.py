@@ -358,6 +358,12 @@ class Formula:
 
         return report(self.expr, self.indices, self.shape)
 
+    def graph(self, **options: Any):
+        """The graph of the expression as a drawing: DOT text, and SVG where Graphviz is installed."""
+        from ricci.drawing import draw
+
+        return draw(self, **options)
+
     def derivation(self):
         """The steps that lead to this derivative, each with its rule."""
         from ricci.derivatives import derivation

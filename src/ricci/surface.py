@@ -1,11 +1,13 @@
-"""The functions of the table for formulas: ``rc.exp(z)``, ``rc.softmax(s, "k")``, ``rc.det(A)``, ``rc.solve(A, b)``.
+"""The functions of the table: ``rc.exp(z)``, ``rc.softmax(s, "k")``, ``rc.det(A)``, ``rc.solve(A, b)``.
 
-Elementwise functions align their operands by index name. Functions over axes take the names of the axes after the
-operand, all axes where none is named. Matrix functions work on the last two axes, or on the two that are named.
+On formulas, elementwise functions align their operands by index name. Functions over axes take the names of the axes
+after the operand, all axes where none is named. Matrix functions work on the last two axes, or on the two that are
+named. On arrays, traced arrays and tensors, operands broadcast and axes are numbers, as in NumPy.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -14,13 +16,42 @@ from ricci.formula import Formula, apply, as_formula
 from ricci.functions.table import FUNCTIONS
 
 
-def function(name: str) -> Callable[..., Formula]:
-    """The function ``name`` of the table, for formulas."""
+def function(name: str) -> Callable[..., Any]:
+    """The function ``name`` of the table."""
     row = FUNCTIONS[name]
-    call = {"elementwise": _elementwise, "reduce": _over_axes, "keep": _over_axes, "matrix": _matrix}[row.kind](name)
+    kinds = {"elementwise": _elementwise, "reduce": _over_axes, "keep": _over_axes, "matrix": _matrix}
+    of_formulas = kinds[row.kind](name)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if of_arrays(args):
+            return _on_arrays(name, args, kwargs)
+        return of_formulas(*args, **kwargs)
+
     call.__name__ = call.__qualname__ = name
     call.__doc__ = row.help[:1].upper() + row.help[1:] + "."
     return call
+
+
+def of_arrays(args: tuple) -> bool:
+    """Whether a call is on arrays: one is among its arguments, or a function is being traced; and no formula is."""
+    if any(isinstance(a, Formula) for a in args):
+        return False
+    frames = sys.modules.get("ricci.tracing.frames")
+    traced = frames is not None and frames.current() is not None
+    return traced or any(getattr(a, "shape", ()) != () or hasattr(a, "__array__") for a in args)
+
+
+def _on_arrays(name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
+    from ricci.tracing import frames
+    from ricci.tracing.functions import lowering
+    from ricci.tracing.table import has_traced
+    from ricci.transforms.linear import identity, kept
+    from ricci.transforms.transformed import Transformed
+
+    lower = lowering(name)
+    if frames.current() is not None or has_traced(args):
+        return lower(*args, **kwargs)
+    return kept(lower, "table", lambda: Transformed(lower, identity, name))(*args, **kwargs)
 
 
 def _elementwise(name: str) -> Callable[..., Formula]:

@@ -124,9 +124,11 @@ def _moved(value: np.ndarray, rng: random.Random) -> np.ndarray:
 def _distinct(case: Case) -> bool:
     """Whether no eigenvalues, or singular values, come close to one another, or these to zero."""
     for node in topological(case.y):
-        if isinstance(node, Function) and node.op.name in ("eigvalsh", "eigh_vectors", "svdvals"):
-            values = case.value(node if node.op.name != "eigh_vectors" else function(OPS["eigvalsh"], node.args))
-            edge = values[..., -1:] if node.op.name == "svdvals" else values[..., :0]
+        values_of = {"eigvalsh": "eigvalsh", "eigh_vectors": "eigvalsh", "svdvals": "svdvals", "svd_vectors": "svdvals"}
+        name = values_of.get(node.op.name) if isinstance(node, Function) else None
+        if name is not None:
+            values = case.value(function(OPS[name], node.args))
+            edge = values[..., -1:] if name == "svdvals" else values[..., :0]
             if np.any(np.abs(np.diff(values, axis=-1)) < GAP) or np.any(edge < GAP):
                 return False
     return True
@@ -163,11 +165,15 @@ def _doubled(e: Expr) -> Expr:
     return product([(el.sin(e), axes)], (*axes, "new"), {**dict(enumerate(e.shape)), "new": 2})
 
 
-def _projectors(e: Expr) -> Expr:
-    """Eigenvectors without their signs, which nothing fixes."""
-    v = mx.eigh_vectors(_matrix(e))
-    lead = tuple(range(v.order - 2))
-    return product([(v, (*lead, "p", "i")), (v, (*lead, "q", "i"))], (*lead, "p", "i", "q"))
+def _projectors(name: str) -> Callable[[Expr], Expr]:
+    """Eigenvectors, or singular vectors, without their signs, which nothing fixes."""
+
+    def build(e: Expr) -> Expr:
+        v = function(OPS[name], (_matrix(e),))
+        lead = tuple(range(v.order - 2))
+        return product([(v, (*lead, "p", "i")), (v, (*lead, "q", "i"))], (*lead, "p", "i", "q"))
+
+    return build
 
 
 def _solved(name: str, *params: Any) -> Callable[[Expr], Expr]:
@@ -190,6 +196,7 @@ _OVER = ("prod", "max", "min", "logsumexp", "softmax", "log_softmax", "cumprod",
 TOPS: dict[str, Callable[[Expr], Expr]] = {
     **{name: _unary(name) for name in UNARY if name != "stop_gradient"},
     **{name: _two(el.Builder(OPS[name])) for name in ("maximum", "minimum", "hypot", "logaddexp", "atan2", "power")},
+    "mod": lambda e: el.mod(2 + _bounded(e, (0.1, 0.9)), 1.75 + el.sin(3 * _bounded(e) + 1) / 5),  # between two jumps
     "where": _two(lambda a, b: el.where(el.less(a, b), a * b, a / b)),
     "polygamma": lambda e: el.polygamma(2, _bounded(e, (0.5, 3))),
     "stop_gradient": lambda e: el.stop_gradient(el.sin(e)) * el.cos(e),
@@ -198,7 +205,8 @@ TOPS: dict[str, Callable[[Expr], Expr]] = {
     **{name: lambda e, name=name: getattr(mx, name)(_matrix(e)) for name in ("eigvalsh", "svdvals")},
     "max with ties": lambda e: red.max_(_doubled(e), -1),
     "min with ties": lambda e: red.min_(_doubled(e), -1),
-    "eigh_vectors": _projectors,
+    **{name: _projectors(name) for name in ("eigh_vectors", "svd_vectors")},
+    **{name: lambda e, name=name: function(OPS[name], (_matrix(e),)) for name in ("qr_q", "pinv")},
     "expm": lambda e: mx.expm(_matrix(e) / 4),
     "solve": _solved("solve"),
     "triangular_solve": _solved("triangular_solve", True, False),

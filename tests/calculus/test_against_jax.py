@@ -83,11 +83,15 @@ UNARY: dict[str, tuple[Callable, Callable]] = {
     "silu": (jax.nn.silu, normal),
     "erf": (jsp.erf, normal),
     "erfc": (jsp.erfc, normal),
+    "erfinv": (jsp.erfinv, inside),
+    "ndtri": (jsp.ndtri, lambda *shape: 0.5 + 0.4 * inside(*shape)),
+    "log_ndtr": (jsp.log_ndtr, normal),
     "lgamma": (jsp.gammaln, positive),
     "digamma": (jsp.digamma, positive),
     "stop_gradient": (jax.lax.stop_gradient, normal),
 }
 BINARY: dict[str, tuple[Callable, Callable]] = {
+    "mod": (jnp.mod, positive),
     "atan2": (jnp.arctan2, normal),
     "hypot": (jnp.hypot, normal),
     "power": (jnp.power, positive),

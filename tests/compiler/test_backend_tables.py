@@ -21,7 +21,7 @@ from ricci.errors import MissingPackageError, ShapeError
 from ricci.functions import special
 
 FRAMEWORKS = {"torch": "PyTorch", "jax": "JAX"}
-TWO = ["power", "atan2", "hypot", "logaddexp", "polygamma", "maximum", "minimum"]
+TWO = ["mod", "power", "atan2", "hypot", "logaddexp", "polygamma", "maximum", "minimum"]
 COMPARISONS = ["less", "less_equal", "equal", "not_equal"]
 ARITY = {**dict.fromkeys([*TWO, *COMPARISONS], 2), "where": 3}
 ELEMENTWISE = {name: ARITY.get(name, 1) for name in reference.ELEMENTWISE}
@@ -30,7 +30,9 @@ DOMAIN = {
     "power": [(0.3, 3), (-2, 3)],
     **{name: [(0.3, 4)] for name in ("log", "log2", "log10", "cbrt")},
     "log1p": [(-0.7, 4)],
-    **{name: [(-0.8, 0.8)] for name in ("asin", "acos", "atanh")},
+    **{name: [(-0.8, 0.8)] for name in ("asin", "acos", "atanh", "erfinv")},
+    "ndtri": [(0.1, 0.9)],
+    "mod": [(0.1, 0.9), (1, 1.5)],
     "acosh": [(1.3, 4)],
     **{name: [(0.4, 5)] for name in ("lgamma", "digamma")},
     **{name: [(0.5, 2), (-2, 2)] for name in ("atan2", "hypot")},
@@ -39,7 +41,9 @@ INF, NAN = math.inf, math.nan
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 30.0, -30.0, 1e3, -1e3, 1e200, INF, -INF, NAN]
 SPECIAL_VECTORS = [[1e3, -1e3, 0], [-INF, 0, 1], [-INF] * 3, [NAN, 0, 1], [1, NAN, NAN], [2, 2, 1], [0, -0.0, 0]]
 INFINITE_VECTORS = [[INF, 0, 1], [INF, INF, 0], [INF, -INF, 0]]
-MATRICES = {"det", "logdet", "slogdet_sign", "inv", "cholesky", "eigvalsh", "eigh_vectors", "svdvals", "expm"}
+RECTANGULAR = {"svdvals", "svd_vectors", "qr_q", "pinv"}
+MATRICES = {"det", "logdet", "slogdet_sign", "inv", "cholesky", "eigvalsh", "eigh_vectors", "expm", *RECTANGULAR}
+UP_TO_SIGNS = {"eigh_vectors", "svd_vectors", "qr_q"}
 SOLVERS = {
     "solve": [(0,), (1,), (2,)],
     "triangular_solve": [(0, True, False), (1, True, True), (1, False, False), (2, False, True)],
@@ -196,7 +200,7 @@ def same(framework: Framework, name: str, args: list, params: tuple = (), exact_
         assert actual.shape == expected.shape, what
         assert actual.dtype.kind == expected.dtype.kind or not exact_kind, (what, actual.dtype)
         assert not narrow or actual.dtype == np.float32 or actual.dtype.kind in "bi", (what, actual.dtype)
-        sides = (np.abs(actual), np.abs(expected)) if name == "eigh_vectors" else (actual, expected)  # up to signs
+        sides = (np.abs(actual), np.abs(expected)) if name in UP_TO_SIGNS else (actual, expected)
         np.testing.assert_allclose(*sides, rtol=rtol, atol=atol, err_msg=what)
 
     return Case(framework.row(name, params), args, check)
@@ -351,8 +355,14 @@ def test_conventions_at_kinks(framework):
 
 
 @pytest.mark.parametrize("shape", [(2, 4), (4, 2), (3, 1, 3), (0, 3)])
-def test_singular_values(framework, shape):
-    run(framework, [same(framework, "svdvals", [np.random.default_rng(0).normal(size=shape)])])
+def test_rectangular_matrices(framework, shape):
+    data = [np.random.default_rng(0).normal(size=shape)]
+    run(framework, [same(framework, name, data) for name in sorted(RECTANGULAR)])
+
+
+def test_small_singular_values_count_as_zero(framework):
+    nearly = np.array([[1.0, 1.0], [1.0, 1.0 + 1e-6]])
+    run(framework, [same(framework, "pinv", [nearly], (1e-3,))])
 
 
 def test_the_other_triangle_is_not_read(framework):
@@ -374,7 +384,7 @@ def test_shapes_that_do_not_fit(framework):
         with pytest.raises(ShapeError, match=rf"{name} has no value over an axis of size 0; .* the shape \(2, 0\)\."):
             framework.call(name, empty)
     for name, params in OVER_AXES:
-        if name in MATRICES - {"svdvals"} or params:
+        if name in MATRICES - RECTANGULAR or params:
             with pytest.raises(ShapeError, match=rf"{name} is for square matrices; .* the shape \(2, 3\)\."):
                 framework.call(name, flat, *[flat] * bool(params), params=params)
     for name, params in [("solve", (1,)), ("triangular_solve", (1, True, False))]:

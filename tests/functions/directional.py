@@ -22,13 +22,14 @@ from ricci.expr import (
 )
 from ricci.expr.algebra import expand
 from ricci.expr.structure import is_zero
-from ricci.functions import elementwise, matrix, reductions
+from ricci.functions import elementwise, factorisations, matrix, recomputing, reductions
 from ricci.functions.rows import Builder
 
 ELEMENTWISE: dict[str, Op] = {b.op.name: b.op for b in vars(elementwise).values() if isinstance(b, Builder)}
+ELEMENTWISE["barrier"] = recomputing.barrier.op
 ELEMENTWISE["power"] = POWER
 OVER_AXES: dict[str, Op] = {
-    op.name: op for module in (reductions, matrix) for op in vars(module).values() if isinstance(op, Op)
+    op.name: op for module in (reductions, matrix, factorisations) for op in vars(module).values() if isinstance(op, Op)
 }
 
 PLACES = {"argmax", "argmin", "argsort"}  # they refuse; inside the index of a gather nothing is asked of them

@@ -49,6 +49,9 @@ DOMAIN = {
     "acosh": [(1.3, 4)],
     "lgamma": [(0.4, 5)],
     "digamma": [(0.4, 5)],
+    "mod": [(0.1, 0.9), (1, 1.5)],
+    "erfinv": [(-0.9, 0.9)],
+    "ndtri": [(0.1, 0.9)],
     "atan2": [(0.5, 2), (-2, 2)],
     "hypot": [(0.5, 2), (-2, 2)],
 }
@@ -94,7 +97,9 @@ def test_type_is_kept(name, dtype):
     )
 
 
-@pytest.mark.parametrize("name", ["erf", "erfc", "lgamma", "digamma", "polygamma", "gelu"])
+@pytest.mark.parametrize(
+    "name", ["erf", "erfc", "erfinv", "ndtri", "log_ndtr", "lgamma", "digamma", "polygamma", "gelu"]
+)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_without_scipy(name, dtype, monkeypatch):
     args = [a.astype(dtype) for a in operands(ROWS[name])]
@@ -173,8 +178,20 @@ def test_conventions_at_kinks():
     assert slope(e.stop_gradient, 2.0) == 0
 
 
+def test_derivatives_of_the_remainder():
+    a, b = variable("a", (9,)), variable("b", (9,))
+    data = {
+        "a": np.array([0.3, 1.7, -0.3, -1.7, 7.1, 7.1, -7.1, 1e15 + 0.25, 0.9]),
+        "b": np.array([1.0, 0.5, 1.0, 0.75, -2.0, 2.0, -2.0, 0.3, 0.1]),
+    }
+    for x, expected in ((a, np.ones(9)), (b, -np.floor(data["a"] / data["b"]))):
+        slope = value(directional(e.mod(a, b), x, one((9,))), **data)
+        np.testing.assert_allclose(slope[:7], expected[:7], rtol=0)
+        assert np.array_equal(slope, np.round(slope))
+
+
 @pytest.mark.parametrize("at", [-1e3, -100.0, 100.0, 1e3])
-@pytest.mark.parametrize("name", ["sigmoid", "softplus", "tanh", "silu", "gelu", "elu", "erf", "logaddexp"])
+@pytest.mark.parametrize("name", ["sigmoid", "softplus", "tanh", "silu", "gelu", "elu", "erf", "log_ndtr", "logaddexp"])
 def test_derivatives_are_finite_far_out(name, at):
     x = variable("x", ())
     y = elementwise(ROWS[name], *[x, constant(0)][: ROWS[name].arity])

@@ -9,16 +9,19 @@ from directional import PLACES, assert_derivatives, directional, value
 
 from ricci.compiler.backends import numpy as backend
 from ricci.errors import AxisError, ShapeError
-from ricci.expr import OPS, Op, axis_size, check, function, variable
+from ricci.expr import OPS, Op, axis_size, check, function, product, variable
+from ricci.functions import factorisations as f
 from ricci.functions import matrix as m
 from ricci.functions import reductions as r
 
 VECTORS = [name for name, op in ROWS.items() if op.works_on == (1,)]
 MATRICES = [name for name, op in ROWS.items() if op.works_on == (2,)]
+RECTANGULAR = [name for name, op in ROWS.items() if op.rectangular]
 SOLVERS = {
     "solve": [(0,), (1,), (2,)],
     "triangular_solve": [(0, True, False), (1, True, True), (1, False, False), (2, False, True)],
 }
+UP_TO_SIGNS = {"eigh_vectors", "svd_vectors", "qr_q"}
 NO_EMPTY = {"max", "min", "argmax", "argmin"}
 
 
@@ -38,7 +41,7 @@ def plain(op: Op, arrays: list[np.ndarray], params: tuple = ()) -> np.ndarray:
 
 
 def assert_same(name: str, fast: np.ndarray, slow: np.ndarray) -> None:
-    if name == "eigh_vectors":  # up to signs
+    if name in UP_TO_SIGNS:
         fast, slow = np.abs(fast), np.abs(slow)
     np.testing.assert_allclose(fast, slow.reshape(fast.shape), rtol=1e-11, atol=1e-12)
 
@@ -66,9 +69,14 @@ def test_solvers_are_those_of_numpy(name, params, n):
 
 
 @pytest.mark.parametrize("shape", [(2, 4), (4, 2), (3, 3), (1, 3)])
-def test_singular_values(shape):
+@pytest.mark.parametrize("name", RECTANGULAR)
+def test_rectangular_matrices(shape, name):
     x = np.random.default_rng(0).normal(size=(2, *shape))
-    assert_same("svdvals", backend.FUNCTIONS["svdvals"](x), plain(ROWS["svdvals"], [x]))
+    if name == "qr_q" and shape[0] < shape[1]:
+        with pytest.raises(ShapeError, match="as many rows as columns"):
+            function(f.QR_Q, (variable("a", x.shape),))
+        return
+    assert_same(name, backend.FUNCTIONS[name](x), plain(ROWS[name], [x]))
 
 
 @pytest.mark.parametrize("name", [*VECTORS, *MATRICES])
@@ -84,7 +92,7 @@ def check_derivatives(
 ) -> None:
     data = dict(zip("ab", arrays, strict=False))
     inputs = [variable(name, array.ndim if symbolic else array.shape) for name, array in data.items()]
-    if symbolic and op is m.SVDVALS:  # must know that it is square
+    if symbolic and op in (m.SVDVALS, f.SVD_VECTORS):  # must know that it is square
         inputs = [variable("a", (axis_size("a", 0), axis_size("a", 1), axis_size("a", 1)))]
     y = function(op, tuple(inputs), params)
     check(y)
@@ -102,7 +110,9 @@ def sample(name: str, n: int) -> np.ndarray:
     return vectors(n, seed=3) if name in VECTORS else matrices(n, seed=3)
 
 
-@pytest.mark.parametrize("name", [n for n in [*VECTORS, *MATRICES] if n not in {"eigh_vectors", *PLACES}])
+@pytest.mark.parametrize(
+    "name", [n for n in [*VECTORS, *MATRICES] if n not in {"eigh_vectors", "svd_vectors", *PLACES}]
+)
 @pytest.mark.parametrize("n", [1, 3])
 @pytest.mark.parametrize("symbolic", [False, True])
 def test_first_and_second_derivatives(name, n, symbolic):
@@ -122,9 +132,30 @@ def test_places_have_no_derivative_and_say_why(name):
 
 
 @pytest.mark.parametrize("shape", [(2, 4), (4, 2), (3, 3)])
-def test_derivatives_of_singular_values(shape):
-    x = np.random.default_rng(5).normal(size=(2, *shape))
-    check_derivatives(ROWS["svdvals"], [x])
+@pytest.mark.parametrize("name", RECTANGULAR)
+def test_derivatives_for_rectangular_matrices(shape, name):
+    if name != "qr_q" or shape[0] >= shape[1]:
+        check_derivatives(ROWS[name], [np.random.default_rng(5).normal(size=(2, *shape))])
+
+
+def test_derivatives_of_a_pseudo_inverse_at_a_constant_rank():
+    """The matrix moves along ``x y'``, with two columns each: its rank stays 2."""
+    x, y = variable("x", (4, 2)), variable("y", (3, 2))
+    p = f.pinv(product([(x, "ik"), (y, "jk")], "ij"), 1e-10)
+    rng = np.random.default_rng(2)
+    data = {"x": rng.normal(size=(4, 2)), "y": rng.normal(size=(3, 2)), "h": rng.normal(size=(4, 2))}
+    assert_derivatives(p, x, data)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4)])
+def test_factorisations_give_the_matrix(shape):
+    x, data = variable("x", (2, *shape)), np.random.default_rng(1).normal(size=(2, *shape))
+    u, s, v = [value(e, x=data) for e in f.svd(x)]
+    np.testing.assert_allclose((u * s[..., None, :]) @ np.swapaxes(v, -1, -2), data, atol=1e-12)
+    q, r = [value(e, x=data) for e in f.qr(x)]
+    np.testing.assert_allclose(q @ r, data, atol=1e-12)
+    np.testing.assert_array_equal(r, np.triu(r))
+    np.testing.assert_allclose(r, np.linalg.qr(data)[1], atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["prod", "logsumexp", "softmax", "det", "inv", "cholesky", "eigvalsh", "expm"])

@@ -99,6 +99,13 @@ def _above(outputs: Iterable[Expr], inputs: set[Expr]) -> list[Expr]:
 
 def pullbacks(output: Expr, bar: Expr, inputs: Sequence[Expr]) -> list[Expr]:
     """The pullback of ``bar`` (axes of its own, then those of ``output``) to each input, in one sweep."""
+    total = adjoints(output, bar, inputs)
+    lead = len(bar.shape) - len(output.shape)
+    return [total[x] if x in total else zero((*bar.shape[:lead], *x.shape)) for x in inputs]
+
+
+def adjoints(output: Expr, bar: Expr, inputs: Sequence[Expr]) -> dict[Expr, Expr]:
+    """The pullback of ``bar`` to every node on the way to the inputs that it reaches."""
     graph = Graph([output], inputs)
     lead = len(bar.shape) - len(output.shape)
     incoming: dict[Expr, list[Expr]] = {output: [bar]}
@@ -110,13 +117,18 @@ def pullbacks(output: Expr, bar: Expr, inputs: Sequence[Expr]) -> list[Expr]:
         if node in graph.below:
             for low, edge in graph.below[node].items():
                 incoming.setdefault(low, []).append(compose(edge_of(total[node], lead), edge).expr())
-    return [total[x] if x in total else zero((*bar.shape[:lead], *x.shape)) for x in inputs]
+    return total
 
 
 def pushforward(output: Expr, dots: dict[Expr, Expr]) -> Expr:
     """The pushforward of ``output`` along ``dots``, which have the axes of their inputs, then axes of their own."""
-    graph = Graph([output], list(dots))
     extra = next(iter(dots.values())).shape[len(next(iter(dots)).shape) :]
+    return tangents(output, dots).get(output, zero((*output.shape, *extra)))
+
+
+def tangents(output: Expr, dots: dict[Expr, Expr]) -> dict[Expr, Expr]:
+    """The pushforward along ``dots`` of every node on the way to ``output`` that they reach."""
+    graph = Graph([output], list(dots))
     total: dict[Expr, Expr] = dict(dots)
     for node in graph.order:
         if node in dots:
@@ -128,4 +140,4 @@ def pushforward(output: Expr, dots: dict[Expr, Expr]) -> Expr:
         ]
         if parts:
             total[node] = combine(parts).expr()
-    return total.get(output, zero((*output.shape, *extra)))
+    return total

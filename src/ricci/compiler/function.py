@@ -25,6 +25,7 @@ from ricci.compiler.targets import Target, target_named, target_of
 from ricci.errors import InputError, RicciError
 from ricci.expr import Expr, Size, dims, topological, variables
 from ricci.expr.settle import SizeClasses, own_sizes
+from ricci.expr.walk import with_bodies
 from ricci.notation.context import Facts
 
 MOST_PLANS = 512
@@ -133,9 +134,9 @@ class Compiled:
         options: tuple = (),
         preferred: Sequence[str] = (),
     ):
-        self.roots, self._names, self._facts = list(roots), dict(names), facts
+        self.roots, self._names, self._facts = with_bodies(roots), dict(names), facts
         self.single = single
-        self._needed = variables(*roots)
+        self._needed = variables(*self.roots)
         needed = needed_inputs(self.roots, facts, preferred)
         self.inputs = tuple(dict.fromkeys([*[n for n in facts.mentions if n in needed], *sorted(needed)]))
         self._known = {*self.inputs, *facts.inputs}

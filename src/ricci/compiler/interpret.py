@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -40,6 +40,7 @@ from ricci.expr import (
     topological,
 )
 from ricci.expr.dims import Atom, Size, atom_text, evaluate
+from ricci.expr.walk import with_bodies
 
 Array = np.ndarray
 NAMED = {"pi": math.pi}
@@ -47,23 +48,15 @@ NAMED = {"pi": math.pi}
 
 def interpret(roots: Sequence[Expr], inputs: Mapping[str, Any], sizes: Mapping[Atom, int]) -> list[Any]:
     """The values of ``roots``; ``sizes`` gives those that the shapes of the inputs do not."""
-    roots = list(roots)
-    order = topological(*roots)
-    run = _Run(inputs, sizes)
-    uses = Counter(a for node in order for a in node.args)
-    uses.update(roots)
-    values: dict[Expr, Any] = {}
+    roots = with_bodies(roots)
+    run = Run(inputs, sizes)
+    wanted = set(roots)
     with np.errstate(all="ignore"):
-        for node in order:
-            values[node] = run.evaluate(node, [values[a] for a in node.args])
-            for a in node.args:
-                uses[a] -= 1
-                if not uses[a]:
-                    del values[a]
+        values = {node: value for node, _, value in run.steps(roots) if node in wanted}
         return [run.finished(values[root]) for root in roots]
 
 
-class _Run:
+class Run:
     """One evaluation: the inputs, the sizes, and the types that follow from them."""
 
     def __init__(self, inputs: Mapping[str, Any], sizes: Mapping[Atom, int]):
@@ -74,6 +67,20 @@ class _Run:
         floats = [dtype for dtype in types if dtype.kind == "f"]
         self.floating = np.result_type(*floats) if floats else np.dtype(np.float64)
         self.number = np.dtype(np.int64) if types and not floats else self.floating
+
+    def steps(self, roots: Sequence[Expr]) -> Iterator[tuple[Expr, list, Any]]:
+        """Each node with the values of its operands and its own, operands first; dropped here after the last use."""
+        order = topological(*roots)
+        uses = Counter(a for node in order for a in node.args)
+        values: dict[Expr, Any] = {}
+        for node in order:
+            operands = [values[a] for a in node.args]
+            values[node] = self.evaluate(node, operands)
+            yield node, operands, values[node]
+            for a in node.args:
+                uses[a] -= 1
+                if not uses[a]:
+                    del values[a]
 
     def evaluate(self, node: Expr, values: list) -> Any:
         return _RULES[type(node)](self, node, values)
@@ -142,7 +149,7 @@ def _one_shape(what: str, arrays: Sequence[Any]) -> None:
 # One rule for each kind of node
 
 
-def _variable(run: _Run, node: Variable, values: list) -> Array:
+def _variable(run: Run, node: Variable, values: list) -> Array:
     if node.name not in run.inputs:
         raise InputError(f"There is no value for the input {node.name!r}; give it as {node.name}=...")
     array = run.inputs[node.name]
@@ -154,7 +161,7 @@ def _variable(run: _Run, node: Variable, values: list) -> Array:
     return run.settled(array)
 
 
-def _constant(run: _Run, node: Constant, values: list) -> Any:
+def _constant(run: Run, node: Constant, values: list) -> Any:
     value = node.value
     if isinstance(value, Data):
         return run.settled(_checked("constant", value.values))
@@ -165,7 +172,7 @@ def _constant(run: _Run, node: Constant, values: list) -> Any:
     return float(value) if isinstance(value, Fraction) else value
 
 
-def _structure(run: _Run, node: Structure, values: list) -> Pattern:
+def _structure(run: Run, node: Structure, values: list) -> Pattern:
     shape = run.shape(node.shape)
     kind = node.relation[0]
     if kind == "at":
@@ -185,7 +192,7 @@ def _gather_index(index: Array, size: int) -> Array:
     return index.astype(np.int64)
 
 
-def _sum(run: _Run, node: Sum, values: list) -> Any:
+def _sum(run: Run, node: Sum, values: list) -> Any:
     """One-tensors are numbers here, which broadcast."""
     values = [int(v.kind == "one") if isinstance(v, Pattern) and v.constant else v for v in values]
     values = run.aligned(values)
@@ -199,7 +206,7 @@ def _sum(run: _Run, node: Sum, values: list) -> Any:
     return np.broadcast_to(run.dense(total), run.shape(node.shape)) if node.shape else total
 
 
-def _elementwise(run: _Run, node: Elementwise, values: list) -> Any:
+def _elementwise(run: Run, node: Elementwise, values: list) -> Any:
     op = node.op
     if all(isinstance(value, (int, float)) for value in values):
         return op.value(*values)
@@ -215,7 +222,7 @@ def _elementwise(run: _Run, node: Elementwise, values: list) -> Any:
     return run.settled(ELEMENTWISE[op.name](*values))
 
 
-def _function(run: _Run, node: Function, values: list) -> Array:
+def _function(run: Run, node: Function, values: list) -> Array:
     values = [run.dense(v) if isinstance(v, (int, float)) else v for v in run.aligned(values)]
     leads = [v.shape[: v.ndim - own] for v, own in zip(values, node.op.axes_of(node.params), strict=True)]
     if len(set(leads)) > 1:
@@ -223,7 +230,7 @@ def _function(run: _Run, node: Function, values: list) -> Array:
     return run.settled(FUNCTIONS[node.op.name](*values, *node.params))
 
 
-def _product(run: _Run, node: Product, values: list) -> Array:
+def _product(run: Run, node: Product, values: list) -> Array:
     scalar: Any = 1
     factors = []
     for value, labels in zip(values, node.labels, strict=True):

@@ -34,9 +34,9 @@ from ricci.expr import (
     Structure,
     Sum,
     Variable,
-    topological,
 )
 from ricci.expr.dims import Atom, evaluate
+from ricci.expr.walk import by_height, topological
 
 NAMED = {"pi": math.pi}
 Env = Mapping[Atom, int]
@@ -55,7 +55,8 @@ def lower(
     """
     work = Lowering(roots, sizes, kinds, rearranged)
     work.inputs = {name: Value(shape, kinds[name], source=name) for name, shape in shapes.items()}
-    for node in topological(*roots):
+    order = by_height if work.opening.step_by_step else topological
+    for node in order(*roots):
         if node not in work.opening.within:
             work.done[node] = work.lowered(node)
     results = [work.result(root) for root in roots]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from ricci.compiler.distribute import candidate, splits
 from ricci.compiler.paths import EXACT, Pairs
 from ricci.compiler.program import Labels, Number
-from ricci.expr import Expr, Product, Structure, Sum, Variable, one, topological
+from ricci.expr import Elementwise, Expr, Product, Structure, Sum, Variable, one, topological
 
 MOST_OPENED = 64  # operands of a product, those of products within it counted in
 Factors = list[tuple[Expr, Labels]]
@@ -28,6 +28,8 @@ class Opening:
         self.uses = Counter(a for node in nodes for a in node.args)
         self.uses.update(roots)
         self.numbers = _numbers(nodes)
+        # values that are computed again, to save memory, shall be used up before the next ones are: step by step
+        self.step_by_step = any(isinstance(node, Elementwise) and node.op.name == "barrier" for node in nodes)
         self.within: set[Expr] = set()  # what is computed as part of its users
         width: dict[Expr, int] = {}
         for node in nodes:
@@ -47,7 +49,8 @@ class Opening:
             return isinstance(a, Structure) and isinstance(node, (Product, Sum)) and not a.args
         if isinstance(node, Product):
             alone = all(b is a or isinstance(b, Structure) or b in self.numbers for b in node.args)
-            return isinstance(a, Structure) or (isinstance(a, Product) and a.sums and (node.sums or alone))
+            contraction = isinstance(a, Product) and a.sums and (node.sums or alone)
+            return isinstance(a, Structure) or (contraction and not self.step_by_step)
         return isinstance(node, Sum) and isinstance(a, (Product, Structure))
 
     def _in_terms(self, node: Expr) -> int | None:

@@ -104,7 +104,7 @@ class Step:
     @property
     def views(self) -> bool:
         """Whether the result may be in the memory of the operand."""
-        return self.op in VIEWS or self.name == "stop_gradient"
+        return self.op in VIEWS or self.name in ("stop_gradient", "barrier")
 
     @property
     def flops(self) -> int:

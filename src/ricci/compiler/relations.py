@@ -3,8 +3,9 @@
 A relation ``j == 2*i + k`` that fixes a summed index reads whoever carries ``j`` at those places, zero outside. One
 that fixes an index of the result leaves it out of the computation, and the result is placed at the end: a delta in a
 result is a diagonal. Axes merged into an index of the result are kept apart until the end, and then reshaped. A gather
-takes, and, where its index is one of the result, scatters at the end. What is left, triangles and relations in which no
-index has the coefficient 1, becomes an array of zeros and ones.
+takes, and, where its index is one of the result, scatters at the end. A triangle ``j <= i + c`` is a running sum along
+``j``: of the result, where ``i`` is an index of it that nothing else has, or else of the one array that has ``j``.
+What is left, other triangles and relations in which no index has the coefficient 1, becomes an array of zeros and ones.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import numpy as np
 
 from ricci.compiler.builder import Builder, Part
 from ricci.compiler.program import Form, Labels, Operand, Value, distinct, index
+from ricci.compiler.running import Running, runs
 
 
 @dataclass(eq=False)
@@ -47,6 +49,7 @@ class Product:
     out: Labels
     kept: list[int] = field(default_factory=list)  # the labels of the computation that are not summed
     final: dict[int, Form] = field(default_factory=dict)  # where each label of the result is, in terms of those kept
+    running: list[Running] = field(default_factory=list)  # of the result, once it is computed
     zero: bool = False
     live: set[int] = field(default_factory=set)  # the labels that are neither replaced nor fixed by a gather
 
@@ -71,8 +74,7 @@ class Product:
         return math.prod([self.sizes[x] for x in self.live - carried - set(self.kept)])
 
     def _resolve_one(self) -> None:
-        at = next((p for p, r in enumerate(self.relations) if r.kind == "==" and self._merged(r)), 0)
-        relation = self.relations.pop(at)
+        relation = self.relations.pop(self._next())
         form = self._without_unit_axes(relation.form)
         if not form.terms:
             self.zero = form.const != 0 if relation.kind == "==" else form.const < 0
@@ -83,9 +85,68 @@ class Product:
             if merged is not None:
                 self._keep(merged, _solved(form, merged))
                 return
-            if self._read_or_placed(form):
+            if self._reshaped_arrays(form) or self._read_or_placed(form):
                 return
+        elif runs(self, form):
+            return
         self._as_array(relation)
+
+    def _next(self) -> int:
+        """Which relation to resolve: equations, as they may move a triangle, and of these merges of axes first.
+
+        A position that axes are merged into only to be read by another relation waits until the axes are those of
+        arrays, which are reshaped then: so a reshape to sizes that do not divide the old ones is one.
+        """
+        places = [p for p, r in enumerate(self.relations) if r.kind == "=="]
+        for p in places:
+            if self._merged(self.relations[p]) is not None:
+                return p
+        between = {p: self._between(self.relations[p].form, p) for p in places}
+        for p, found in between.items():
+            if found is not None and found[2]:
+                return p
+        waiting = {found[0] for found in between.values() if found is not None}
+        free = [p for p in places if not any(x in waiting for x, _ in self.relations[p].form.terms)]
+        return (free or places or [0])[0]
+
+    def _between(self, form: Form, own: int | None = None) -> tuple[int, Labels, bool] | None:
+        """A summed label that no array has, the summed ones whose position it is, and whether only arrays have these.
+
+        ``own`` is where the relation is, if it still is among the others.
+        """
+        form = self._without_unit_axes(form)
+        carried = {x for _, forms in self.arrays for f in forms for x, _ in f.terms}
+        for label, coef in form.terms:
+            if abs(coef) != 1 or len(form.terms) < 3 or label in carried or label in self.kept or self._fixed(label):
+                continue
+            inner = self._row_major(_solved(form, label), label)
+            if inner is None or any(x in self.kept or self._fixed(x) for x in inner):
+                continue
+            others = {x for p, r in enumerate(self.relations) if p != own for x, _ in r.form.terms}
+            return label, inner, set(inner) <= carried and not others.intersection(inner)
+        return None
+
+    def _reshaped_arrays(self, form: Form) -> bool:
+        """Give the arrays that have merged axes the position of these instead."""
+        found = self._between(form)
+        if found is None or not found[2]:
+            return False
+        label, inner, _ = found
+        for at, (value, forms) in enumerate(self.arrays):
+            if any(x in inner for f in forms for x, _ in f.terms):
+                merged, labels = self._merge(self.builder.read(value, forms, self.sizes), inner, label)
+                assert isinstance(merged, Value)
+                self.arrays[at] = (merged, [index(x) for x in labels])
+        self.live -= set(inner)
+        return True
+
+    def _merge(self, operand: Operand, inner: Labels, label: int) -> Operand:
+        """The operand with ``label``, the row-major position of ``inner``, as its last axis in place of these."""
+        lead = tuple([x for x in operand[1] if x not in inner])
+        value, _ = self.builder.spread(operand, (*lead, *inner), self.sizes)
+        assert isinstance(value, Value)
+        shape = (*[self.sizes[x] for x in lead], self.sizes[label])
+        return self.builder.emit("merge", "", [(value, ())], (*lead, label), shape, value.kind)
 
     def _without_unit_axes(self, form: Form) -> Form:
         return Form(tuple([(x, c) for x, c in form.terms if self.sizes[x] != 1]), form.const)
@@ -97,9 +158,13 @@ class Product:
             if abs(coef) != 1 or label not in self.kept or self._fixed(label) or len(form.terms) < 2:
                 continue
             inner = self._row_major(_solved(form, label), label)
-            if inner is not None and not any(x in self.kept or self._fixed(x) for x in inner):
+            if inner is not None and not any(x in self.kept or self._told(x) for x in inner):
                 return label
         return None
+
+    def _told(self, label: int) -> bool:
+        """Whether a gather says what the label is."""
+        return any(label == g.label for g in self.gathers)
 
     def _row_major(self, form: Form, label: int) -> Labels | None:
         """The labels of a form from the slowest to the fastest, if it is their row-major position within ``label``."""
@@ -129,9 +194,18 @@ class Product:
         for x in able:
             solved = _solved(form, x)
             if x not in self.kept and (self._carried(x) or self._inside(solved, x)):
-                self._replace(x, solved)
+                if not self._placed_instead(form, solved, x):
+                    self._replace(x, solved)
                 return True
         return any(self._placed(x, _solved(form, x)) for x in able if x in self.kept)
+
+    def _placed_instead(self, form: Form, solved: Form, label: int) -> bool:
+        """What would be read with zeros around it is placed among zeros, if an index of the result allows it."""
+        if len(solved.terms) != 1 or self._inside(solved, label):
+            return False
+        ((other, coef),) = solved.terms
+        able = other in self.kept and abs(coef) == 1 and not self._fixed(other)
+        return able and self._placed(other, _solved(form, other))
 
     def _inside(self, form: Form, label: int) -> bool:
         """Whether the form is an index of ``label`` whatever its own indices are."""
@@ -218,6 +292,8 @@ class Product:
 
     def finish(self, core: Operand) -> Operand | Part:
         """What the product is, given what was computed: an operand, or a part that is to be placed."""
+        for running in self.running:
+            core = running.of(core, self.builder, self.sizes)
         wanted = {x for form in self.final.values() for x, _ in form.terms}
         scattering = [g for g in self.gathers if g.label in wanted and g.label not in core[1]]
         for position, gather in enumerate(scattering):
@@ -246,12 +322,7 @@ class Product:
             others = [f for x, f in self.final.items() if x != label]
             if inner is None or any(x in inner for f in others for x, _ in f.terms):
                 continue
-            lead = tuple([x for x in core[1] if x not in inner])
-            spread = self.builder.spread(core, (*lead, *inner), self.sizes)
-            shape = (*[self.sizes[x] for x in lead], self.sizes[label])
-            kind = spread[0].kind  # type: ignore
-            value, _ = self.builder.emit("merge", "", [(spread[0], ())], (*lead, label), shape, kind)
-            core = (value, (*lead, label))
+            core = self._merge(core, inner, label)
             self.final[label] = index(label)
         return core
 

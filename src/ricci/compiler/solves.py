@@ -66,13 +66,13 @@ def _hanging(factors: Sequence[Factor], at: int, out: Sequence[int]) -> tuple[in
 
 
 def _linked(factors: Sequence[Factor], at: int, label: int, fixed: set[int]) -> set[int]:
-    """The factors that are linked to a label by sums, inverses aside."""
+    """The factors that carry a label, and what is linked to them by sums; inverses are left aside there."""
     found: set[int] = set()
     waiting = [label]
     while waiting:
         x = waiting.pop()
         for p, (a, labels) in enumerate(factors):
-            if p != at and p not in found and x in labels and not (found and _is_inverse(a)):
+            if p != at and p not in found and x in labels and (x == label or not _is_inverse(a)):
                 found.add(p)
                 waiting += [y for y in labels if y not in fixed]
     return found

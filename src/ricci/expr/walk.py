@@ -35,6 +35,31 @@ def topological(*roots: Expr) -> list[Expr]:
     return done
 
 
+def by_height(*roots: Expr) -> list[Expr]:
+    """Every node once, operands before their users; of several operands the one with the longest way below it first.
+
+    In this order what is needed late is computed late, so that fewer values are kept at once.
+    """
+    order = topological(*roots)
+    height: dict[Expr, int] = {}
+    for node in order:
+        height[node] = 1 + max([height[a] for a in node.args], default=0)
+    seen: set[Expr] = set()
+    done: list[Expr] = []
+    stack = sorted(roots, key=height.__getitem__)
+    while stack:
+        node = stack[-1]
+        waiting = [a for a in node.args if a not in seen] if node not in seen else None
+        if waiting:
+            stack += sorted(waiting, key=height.__getitem__)
+            continue
+        stack.pop()
+        if waiting is not None:
+            seen.add(node)
+            done.append(node)
+    return done
+
+
 def variables(*roots: Expr) -> list[Variable]:
     """The inputs of an expression, sorted by name."""
     found = [node for node in topological(*roots) if isinstance(node, Variable)]
@@ -120,6 +145,21 @@ def rewritten(roots: Sequence[Expr], step: Callable[[Expr, tuple[Expr, ...]], Ex
         new = step(node, args)
         done[node] = new if new is not None else node if args == node.args else rebuild(node, args)
     return [done[root] for root in roots]
+
+
+def with_bodies(roots: Sequence[Expr]) -> list[Expr]:
+    """``roots`` with what functions are made of in their place, where they are made of other nodes."""
+
+    def body(node: Expr) -> Callable[..., Expr] | None:
+        return node.op.body if isinstance(node, (Elementwise, Function)) else None
+
+    def step(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
+        made = body(node)
+        return None if made is None else made(args)
+
+    while any(body(node) is not None for node in topological(*roots)):
+        roots = rewritten(roots, step)
+    return list(roots)
 
 
 def reopened(root: Expr) -> Expr:

@@ -95,6 +95,14 @@ round_ = row(
     rewrite=rules(folded(round), idempotent("round")),
     note="Halves go to the even neighbour.",
 )
+mod = row(
+    "mod",
+    special.mod,
+    lambda a, b, y: constant(1),
+    lambda a, b, y: -round_((a - y) / b),
+    latex=r"{0} \bmod {1}",
+    note="The derivatives are those between the jumps.",
+)
 stop_gradient = row(
     "stop_gradient",
     lambda x: x,
@@ -260,6 +268,25 @@ logaddexp = row(
 erf = row("erf", math.erf, lambda x, y: 2 * PI**-HALF * exp(-(x**2)), latex=r"\operatorname{{erf}}({0})", points={0: 0})
 erfc = row(
     "erfc", math.erfc, lambda x, y: -2 * PI**-HALF * exp(-(x**2)), latex=r"\operatorname{{erfc}}({0})", points={0: 1}
+)
+erfinv = row(
+    "erfinv",
+    special.erfinv,
+    lambda x, y: PI**HALF / 2 * exp(y**2),
+    latex=r"\operatorname{{erf}}^{{-1}}({0})",
+    points={0: 0},
+    note="For |x| < 1.",
+)
+ndtri = row(
+    "ndtri",
+    special.ndtri,
+    lambda x, y: (2 * PI) ** HALF * exp(y**2 / 2),
+    latex=r"\Phi^{{-1}}({0})",
+    points={HALF: 0},
+    note="For 0 < x < 1.",
+)
+log_ndtr = row(
+    "log_ndtr", special.log_ndtr, lambda x, y: (2 * PI) ** -HALF * exp(-(x**2) / 2 - y), latex=r"\log \Phi({0})"
 )
 lgamma = row(
     "lgamma",

@@ -74,7 +74,7 @@ def _spread_over_columns(inverse: Expr, y: Expr, number: int) -> Expr:
     return product([(inverse, (*b, "j", "i")), *deltas], (*b, "j", *c, "i", *d))
 
 
-def _triangular_inverse(a: Expr, lower: bool, transpose: bool) -> Expr:
+def triangular_inverse(a: Expr, lower: bool, transpose: bool) -> Expr:
     b, n = batch(a, 2), a.shape[-1]
     eye = product([(delta(n), "ij")], (*b, "i", "j"), dict(zip(b, a.shape, strict=False)))
     return function(TRIANGULAR_SOLVE, (a, eye), (1, lower, transpose))
@@ -85,7 +85,7 @@ def _triangular_by_matrix(operands: tuple, y: Expr, params: tuple) -> Expr:
     a, _ = operands
     b, n = batch(a, 2), a.shape[-1]
     c, _ = _columns(y, columns)
-    inverse = _triangular_inverse(a, lower, transpose)
+    inverse = triangular_inverse(a, lower, transpose)
     row, column = ("q", "p") if transpose else ("p", "q")
     mask = (triangle(n, n), "pq" if lower else "qp")
     return -product([(inverse, (*b, "j", row)), (y, (*b, column, *c)), mask], (*b, "j", *c, "p", "q"))
@@ -93,7 +93,7 @@ def _triangular_by_matrix(operands: tuple, y: Expr, params: tuple) -> Expr:
 
 def _triangular_by_right_side(operands: tuple, y: Expr, params: tuple) -> Expr:
     columns, lower, transpose = params
-    return _spread_over_columns(_triangular_inverse(operands[0], lower, transpose), y, columns)
+    return _spread_over_columns(triangular_inverse(operands[0], lower, transpose), y, columns)
 
 
 def _symmetric(factors: Sequence[tuple[Expr, Sequence[Hashable]]], out: tuple) -> Expr:
@@ -116,19 +116,24 @@ def _eigvalsh_by(operands: tuple, y: Expr, params: tuple) -> Expr:
     return product([(v, (*b, "p", "i")), (v, (*b, "q", "i"))], (*b, "i", "p", "q"))
 
 
+def inverse_or_zero(x: Expr) -> Expr:
+    """``1/x``, and 0 where ``x`` is: no infinity arises anywhere, not even in a branch that is not taken."""
+    return not_equal(x, 0) / where(equal(x, 0), 1, x)
+
+
 def _eigh_vectors_by(operands: tuple, y: Expr, params: tuple) -> Expr:
-    """Equal eigenvalues get the factor 0, which also does for the diagonal; no infinity arises anywhere."""
+    """Equal eigenvalues get the factor 0, which also does for the diagonal."""
     b, n = batch(y, 2), y.shape[-1]
     values = function(EIGVALSH, operands)
     gap = product([(values, (*b, "j"))], (*b, "i", "j"), {"i": n}) - product(
         [(values, (*b, "i"))], (*b, "i", "j"), {"j": n}
     )
-    f = not_equal(gap, 0) / where(equal(gap, 0), 1, gap)
+    f = inverse_or_zero(gap)
     factors = [(y, (*b, "a", "i")), (f, (*b, "i", "j")), (y, (*b, "p", "i")), (y, (*b, "q", "j"))]
     return _symmetric(factors, (*b, "a", "j", "p", "q"))
 
 
-def _embedding(total: Size, size: Size, start: Size) -> Expr:
+def embedding(total: Size, size: Size, start: Size) -> Expr:
     """Axes ``(r, p)``, 1 where ``r == p + start``: puts a block of ``size`` into ``total``."""
     return affine("==", (1, -1), -1 * start, (total, size))
 
@@ -136,7 +141,7 @@ def _embedding(total: Size, size: Size, start: Size) -> Expr:
 def _svdvals_by(operands: tuple, y: Expr, params: tuple) -> Expr:
     (a,) = operands
     b, (m, n) = batch(a, 2), a.shape[-2:]
-    first, second = _embedding(m + n, m, 0), _embedding(m + n, n, m)
+    first, second = embedding(m + n, m, 0), embedding(m + n, n, m)
     corner = product([(a, (*b, "p", "q")), (first, "rp"), (second, "cq")], (*b, "r", "c"))
     v = function(EIGH_VECTORS, (corner + transpose(corner, (*b, len(b) + 1, len(b))),))
     descending = affine("==", (1, 1), 1 - (m + n), (m + n, y.shape[-1]))
@@ -148,7 +153,7 @@ def _expm_by(operands: tuple, y: Expr, params: tuple) -> Expr:
     (a,) = operands
     b, n = batch(a, 2), a.shape[-1]
     axes, sizes = (*b, "p", "q", "r", "c"), {**dict(zip(b, a.shape, strict=False)), "p": n, "q": n}
-    first, second = _embedding(2 * n, n, 0), _embedding(2 * n, n, n)
+    first, second = embedding(2 * n, n, 0), embedding(2 * n, n, n)
     blocks = [product([(a, (*b, "i", "j")), (e, "ri"), (e, "cj")], axes, sizes) for e in (first, second)]
     step = product([(first, "rp"), (second, "cq")], axes, sizes)
     whole = function(EXPM, (blocks[0] + blocks[1] + step,))
@@ -168,7 +173,7 @@ def _square(name: str, shape: Shape) -> Size:
 def _row(name: str, own: int, partial, latex: str, note: str = "") -> Op:
     """A function of one square matrix whose result has ``own`` axes of the same size."""
 
-    def result(shapes: list[Shape]) -> Shape:
+    def result(shapes: list[Shape], *params) -> Shape:
         return (_square(name, shapes[0]),) * own
 
     return Op(name, 1, getattr(plain, name), (partial,), latex=latex, note=note, works_on=(2,), result=result)
@@ -231,6 +236,7 @@ SVDVALS = Op(
     note="Descending; the derivative for distinct values that are not zero.",
     works_on=(2,),
     result=_smaller,
+    rectangular=True,
 )
 EXPM = _row("expm", 2, _expm_by, r"\exp\left({0}\right)")
 
@@ -245,11 +251,11 @@ def _pair(name: str, x: Expr, axes: Sequence[int]) -> tuple[int, int]:
     return found
 
 
-def _of_matrix(op: Op, x: Expr, axes: Sequence[int]) -> Expr:
+def _of_matrix(op: Op, x: Expr, axes: Sequence[int], params: tuple = ()) -> Expr:
     """``op`` of the matrices along ``axes``. A resulting matrix keeps both axes in place, a vector that of the rows."""
     row, column = _pair(op.name, x, axes)
     rest = others(x, (row, column))
-    y = function(op, (transpose(x, (*rest, row, column)),))
+    y = function(op, (transpose(x, (*rest, row, column)),), params)
     own = (row, column)[: y.order - len(rest)]
     return product([(y, (*rest, *own))], [axis for axis in range(x.order) if axis in (*rest, *own)])
 
@@ -283,8 +289,9 @@ def eigvalsh(x: Expr, axes: Sequence[int] = (-2, -1)) -> Expr:
     return _of_matrix(EIGVALSH, x, axes)
 
 
-def eigh_vectors(x: Expr, axes: Sequence[int] = (-2, -1)) -> Expr:
-    return _of_matrix(EIGH_VECTORS, x, axes)
+def eigh_vectors(x: Expr, axes: Sequence[int] = (-2, -1), uplo: str = "L") -> Expr:
+    """Eigenvectors. Their signs are those that LAPACK gives for this triangle: "L" or "U"."""
+    return _of_matrix(EIGH_VECTORS, x, axes, () if uplo == "L" else (uplo,))
 
 
 def svdvals(x: Expr, axes: Sequence[int] = (-2, -1)) -> Expr:

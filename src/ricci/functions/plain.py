@@ -134,7 +134,7 @@ def eigvalsh(a: Matrix) -> list[float]:
     return eigh(a)[0]
 
 
-def eigh_vectors(a: Matrix) -> Matrix:
+def eigh_vectors(a: Matrix, uplo: str = "L") -> Matrix:
     return eigh(a)[1]
 
 
@@ -142,10 +142,43 @@ def svdvals(a: Matrix) -> list[float]:
     """The singular values, descending: the largest eigenvalues of ``[[0, a], [a', 0]]``."""
     if not a or not a[0]:
         return []
-    m, n = len(a), len(a[0])
-    top = [[0.0] * m + list(row) for row in a]
-    low = [list(column) + [0.0] * n for column in zip(*a, strict=True)]
-    return [abs(value) for value in eigh(top + low)[0][::-1][: min(m, n)]]
+    return [abs(value) for value in eigh(_doubled(a))[0][::-1][: min(len(a), len(a[0]))]]
+
+
+def _doubled(a: Matrix) -> Matrix:
+    """``[[0, a], [a', 0]]``."""
+    top = [[0.0] * len(a) + list(row) for row in a]
+    return top + [list(column) + [0.0] * len(a[0]) for column in zip(*a, strict=True)]
+
+
+def svd_vectors(a: Matrix) -> Matrix:
+    """The left singular vectors above the right ones: eigenvectors of ``[[0, a], [a', 0]]``, made longer by √2."""
+    count = min(len(a), len(a[0])) if a else 0
+    return [[math.sqrt(2) * v for v in row[::-1][:count]] for row in eigh_vectors(_doubled(a))] if count else []
+
+
+def pinv(a: Matrix, rcond: float = 1e-15) -> Matrix:
+    """``V diag(1/s) U'``, without the singular values that are zero beside the largest."""
+    if not a or not a[0]:
+        return [[] for _ in range(len(a[0]) if a else 0)]
+    m, n, values, vectors = len(a), len(a[0]), svdvals(a), svd_vectors(a)
+    inverse = [1 / s if s > rcond * values[0] else 0.0 for s in values]
+    columns = range(len(values))
+    return [
+        [math.fsum(vectors[m + i][k] * inverse[k] * vectors[j][k] for k in columns) for j in range(m)] for i in range(n)
+    ]
+
+
+def qr_q(a: Matrix) -> Matrix:
+    """Orthonormal columns that span those of ``a``: Gram and Schmidt's method, each column done twice over."""
+    found: list[list[float]] = []
+    for column in transposed(a):
+        for other in [*found, *found]:
+            overlap = math.fsum(x * y for x, y in zip(column, other, strict=True))
+            column = [x - overlap * y for x, y in zip(column, other, strict=True)]
+        size = math.hypot(*column)
+        found.append([x / size if size else math.nan for x in column])
+    return transposed(found) if found else [[] for _ in a]
 
 
 def expm(a: Matrix) -> Matrix:

@@ -52,6 +52,14 @@ def sign(x: float) -> float:
     return x if x != x else float((x > 0) - (x < 0))
 
 
+def mod(x: float, y: float) -> float:
+    """The remainder with the sign of ``y``; NaN where there is none."""
+    try:
+        return x % y
+    except ZeroDivisionError:
+        return math.nan
+
+
 def sigmoid(x: float) -> float:
     """``1/(1 + exp(-x))`` without overflow on either side."""
     small = math.exp(-abs(x))
@@ -67,6 +75,46 @@ def logaddexp(x: float, y: float) -> float:
 def gelu(x: float) -> float:
     """``x`` times the normal distribution function, by ``erfc``, which keeps its accuracy in the left tail."""
     return 0.5 * x * math.erfc(-x / math.sqrt(2.0))
+
+
+def ndtri(p: float) -> float:
+    """The ``x`` at which the normal distribution function is ``p``; from a first guess by Newton's method."""
+    if not 0 < p < 1:
+        return {0.0: -math.inf, 1.0: math.inf}.get(p, math.nan)
+    if p > 0.5:
+        return -ndtri(1.0 - p)
+    from statistics import NormalDist  # only here, since it takes as long to import as all of ricci.functions
+
+    x = NormalDist().inv_cdf(p)
+    for _ in range(2):  # on the logarithm, which is nearly a parabola however far out
+        below = 0.5 * math.erfc(-x / math.sqrt(2.0))
+        slope = math.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
+        if below == 0 or slope == 0:
+            break
+        x -= math.log(below / p) * below / slope
+    return x
+
+
+def erfinv(x: float) -> float:
+    """The inverse of the error function: near 0 by Newton's method, elsewhere by that of the normal distribution."""
+    if not -0.5 < x < 0.5:
+        return math.copysign(ndtri(0.5 * (1.0 - abs(x))) * -math.sqrt(0.5), x) if abs(x) <= 1 else math.nan
+    y = 0.5 * math.sqrt(math.pi) * x
+    for _ in range(6):
+        y -= (math.erf(y) - x) * 0.5 * math.sqrt(math.pi) * math.exp(y * y)
+    return y
+
+
+def log_ndtr(x: float) -> float:
+    """The logarithm of the normal distribution function; far to the left by its continued fraction."""
+    if x > 0:
+        return math.log1p(-0.5 * math.erfc(x / math.sqrt(2.0)))
+    if x > -12 or x != x or x == -math.inf:
+        return math.log(0.5 * math.erfc(-x / math.sqrt(2.0))) if x != -math.inf else -math.inf
+    below = -x
+    for k in range(40, 0, -1):
+        below = -x + k / below
+    return -0.5 * x * x - 0.5 * math.log(2.0 * math.pi) - math.log(below)
 
 
 def lgamma(x: float) -> float:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from ricci.expr import Expr
 from ricci.functions import elementwise as e
 from ricci.functions import matrix as m
+from ricci.functions import recomputing
 from ricci.functions import reductions as r
 
 
@@ -38,6 +39,7 @@ _ELEMENTWISE = [
     ("floor", 1, e.floor, "the largest whole number not above x"),
     ("ceil", 1, e.ceil, "the smallest whole number not below x"),
     ("round", 1, e.round_, "the nearest whole number; halves go to the even one"),
+    ("mod", 2, e.mod, "mod(a, b), the remainder of a divided by b, with the sign of b"),
     ("neg", 1, e.neg, "-x"),
     ("square", 1, e.square, "x**2"),
     ("sqrt", 1, e.sqrt, "x**(1/2)"),
@@ -73,6 +75,9 @@ _ELEMENTWISE = [
     ("silu", 1, e.silu, "x sigmoid(x)"),
     ("erf", 1, e.erf, "the error function"),
     ("erfc", 1, e.erfc, "1 - erf(x), exact for large x"),
+    ("erfinv", 1, e.erfinv, "the inverse of the error function"),
+    ("ndtri", 1, e.ndtri, "the inverse of the normal distribution function"),
+    ("log_ndtr", 1, e.log_ndtr, "the logarithm of the normal distribution function, exact for large -x"),
     ("lgamma", 1, e.lgamma, "the logarithm of the size of the gamma function"),
     ("digamma", 1, e.digamma, "the derivative of lgamma"),
     ("polygamma", 2, e.polygamma, "polygamma(n, x), the derivative of order n of digamma"),
@@ -93,6 +98,7 @@ _ELEMENTWISE = [
     ("equal", 2, e.equal, "1 where a == b, otherwise 0"),
     ("not_equal", 2, e.not_equal, "1 where a != b, otherwise 0"),
     ("stop_gradient", 1, e.stop_gradient, "x, taken as a constant by derivatives"),
+    ("barrier", 1, recomputing.barrier, "x itself; what is made of it is computed apart from what is made of x"),
 ]
 _REDUCE = [
     ("sum", r.sum_, "the sum"),

@@ -224,12 +224,17 @@ class Writer(ProductWriter):
             axes = tuple([self.fresh(inner, axis, taken) for axis in range(lead, lead + number)])
             arg = self.node(inner, (*names[:lead], *axes), taken)
             return syntax.Call(0, 0, e.op.name, (arg,), indices_of(axes), None)
-        kind = surface.kind if surface is not None else ("keep" if len(rest) == works_on[0] else "reduce")
+        bare = "matrix" if e.op.rectangular else "keep" if len(rest) == works_on[0] else "reduce"
+        kind = surface.kind if surface is not None else bare
         if kind == "matrix" and not lead and all(map(self.by_name, e.args)):
             args = tuple([self.node(a, (), taken) for a in e.args])
             short = len(first.shape) == 2 and not (e.op.columns and e.params[0])
             if short:
                 return syntax.Call(0, 0, e.op.name, args, None, indices_of(rest) if rest else None)
+        if kind == "matrix" and not result:  # its axes have other sizes than those of the operand
+            axes = tuple([self.fresh(first, axis, taken) for axis in range(lead, len(first.shape))])
+            arg = self.node(first, (*names[:lead], *axes), taken)
+            return syntax.Call(0, 0, e.op.name, (arg,), indices_of(axes), indices_of(rest))
         if kind == "keep" or result == "matrix":
             axes = rest
         elif result == "solve":

@@ -16,11 +16,13 @@ _FINEST = 2**8  # the largest denominator of an exact entry
 ANY = float("-inf"), float("inf")
 UNARY: dict[str, tuple[float, float]] = {  # the interval in which all entries of the operand must be
     **dict.fromkeys(("abs", "tanh", "sin", "cos", "atan", "asinh", "sigmoid", "softplus", "relu", "leaky_relu"), ANY),
-    **dict.fromkeys(("elu", "gelu", "silu", "erf", "erfc", "stop_gradient"), ANY),
+    **dict.fromkeys(("log_ndtr", "elu", "gelu", "silu", "erf", "erfc", "stop_gradient", "barrier"), ANY),
     **dict.fromkeys(("exp", "exp2", "expm1", "sinh", "cosh"), (-6, 4)),
     **dict.fromkeys(("log", "log2", "log10", "cbrt"), (0.1, LARGEST)),
     **dict.fromkeys(("lgamma", "digamma"), (0.5, LARGEST)),
     **dict.fromkeys(("asin", "acos", "atanh", "log1p"), (-0.9, 0.9)),
+    "erfinv": (-0.9, 0.9),
+    "ndtri": (0.1, 0.9),
     "tan": (-1, 1),
     "acosh": (1.1, LARGEST),
 }

@@ -201,6 +201,15 @@ def triangular_solve(a: Array, b: Array, columns: int, lower: bool, transpose: b
     return linalg.solve_triangular(a, flat, trans=int(transpose), lower=lower).reshape(b.shape)
 
 
+def _svd_vectors(a: Array) -> Array:
+    left, _, right = jnp.linalg.svd(a, full_matrices=False)
+    return jnp.concatenate([left, right.mT], axis=-2)
+
+
+def _pinv(a: Array, *rcond: float) -> Array:
+    return jnp.linalg.pinv(a, rtol=rcond[0]) if rcond else jnp.linalg.pinv(a)
+
+
 ELEMENTWISE: dict[str, Callable[..., Array]] = {
     "power": power,
     "abs": lambda x: x * jnp.sign(x),  # jnp.abs has the derivative 1 at 0
@@ -208,7 +217,9 @@ ELEMENTWISE: dict[str, Callable[..., Array]] = {
     "floor": _rounding(jnp.floor),
     "ceil": _rounding(jnp.ceil),
     "round": jnp.round,
+    "mod": jnp.mod,
     "stop_gradient": lax.stop_gradient,
+    "barrier": lax.optimization_barrier,
     "cbrt": jnp.cbrt,
     "exp": jnp.exp,
     "exp2": lambda x: jnp.power(2.0, x),  # exact at whole numbers, which jnp.exp2 is not
@@ -241,6 +252,9 @@ ELEMENTWISE: dict[str, Callable[..., Array]] = {
     "logaddexp": jnp.logaddexp,
     "erf": special.erf,
     "erfc": special.erfc,
+    "erfinv": special.erfinv,
+    "ndtri": lambda x: special.ndtri(_real(x)),
+    "log_ndtr": lambda x: special.log_ndtr(_real(x)),
     "lgamma": special.gammaln,
     "digamma": digamma,
     "polygamma": polygamma,
@@ -263,6 +277,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "logsumexp": logsumexp,
     "softmax": softmax,
     "log_softmax": log_softmax,
+    "cumsum": lambda x: jnp.cumsum(x, axis=-1),
     "cumprod": lambda x: jnp.cumprod(x, axis=-1),
     "sort": lambda x: jnp.sort(x, axis=-1, stable=True),
     "argsort": lambda x: jnp.argsort(x, axis=-1, stable=True),
@@ -274,7 +289,10 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "triangular_solve": _linalg("triangular_solve", triangular_solve),
     "cholesky": _linalg("cholesky", lambda a: jnp.linalg.cholesky(_symmetric_part(a))),
     "eigvalsh": _linalg("eigvalsh", lambda a: jnp.linalg.eigvalsh(_symmetric_part(a))),
-    "eigh_vectors": _linalg("eigh_vectors", lambda a: jnp.linalg.eigh(_symmetric_part(a))[1]),
+    "eigh_vectors": _linalg("eigh_vectors", lambda a, uplo="L": jnp.linalg.eigh(_symmetric_part(a), UPLO=uplo)[1]),
     "svdvals": _linalg("svdvals", lambda a: jnp.linalg.svd(a, compute_uv=False), square=False),
     "expm": _linalg("expm", linalg.expm),
+    "svd_vectors": _linalg("svd_vectors", _svd_vectors, square=False),
+    "qr_q": _linalg("qr_q", lambda a: jnp.linalg.qr(a)[0], square=False),
+    "pinv": _linalg("pinv", _pinv, square=False),
 }

@@ -65,7 +65,7 @@ def _in_type_of_last(f: Callable) -> Callable:
     return call
 
 
-_IN_SCIPY = {"erf": "erf", "erfc": "erfc", "lgamma": "gammaln", "digamma": "psi", "polygamma": "polygamma"}
+_IN_SCIPY = {"lgamma": "gammaln", "digamma": "psi"}  # where the names differ
 
 
 @cache
@@ -75,7 +75,7 @@ def _special(name: str) -> Callable:
         from scipy import special
     except ImportError:
         return _in_type_of_last(np.frompyfunc(OPS[name].value, OPS[name].arity, 1))
-    return _in_type_of_last(getattr(special, _IN_SCIPY[name]))
+    return _in_type_of_last(getattr(special, _IN_SCIPY.get(name, name)))
 
 
 def _late(name: str) -> Callable:
@@ -162,6 +162,11 @@ def triangular_solve(a: Array, b: Array, columns: int, lower: bool, transpose: b
     return solve(np.swapaxes(part, -1, -2) if transpose else part, b, columns)
 
 
+def _svd_vectors(a: Array) -> Array:
+    left, _, right = np.linalg.svd(a, full_matrices=False)
+    return np.concatenate([left, np.swapaxes(right, -1, -2)], axis=-2)
+
+
 def expm(a: Array) -> Array:
     size = np.max(np.sum(np.abs(a), axis=-2), axis=-1, initial=0)
     finite = np.where(np.isfinite(size), size, 0)
@@ -193,7 +198,9 @@ ELEMENTWISE: dict[str, Callable[..., Array]] = {
     "floor": np.floor,
     "ceil": np.ceil,
     "round": np.round,
+    "mod": np.mod,
     "stop_gradient": lambda x: x,
+    "barrier": lambda x: x,
     "cbrt": np.cbrt,
     "exp": np.exp,
     "exp2": np.exp2,
@@ -226,6 +233,9 @@ ELEMENTWISE: dict[str, Callable[..., Array]] = {
     "logaddexp": np.logaddexp,
     "erf": _late("erf"),
     "erfc": _late("erfc"),
+    "erfinv": _late("erfinv"),
+    "ndtri": _late("ndtri"),
+    "log_ndtr": _late("log_ndtr"),
     "lgamma": _late("lgamma"),
     "digamma": _late("digamma"),
     "polygamma": _late("polygamma"),
@@ -248,6 +258,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "logsumexp": logsumexp,
     "softmax": softmax,
     "log_softmax": log_softmax,
+    "cumsum": lambda x: np.cumsum(x, axis=-1),
     "cumprod": lambda x: np.cumprod(x, axis=-1),
     "sort": lambda x: np.sort(x, axis=-1),
     "argsort": lambda x: np.argsort(x, axis=-1, kind="stable"),
@@ -259,7 +270,10 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "triangular_solve": _linalg("triangular_solve", triangular_solve),
     "cholesky": _linalg("cholesky", lambda a: np.linalg.cholesky(_symmetric_part(a))),
     "eigvalsh": _linalg("eigvalsh", lambda a: np.linalg.eigvalsh(_symmetric_part(a))),
-    "eigh_vectors": _linalg("eigh_vectors", lambda a: np.linalg.eigh(_symmetric_part(a))[1]),
+    "eigh_vectors": _linalg("eigh_vectors", lambda a, uplo="L": np.linalg.eigh(_symmetric_part(a), uplo)[1]),  # type: ignore
     "svdvals": _linalg("svdvals", lambda a: np.linalg.svd(a, compute_uv=False), square=False),
     "expm": _linalg("expm", expm),
+    "svd_vectors": _linalg("svd_vectors", _svd_vectors, square=False),
+    "qr_q": _linalg("qr_q", lambda a: np.linalg.qr(a)[0], square=False),
+    "pinv": _linalg("pinv", np.linalg.pinv, square=False),
 }

@@ -84,6 +84,13 @@ def _gelu(x: Array) -> Array:
     return 0.5 * x * torch.erfc(x * -(0.5**0.5))
 
 
+def _log_ndtr(x: Array) -> Array:
+    """PyTorch's own is not for ``torch.func.vmap``; on the left the exponential is taken out of the logarithm."""
+    left, right = torch.clamp(x, max=0), torch.clamp(x, min=0)
+    below = torch.log(torch.special.erfcx(left * -(0.5**0.5)) / 2) - left * left / 2
+    return torch.where(x < 0, below, torch.log1p(torch.erfc(right * 0.5**0.5) / -2))
+
+
 def polygamma(n: Array, x: Array) -> Array:
     """``(-1)**(n+1) n! zeta(n+1, x)``, and digamma for ``n == 0``; NaN where ``n`` is not a whole number."""
     if isinstance(n, (int, float)):
@@ -161,6 +168,15 @@ def triangular_solve(a: Array, b: Array, columns: int, lower: bool, transpose: b
     return torch.linalg.solve_triangular(a.mT if transpose else a, flat, upper=upper).reshape(b.shape)
 
 
+def _svd_vectors(a: Array) -> Array:
+    left, _, right = torch.linalg.svd(a, full_matrices=False)
+    return torch.cat([left, right.mT], dim=-2)
+
+
+def _pinv(a: Array, *rcond: float) -> Array:
+    return torch.linalg.pinv(a, rtol=rcond[0]) if rcond else torch.linalg.pinv(a)
+
+
 ELEMENTWISE: dict[str, Callable[..., Array]] = {
     "power": power,
     "abs": torch.abs,
@@ -168,7 +184,9 @@ ELEMENTWISE: dict[str, Callable[..., Array]] = {
     "floor": torch.floor,
     "ceil": torch.ceil,
     "round": torch.round,
+    "mod": _of_tensors(torch.remainder),
     "stop_gradient": lambda x: x.detach(),
+    "barrier": lambda x: x,
     "cbrt": _cbrt,
     "exp": torch.exp,
     "exp2": torch.exp2,
@@ -202,6 +220,9 @@ ELEMENTWISE: dict[str, Callable[..., Array]] = {
     "logaddexp": _of_reals(torch.logaddexp),
     "erf": torch.erf,
     "erfc": torch.erfc,
+    "erfinv": torch.special.erfinv,
+    "ndtri": torch.special.ndtri,
+    "log_ndtr": _log_ndtr,
     "lgamma": torch.lgamma,
     "digamma": torch.digamma,
     "polygamma": polygamma,
@@ -225,6 +246,7 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "logsumexp": lambda x: torch.logsumexp(x, dim=-1),
     "softmax": lambda x: torch.softmax(_real(x), dim=-1),
     "log_softmax": lambda x: torch.log_softmax(_real(x), dim=-1),
+    "cumsum": lambda x: torch.cumsum(x, dim=-1),
     "cumprod": lambda x: torch.cumprod(x, dim=-1),
     "sort": lambda x: torch.sort(x, dim=-1, stable=True).values,
     "argsort": lambda x: torch.argsort(x, dim=-1, stable=True),
@@ -236,7 +258,12 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "triangular_solve": _linalg("triangular_solve", triangular_solve),
     "cholesky": _linalg("cholesky", lambda a: torch.linalg.cholesky(_symmetric_part(a))),
     "eigvalsh": _linalg("eigvalsh", lambda a: torch.linalg.eigvalsh(_symmetric_part(a))),
-    "eigh_vectors": _linalg("eigh_vectors", lambda a: torch.linalg.eigh(_symmetric_part(a)).eigenvectors),
+    "eigh_vectors": _linalg(
+        "eigh_vectors", lambda a, uplo="L": torch.linalg.eigh(_symmetric_part(a), UPLO=uplo).eigenvectors
+    ),
     "svdvals": _linalg("svdvals", torch.linalg.svdvals, square=False),
     "expm": _linalg("expm", torch.linalg.matrix_exp),
+    "svd_vectors": _linalg("svd_vectors", _svd_vectors, square=False),
+    "qr_q": _linalg("qr_q", lambda a: torch.linalg.qr(a).Q, square=False),
+    "pinv": _linalg("pinv", _pinv, square=False),
 }

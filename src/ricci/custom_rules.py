@@ -1,0 +1,295 @@
+"""``rc.custom``: a function with a derivative of one's own.
+
+The function stays one node of the expression, with the rule as its local derivative, in all modes and to all orders: a
+rule is traced, so it is an expression, and can be differentiated itself. One rule suffices. It is one of
+
+- ``.derivative``: of each operand, the derivative entry by entry, or the whole Jacobian;
+- ``.jvp``: a linear function of tangents. Its derivative by a tangent is the Jacobian;
+- ``.vjp``: a linear function of the incoming gradient. Its derivative by that is the Jacobian, transposed.
+
+So each gives the local derivative, and that serves both directions. Before anything is computed, the body takes the
+place of the node.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any
+
+from ricci.calculus.modes import derivative
+from ricci.errors import InputError, RuleError, ShapeError, TraceError
+from ricci.expr import Expr, Op, Variable, delta, function, product, rebuild, variable, variables, zero
+from ricci.expr.batching import batched
+from ricci.expr.structure import is_zero
+from ricci.expr.walk import rewritten, with_bodies
+from ricci.notation.resolve import resolve
+from ricci.simplify import simplify
+from ricci.tracing import frames, trees
+from ricci.tracing.array import Traced
+from ricci.tracing.basics import lift
+from ricci.tracing.operand import Operand
+from ricci.tracing.recording import Arguments, Recording, record
+from ricci.tracing.shapes import Shaped
+from ricci.transforms.eager import on_tensors
+
+_numbers = count()
+
+
+class Custom:
+    """A function with a rule for its derivative."""
+
+    def __init__(self, function: Callable):
+        functools.update_wrapper(self, function, updated=())
+        self.function = function
+        self.rule: tuple[str, Any] | None = None
+
+    def __repr__(self) -> str:
+        return f"<rc.custom {self.__name__}>"  # type: ignore[attr-defined]
+
+    def _set(self, kind: str, rule: Any) -> Any:
+        if self.rule is not None and self.rule[0] != kind:
+            raise RuleError(f"{self.__name__} has a rule already, its {self.rule[0]}; one is enough for all modes.")  # type: ignore
+        if not callable(rule) and not (kind == "derivative" and isinstance(rule, str)):
+            raise InputError(f".{kind} takes a function, not {type(rule).__name__}.")
+        self.rule = (kind, rule)
+        return rule
+
+    def derivative(self, rule: Callable | str) -> Any:
+        """The derivative: a function of the operands, or a text in their names, and ``y`` for the result.
+
+        It gives the derivative entry by entry where the result has that shape, or the Jacobian, with the axes of the
+        result and then those of the operand; for several operands a tuple of these.
+        """
+        return self._set("derivative", rule)
+
+    def jvp(self, rule: Callable) -> Callable:
+        """The derivative along tangents: ``rule(primals, tangents)``, both tuples; linear in the tangents."""
+        return self._set("jvp", rule)
+
+    def vjp(self, rule: Callable) -> Callable:
+        """What flows back: ``rule(primals, gradient)`` gives a gradient for each operand; linear in ``gradient``."""
+        return self._set("vjp", rule)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if frames.current() is None:
+            if any(isinstance(leaf, Operand) for leaf in trees.flatten((args, kwargs))[0]):
+                return on_tensors(self, self.__name__, args, kwargs)  # type: ignore[attr-defined]
+            return self.function(*args, **kwargs)
+        if self.rule is None:
+            raise RuleError(
+                f"{self.__name__} has no rule yet; give it one with @{self.__name__}.derivative, .jvp or .vjp."  # type: ignore
+            )
+        return self._node(args, kwargs)
+
+    def _node(self, args: tuple, kwargs: dict) -> Traced:
+        """The function as one node of the expression."""
+        arguments = Arguments.of(args, kwargs, (), set(), set())
+        operands = [lift(leaf) for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if traced]
+        static = [leaf for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if not traced]
+        here = frames.current()
+        assert here is not None
+        key = (self, arguments.form, tuple([(x.shape, x.dtype) for x in operands]), tuple(map(repr, static)))
+        rule = here.root.rules.get(key)
+        if rule is None:
+            rule = here.root.rules[key] = _Rule(self, record(self.function, arguments), operands)
+            rule.derive()  # the rule may use the function itself, and finds it then
+        node = function(rule.op, tuple([x.expr for x in operands]))
+        here.note(node)
+        return Traced(node, rule.dtype, here)
+
+
+class _Rule:
+    """A body and its derivatives by each operand, as templates: expressions of stand-ins for the operands."""
+
+    def __init__(self, owner: Custom, body: Recording, operands: Sequence[Traced]):
+        self.name, self.owner = owner.__name__, owner  # type: ignore[attr-defined]
+        if body.out_form != trees.LEAF or not isinstance(body.outputs[0], Expr):
+            raise InputError(f"A function with a rule of its own returns one array; {self.name} does not.")
+        self.body: Expr = body.outputs[0]
+        self.inputs, self.shape, self.dtype = body.inputs, self.body.shape, body.out_dtypes[0]
+        self.operands = operands
+        self._check_closed(self.body, "")
+        self.jacobians: list[Expr] = []
+        self.op = self._op(f"custom.{self.name}.{next(_numbers)}")
+
+    def derive(self) -> None:
+        """The local derivatives, from the rule."""
+        assert self.owner.rule is not None
+        kind, rule = self.owner.rule
+        make = {"derivative": self._from_derivative, "jvp": self._from_jvp, "vjp": self._from_vjp}[kind]
+        self.jacobians = [simplify(j) for j in make(rule)]
+        for jacobian in self.jacobians:
+            self._check_closed(jacobian, "'s rule")
+
+    def _check_closed(self, e: Expr, what: str, more: Sequence[Expr] = ()) -> None:
+        here = frames.current()
+        assert here is not None
+        known = {*self.inputs, *more}
+        for v in variables(e):
+            if v not in known and v.name not in here.root.captured:
+                raise TraceError(
+                    f"{self.name}{what} uses a traced array that is not one of its arguments, so its derivative by "
+                    "that would be lost; pass it as an argument."
+                )
+
+    def _stand_ins(self) -> list[Shaped]:
+        return [Shaped(x.shape, x.dtype) for x in self.operands]
+
+    def _recorded(self, rule: Callable, *groups: Any) -> Recording:
+        """A rule, traced on stand-ins."""
+        return record(rule, Arguments.of(groups, {}, (), set(), set()), name=f"the rule of {self.name}")
+
+    def _same(self, exprs: Sequence[Expr], inputs: Sequence[Expr]) -> list[Expr]:
+        """Expressions of the rule's own stand-ins, in those of the body."""
+        return replaced(exprs, dict(zip(inputs, self.inputs, strict=False)))
+
+    def _from_derivative(self, rule: Callable | str) -> list[Expr]:
+        if isinstance(rule, str):
+            return self._from_text(rule)
+        found = self._recorded(rule, *self._stand_ins())
+        parts = self._same(_arrays(found, len(self.inputs), self.name), found.inputs)
+        return [self._whole(part, x) for part, x in zip(parts, self.inputs, strict=True)]
+
+    def _whole(self, part: Expr, x: Variable) -> Expr:
+        """A derivative entry by entry as a Jacobian; a Jacobian as it is."""
+        order = len(self.shape)
+        if part.shape == (*self.shape, *x.shape) and (x.shape or not order):
+            return part
+        if x.shape == self.shape and part.shape in (self.shape, ()):
+            axes = tuple(range(order))
+            deltas = [(delta(n), (k, ("in", k))) for k, n in enumerate(self.shape)]
+            return product([(part, axes if part.shape else ()), *deltas], (*axes, *[("in", k) for k in axes]))
+        if part.shape == (*self.shape, *x.shape):
+            return part
+        raise ShapeError(
+            f"The derivative of {self.name} has the shape {part.shape}; entry by entry it has that of the result, "
+            f"{self.shape}, and whole that of the result and of the operand, {(*self.shape, *x.shape)}."
+        )
+
+    def _from_text(self, text: str) -> list[Expr]:
+        e = resolve(text, {}, derivative)[-1].value.expr
+        known = {v.name.rstrip("'"): v for v in self.inputs}
+        values: dict[Expr, Expr] = {}
+        y = function(self.op, tuple(self.inputs))
+        for v in variables(e):
+            if v.name not in known and v.name != "y":
+                listed = ", ".join([*known, "y"])
+                raise InputError(f"The derivative of {self.name} is written in {listed}; there is no {v.name!r}.")
+            values[v] = y if v.name == "y" else known[v.name]
+        if len(self.inputs) != 1:
+            raise InputError("A text is the derivative by one operand; for several, give a function of them.")
+        return [self._whole(_entrywise(e, values), self.inputs[0])]
+
+    def _from_jvp(self, rule: Callable) -> list[Expr]:
+        like = tuple(self._stand_ins())
+        found = self._recorded(rule, like, like)
+        n = len(like)
+        if found.out_form == ("tuple", 2, (trees.LEAF, trees.LEAF)):  # the value and its derivative, as in JAX
+            tangent = found.outputs[1]
+        else:
+            (tangent,) = _arrays(found, 1, self.name)
+        assert isinstance(tangent, Expr)
+        if tangent.shape != self.shape:
+            raise ShapeError(f"The jvp of {self.name} has the shape {tangent.shape}; the result has {self.shape}.")
+        dots = found.inputs[n:]
+        self._check_linear(tangent, dots, "tangents")
+        parts = [derivative(tangent, dot, "reverse") for dot in dots]
+        return self._same(parts, found.inputs[:n])
+
+    def _from_vjp(self, rule: Callable) -> list[Expr]:
+        like = tuple(self._stand_ins())
+        found = self._recorded(rule, like, Shaped(self.shape, self.dtype))  # type: ignore[arg-type]
+        n, bar = len(like), found.inputs[-1]
+        parts = []
+        for part, x in zip(_arrays(found, n, self.name), self.inputs, strict=True):
+            if part.shape != x.shape:
+                raise ShapeError(f"The vjp of {self.name} gives the shape {part.shape} for an operand of {x.shape}.")
+            self._check_linear(part, [bar], "gradient")
+            back = derivative(part, bar, "forward")
+            inner = tuple(range(len(x.shape)))
+            outer = tuple(range(len(inner), len(back.shape)))
+            parts.append(product([(back, (*inner, *outer))], (*outer, *inner)))
+        return self._same(parts, found.inputs[:n])
+
+    def _check_linear(self, e: Expr, moving: Sequence[Variable], word: str) -> None:
+        """Whether a rule is linear: its derivative by what moves does not hold that, and at zero it is zero."""
+        at_zero = simplify(with_bodies(replaced([e], {v: zero(v.shape) for v in moving}))[0])
+        bent = any(v in variables(derivative(e, x, "reverse")) for x in moving for v in moving)
+        if bent or not is_zero(at_zero):
+            raise RuleError(
+                f"The rule of {self.name} is not linear in the {word}, so it is no derivative, and cannot be turned "
+                "round for the other mode."
+            )
+
+    def _op(self, name: str) -> Op:
+        """The row of the function for these operands."""
+        orders = tuple([len(x.shape) for x in self.inputs])
+        return Op(
+            name,
+            len(orders),
+            lambda *args: args,
+            tuple([functools.partial(self._partial, k) for k in range(len(orders))]),
+            latex=rf"\operatorname{{{{{self.name}}}}}({{0}})",
+            works_on=orders,
+            result=lambda shapes: self.shape,
+            rectangular=True,
+            body=lambda args: self._placed(self.body, args),
+        )
+
+    def _partial(self, number: int, operands: tuple, y: Expr, params: tuple) -> Expr:
+        return self._placed(self.jacobians[number], operands)
+
+    def _placed(self, template: Expr, operands: Sequence[Expr]) -> Expr:
+        """A template with operands in place of the stand-ins; their leading axes go along with all of it."""
+        lead = len(operands[0].shape) - len(self.inputs[0].shape)
+        shape = operands[0].shape[:lead]
+        inner: Sequence[Expr] = self.inputs
+        for axis in reversed(range(lead)):
+            wide = [variable(f"wide{k}.{axis}", (shape[axis], *v.shape)) for k, v in enumerate(inner)]
+            (template,) = batched([template], dict(zip(inner, wide, strict=True)), shape[axis])
+            inner = wide
+        return replaced([template], dict(zip(inner, operands, strict=True)))[0]
+
+
+def replaced(roots: Sequence[Expr], values: dict[Expr, Expr]) -> list[Expr]:
+    """``roots`` with variables replaced by expressions of their shapes."""
+    return rewritten(roots, lambda node, args: values[node] if node in values else rebuild(node, args))
+
+
+def _entrywise(e: Expr, values: dict[Expr, Expr]) -> Expr:
+    """An expression of scalars, entry by entry of arrays of one shape."""
+    shape = next((x.shape for x in values.values()), ())
+    scalars: dict[Expr, Expr] = {v: v for v in values}
+    for axis in reversed(range(len(shape))):
+        wide = {v: variable(f"wide.{k}.{axis}", (shape[axis], *scalars[v].shape)) for k, v in enumerate(values)}
+        (e,) = batched([e], {scalars[v]: wide[v] for v in values}, shape[axis])
+        scalars = dict(wide)
+    return replaced([e], {scalars[v]: x for v, x in values.items()})[0]
+
+
+def _arrays(found: Recording, number: int, name: str) -> list[Expr]:
+    outputs = [out for out in found.outputs if isinstance(out, Expr)]
+    if len(outputs) != number:
+        raise InputError(f"The rule of {name} gives {len(outputs)} arrays; it should give {number}, one each.")
+    return outputs
+
+
+def custom(function: Callable) -> Custom:
+    """A function whose derivative is given by a rule: ``.derivative``, ``.jvp`` or ``.vjp``; one is enough.
+
+    >>> import numpy as np, ricci as rc
+    >>> @rc.custom
+    ... def sigmoid(x):
+    ...     return 1 / (1 + np.exp(-x))
+    >>> @sigmoid.derivative
+    ... def _(x):
+    ...     y = sigmoid(x)
+    ...     return y * (1 - y)
+    >>> rc.grad(lambda x: sigmoid(x).sum())(np.zeros(2))
+    array([0.25, 0.25])
+    """
+    if not callable(function):
+        raise InputError(f"rc.custom is for functions, not {type(function).__name__}.")
+    return Custom(function)

@@ -1,0 +1,99 @@
+"""Pictures and trace tables of formulas, of functions and of what eager tensors recorded.
+
+``draw`` shows what is computed from what; ``trace_table`` what comes out at each step, and the derivatives there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ricci.drawing.render import Drawing
+from ricci.drawing.tables import TraceTable, trace_table
+from ricci.errors import InputError
+from ricci.expr import Constant, Expr
+from ricci.formula import Formula
+from ricci.notation.context import Facts, merged
+from ricci.show import graph
+
+__all__ = ["Drawing", "TraceTable", "draw", "trace_table"]
+
+
+def draw(
+    what: Any,
+    *,
+    format: str | None = None,
+    file: Any = None,
+    values: Mapping[str, Any] | bool | None = None,
+    sizes: Mapping[str, int] | None = None,
+    direction: str = "LR",
+    most: int = 80,
+) -> Drawing:
+    """A picture of a formula, an expression, an eager tensor, or several of one kind in a list.
+
+    ``values`` are inputs of a formula (``True`` where it carries them), and every box then shows its value; ``sizes``
+    gives sizes that they do not tell. A tensor shows its own values unless this is ``False``. ``direction`` is LR, TB,
+    RL or BT. More than ``most`` boxes are folded: chains of operations into one box each, then all that is far from the
+    results into one. ``file`` saves the picture at once; ``format`` is that of a file without a suffix, and of
+    notebooks.
+
+    >>> from ricci import parse
+    >>> print(draw(parse("f = x1 x2 + sin(x1)")))
+    digraph ricci {
+      rankdir=LR;
+      ...
+      n2 [label="*", shape=ellipse];
+    ...
+    """
+    if isinstance(most, bool) or not isinstance(most, int) or most < 2:
+        raise InputError(f"most= is how many boxes to draw, at least 2, not {most!r}.")
+    roots = list(what) if isinstance(what, (list, tuple)) else [what]
+    if not roots:
+        raise InputError("There is nothing to draw: the list is empty.")
+    vertices = _vertices(roots, values, sizes or {}, most)
+    drawing = Drawing(graph.to_dot(vertices, direction), format)
+    if file is not None:
+        drawing.save(file)
+    return drawing
+
+
+def _vertices(roots: Sequence[Any], values: Any, sizes: Mapping[str, int], most: int) -> list[graph.Vertex]:
+    if all(isinstance(root, Expr) for root in roots):
+        return graph.of_expressions(roots, most=most, notes=_values(roots, (), Facts(), values, sizes))
+    if all(isinstance(root, Formula) for root in roots):
+        exprs, names = [root.expr for root in roots], [root.indices for root in roots]
+        facts = merged(root.context for root in roots).facts
+        titles = [root.name for root in roots]
+        return graph.of_expressions(exprs, names, titles, facts, most, _values(exprs, names, facts, values, sizes))
+    from ricci.drawing import tensors
+
+    if all(map(tensors.is_tensor, roots)):
+        return tensors.vertices(roots, values is not False, most)
+    kinds = ", ".join(dict.fromkeys(type(root).__name__ for root in roots))
+    raise InputError(
+        f"rc.draw takes formulas, expressions or tensors, or a list of one kind of them, not: {kinds}. "
+        "Of a function f, it draws what rc.trace(f)(x) gives."
+    )
+
+
+def _values(
+    roots: Sequence[Expr], names: Sequence[tuple[str, ...]], facts: Facts, values: Any, sizes: Mapping[str, int]
+) -> Callable[[Sequence[Expr]], list[list[str]]]:
+    """What adds a line with the value to each box, if there are values for the inputs."""
+    if values is None or values is False:
+        return lambda kept: [[] for _ in kept]
+    if values is not True and not isinstance(values, Mapping):
+        raise InputError(f'values= gives the inputs by name, as in values={{"x": x}}, not {type(values).__name__}.')
+
+    def notes(kept: Sequence[Expr]) -> list[list[str]]:
+        from ricci.compiler.bind import bind
+        from ricci.compiler.interpret import interpret
+        from ricci.drawing.values import short
+
+        named = {n: s for own, root in zip(names, roots, strict=False) for n, s in zip(own, root.shape, strict=True)}
+        arrays, env = bind(list(roots), named, facts, {} if values is True else values, sizes)
+        told = [node for node in kept if not isinstance(node, Constant) or node.shape]
+        found = dict(zip(told, interpret(told, arrays, env), strict=True))
+        return [[short(found[node])] if node in found else [] for node in kept]
+
+    return notes

@@ -1,0 +1,91 @@
+"""A drawing: DOT text always, and through Graphviz's ``dot``, where that is installed, SVG, PNG and PDF."""
+
+from __future__ import annotations
+
+import html
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from ricci.errors import InputError, MissingPackageError, RicciError
+
+TEXTS = ("dot", "gv")
+FORMATS = ("svg", "png", "pdf")
+SECONDS = 60  # that Graphviz may take
+HINT = (
+    "Graphviz, which makes the picture, is not installed: there is no program 'dot' on the path. Install it with "
+    "'apt install graphviz', 'brew install graphviz', 'conda install graphviz' or from https://graphviz.org/download."
+)
+
+
+class Drawing:
+    """A picture of a computation. ``dot`` is its text; notebooks show it, and ``save`` writes it to a file."""
+
+    def __init__(self, dot: str, format: str | None = None):
+        if format is not None and format not in (*TEXTS, *FORMATS):
+            raise InputError(f"There is no format {format!r} to draw in; there are {', '.join((*FORMATS, *TEXTS))}.")
+        self.dot, self.format = dot, format
+
+    def __str__(self) -> str:
+        return self.dot
+
+    def __repr__(self) -> str:
+        arrows = self.dot.count(" -> ")
+        return f"<ricci.Drawing with {arrows} arrow{'s' * (arrows != 1)}; .dot is its text, .save(file) writes it>"
+
+    def render(self, format: str = "svg") -> bytes:
+        """The picture made by Graphviz: ``svg``, ``png`` or ``pdf``."""
+        if format in TEXTS:
+            return self.dot.encode()
+        if format not in FORMATS:
+            raise InputError(f"There is no format {format!r} to draw in; there are {', '.join((*FORMATS, *TEXTS))}.")
+        program = shutil.which("dot")
+        if program is None:
+            raise MissingPackageError(f"{HINT} The text of the picture, .dot, needs nothing.", name="graphviz")
+        try:
+            made = subprocess.run(
+                [program, f"-T{format}"], input=self.dot.encode(), capture_output=True, timeout=SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired as error:
+            raise RicciError(
+                f"Graphviz took longer than {SECONDS} seconds; draw less, with a smaller most=…."
+            ) from error
+        except OSError as error:
+            raise RicciError(f"Graphviz could not be run: {error}.") from error
+        if made.returncode:
+            said = made.stderr.decode(errors="replace").strip()
+            raise RicciError(f"Graphviz could not draw the picture; {program} says: {said or made.returncode}.")
+        return made.stdout
+
+    def save(self, file: Any) -> Path:
+        """Write the picture to ``file``, in the format that its suffix names: .svg, .png, .pdf, .dot or .gv."""
+        path = Path(file)
+        format = path.suffix[1:].lower() or self.format or ""
+        if format not in (*FORMATS, *TEXTS):
+            listed = ", ".join(f".{known}" for known in (*FORMATS, *TEXTS))
+            raise InputError(f"The file {str(file)!r} names no format to draw in; let it end in one of {listed}.")
+        path.write_bytes(self.render(format))
+        return path
+
+    # Notebooks
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        """What a notebook shows: the picture, or the text with the reason why there is no picture."""
+        if self.format == "png" and shutil.which("dot"):
+            return {"image/png": self.render("png"), "text/plain": repr(self)}
+        picture = self._repr_svg_()
+        if picture is not None:
+            return {"image/svg+xml": picture, "text/plain": repr(self)}
+        return {"text/html": self._repr_html_(), "text/plain": self.dot}
+
+    def _repr_svg_(self) -> str | None:
+        if self.format in TEXTS or shutil.which("dot") is None:
+            return None
+        return self.render("svg").decode()
+
+    def _repr_html_(self) -> str | None:
+        if self._repr_svg_() is not None:
+            return None
+        hint = "" if self.format in TEXTS else f"<p>{html.escape(HINT)}</p>"
+        return f"{hint}<pre>{html.escape(self.dot)}</pre>"

@@ -1,0 +1,148 @@
+"""NumPy, with traced arrays and tensors everywhere: ``import ricci.numpy as np``.
+
+Most functions of NumPy ask their arguments what to do, and need nothing of this. Those that do not,
+``np.array([x, y])``, ``np.full(n, x)``, ``np.r_[x, 0]``, are here ones that do. Every name of NumPy is a name of
+this module: functions that ricci knows take traced arrays, also in lists, and all else is NumPy's own. It is also the
+array namespace of traced arrays and tensors, ``x.__array_namespace__()``, by the names of the array API standard.
+
+>>> import ricci.numpy as np
+>>> np.array([1.0, np.pi]).sum()
+np.float64(4.14159...)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache, update_wrapper
+from types import ModuleType
+from typing import Any
+
+import numpy as _numpy
+
+from ricci.tracing.array import Traced
+from ricci.tracing.frames import current
+from ricci.tracing.operand import Operand
+from ricci.tracing.table import lowered, unknown
+
+_MAKING = frozenset([_numpy.array, _numpy.asarray, _numpy.asanyarray])  # arrays that a traced function makes traced
+
+
+def _operand(values: Iterable[Any]) -> Operand | None:
+    """An operand among ``values``, or in lists among them: a traced array if there is one, else a tensor."""
+    found = None
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            value = _operand(value)
+        elif isinstance(value, dict):
+            value = _operand(value.values())
+        if isinstance(value, Traced):
+            return value
+        if isinstance(value, Operand) and found is None:
+            found = value
+    return found
+
+
+class _Function:
+    """A function of NumPy that looks through its arguments before NumPy does."""
+
+    def __init__(self, function: Callable[..., Any]):
+        update_wrapper(self, function)
+        self._function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        operand = _operand((*args, kwargs))
+        if operand is not None:
+            return operand._call(self._function, args, kwargs)
+        if current() is not None and self._function in _MAKING:
+            return lowered(self._function, args, kwargs)  # so that it can be indexed by traced arrays
+        return self._function(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_function":
+            raise AttributeError(name)
+        return getattr(self._function, name)
+
+    def __reduce__(self):
+        return _wrapped, (self._function,)
+
+    def __repr__(self) -> str:
+        return f"<ricci's {self._function!r}>"
+
+
+@cache
+def _wrapped(function: Callable[..., Any]) -> _Function:
+    return _Function(function)
+
+
+class _Namespace(ModuleType):
+    """A module of functions in which traced arrays may stand: ``linalg``, ``special``."""
+
+    def __init__(self, name: str, module: ModuleType):
+        super().__init__(f"{__name__}.{name}", module.__doc__)
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        return _offered(getattr(self._module, name))
+
+    def __dir__(self) -> list[str]:
+        return dir(self._module)
+
+
+def _offered(value: Any) -> Any:
+    """A name of NumPy: functions look through their arguments, and all else is as it is."""
+    if isinstance(value, (type, ModuleType)) or not callable(value):
+        return value
+    return _wrapped(value) if hasattr(value, "__name__") else value
+
+
+class _Joined:
+    """``np.r_`` and ``np.c_``: what stands in the brackets, joined."""
+
+    def __init__(self, original: Any, join: Callable[[list], Any]):
+        self._original, self._join = original, join
+
+    def __getitem__(self, key: Any) -> Any:
+        parts = key if isinstance(key, tuple) else (key,)
+        if _operand(parts) is None:
+            return self._original[key]
+        if isinstance(parts[0], str):
+            raise unknown(type(self._original)) from None
+        return self._join([self._part(part) for part in parts])
+
+    def _part(self, part: Any) -> Any:
+        """A slice stands for the numbers that it goes through, all else for itself as an array with axes."""
+        return self._original[part] if isinstance(part, slice) else _wrapped(_numpy.atleast_1d)(part)
+
+    def __len__(self) -> int:
+        return 0
+
+
+def _row(parts: list) -> Any:
+    return _wrapped(_numpy.concatenate)(parts)
+
+
+def _columns(parts: list) -> Any:
+    return _wrapped(_numpy.concatenate)([_as_column(part) for part in parts], axis=-1)
+
+
+def _as_column(part: Any) -> Any:
+    return part[:, None] if part.ndim == 1 else part
+
+
+r_ = _Joined(_numpy.r_, _row)
+c_ = _Joined(_numpy.c_, _columns)
+linalg = _Namespace("linalg", _numpy.linalg)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "special":
+        import scipy.special
+
+        return _Namespace("special", scipy.special)
+    if name.startswith("__"):
+        raise AttributeError(name)
+    return _offered(getattr(_numpy, name))
+
+
+def __dir__() -> list[str]:
+    return sorted({*dir(_numpy), "special"})

@@ -1,0 +1,326 @@
+"""Calls of functions on tensors: the value from NumPy, and a node that remembers the call.
+
+Every way to compute with tensors leads to :func:`call` (a function of NumPy), :func:`apply` (one of ricci's own, given
+by what it does with traced arrays) or :func:`operated` (an operation that is known already), and every tensor they
+return is made by :func:`made`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ricci.errors import AxisError, DTypeError, InputError, RicciError, TraceError, nearest
+from ricci.tensor.modes import state
+from ricci.tensor.node import Call, Node, Recorded, numbers
+from ricci.tensor.operations import Operation, Rule, operation_name, resolve
+from ricci.tracing.frames import current
+from ricci.tracing.table import has_traced, lowered, name_of, table, unknown
+from ricci.tracing.trees import flatten, unflatten
+
+KIND: list[type[Recorded]] = []  # the class of tensors; its module puts it here
+_FOREIGN = frozenset(["torch", "jax", "jaxlib"])
+AXIS_ARGUMENTS = frozenset(["axis", "axes", "axis1", "axis2", "source", "destination", "start"])
+
+
+def made(value: Any, node: Node | None, number: int = 0, index: int = 0, axes: Any = None) -> Any:
+    """A tensor that is the result of ``node``, or one that needs no gradient."""
+    result = object.__new__(KIND[0])
+    result._value = value
+    result._grad = result._hooks = result.name = None
+    result._axes = axes
+    result.requires_grad = node is not None
+    result.node = node
+    result.number = number
+    result.index = index
+    result.changed = 0
+    return result
+
+
+def raw(value: Any, tensors: list[Recorded]) -> Any:
+    """An argument with values in place of tensors, which are collected."""
+    if isinstance(value, Recorded):
+        tensors.append(value)
+        return value._value
+    kind = type(value)
+    if kind is list or kind is tuple:
+        return kind([raw(part, tensors) for part in value])
+    if isinstance(value, slice):
+        return slice(*[raw(part, tensors) for part in (value.start, value.stop, value.step)])
+    return value
+
+
+def call(function: Any, args: tuple, kwargs: dict) -> Any:
+    """A function of NumPy, of tensors and other values."""
+    if type(function) is np.ufunc and not kwargs:
+        quick = _of_ufunc(function, args)
+        if quick is not NotImplemented:
+            return quick
+    if _tracing(args, kwargs):
+        return lowered(function, args, kwargs)
+    if kwargs.get("out") is not None:
+        _refuse_out(function)
+    if not _FOREIGN.isdisjoint(sys.modules):
+        args = tuple([_own_array(a) for a in args])
+    tensors: list[Recorded] = []
+    values = [raw(a, tensors) for a in args]
+    named = any(t._axes is not None for t in tensors)
+    if named and _has_names(args, kwargs):
+        args, kwargs = _positions(function, args, kwargs, next(t for t in tensors if t._axes is not None))
+        tensors = []
+        values = [raw(a, tensors) for a in args]
+    more = {name: raw(value, tensors) for name, value in kwargs.items()}
+    native = getattr(function[0], function[1]) if type(function) is tuple else function
+    known = function in table()
+    if not known:
+        values = [_read_only(v) for v in values]
+    value = native(*values, **more)
+    needed = state.recording and any(t.requires_grad for t in tensors)
+    node = None
+    if needed or named:
+        if not known:
+            return _unknown(function, value) if needed else value
+        node = Call(function, args, kwargs, tuple(tensors))
+        if kwargs or named:  # so that what cannot be differentiated is refused here, and for the names
+            node = _resolved(node, value, needed)
+    return _wrapped(function, value, node, needed, tensors)
+
+
+def _of_ufunc(function: np.ufunc, args: tuple) -> Any:
+    """The same for a ufunc of tensors without names, arrays and numbers, the short way."""
+    if function.nout != 1 or function not in table() or state.watch is not None:
+        return NotImplemented
+    needed = False
+    values = []
+    for a in args:
+        kind = type(a)
+        if isinstance(a, Recorded):
+            if a._axes is not None or a._value.dtype.kind != "f":
+                return NotImplemented
+            needed = needed or a.requires_grad
+            values.append(a._value)
+        elif kind is float or kind is int or kind is np.ndarray or kind is np.float64:
+            values.append(a)
+        else:
+            return NotImplemented
+    value = function(*values)
+    if value.dtype.kind != "f":
+        return value if value.dtype.kind != "c" else NotImplemented
+    if needed and state.recording:
+        return made(value, Node(function, args), next(numbers))
+    return made(value, None)
+
+
+def _tracing(args: Sequence[Any], kwargs: dict) -> bool:
+    """Whether a traced array is among the arguments; there are none while no function is traced."""
+    return current() is not None and (has_traced(args) or has_traced(list(kwargs.values())))
+
+
+def apply(lower: Callable[..., Any], name: str, args: tuple, kwargs: dict) -> Any:
+    """A function given by what it does with traced arrays; its value is that of the expressions it makes.
+
+    >>> import ricci as rc
+    >>> from ricci.tensor.calls import apply
+    >>> x = rc.Tensor([1.0, 2.0])
+    >>> y = apply(lambda x: np.sum(x * x), "energy", (x,), {})
+    >>> y.backward()
+    >>> y, x.grad
+    (Tensor(5., op=energy), Tensor([2., 4.]))
+    """
+    return applied(Rule(lower, name), args, kwargs)
+
+
+def applied(rule: Rule, args: tuple, kwargs: dict) -> Any:
+    """The same for a rule that is kept from call to call."""
+    if _tracing(args, kwargs):
+        return rule.lower(*args, **kwargs)
+    tensors: list[Recorded] = []
+    values = [raw(a, tensors) for a in args]
+    more = {name: raw(value, tensors) for name, value in kwargs.items()}
+    needed = state.recording and any(t.requires_grad for t in tensors)
+    named = any(t._axes is not None for t in tensors)
+    node = Call(rule, args, kwargs, tuple(tensors))
+    if rule.native is not None and not named:
+        return _wrapped(rule, rule.native(*values, **more), node if needed else None, needed, tensors)
+    operation = resolve(node).operation
+    met = [x for x in node.parents if isinstance(x, Recorded)]  # also those that the function found by itself
+    needed = state.recording and any(t.requires_grad for t in met)
+    value = unflatten(operation.form, _values(operation, node.inputs))
+    return _wrapped(rule, value, node if needed or named else None, needed, met)
+
+
+def operated(operation: Operation, args: tuple) -> list[Any]:
+    """The results of an operation, as tensors; None where a result is zero."""
+    tensors = [a for a in args if isinstance(a, Recorded)]
+    values = _values(operation, args)
+    node = Call(operation, args, {}, args, len(values)) if any(t.requires_grad for t in tensors) else None
+    number = next(numbers)
+    return [None if v is None else made(v, node, number, k) for k, v in enumerate(values)]
+
+
+def _values(operation: Operation, inputs: Sequence[Any]) -> list[Any]:
+    given = [x._value if isinstance(x, Recorded) else x for x in inputs]
+    with np.errstate(all="ignore"):
+        found = operation.program(given)
+    shaped = zip(found, operation.bodies, operation.results, strict=True)
+    values = [np.zeros(b.shape, d)[()] if v is None and b is not None else v for v, b, d in shaped]  # type: ignore
+    for k, plain in operation.plain.items():
+        values[k] = plain
+    return values
+
+
+# Results
+
+
+def _wrapped(function: Any, value: Any, node: Call | None, needed: bool, tensors: Sequence[Recorded]) -> Any:
+    """The results as tensors: floats, and whole numbers made of such. Truths and places are plain arrays."""
+    whole = any(t._value.dtype.kind in "iu" for t in tensors)
+    leaves, form = ([value], None) if isinstance(value, (np.ndarray, np.generic)) else flatten(value)
+    namings: Sequence[Any] = [None] * len(leaves)
+    if node is not None and node.operation is not None and any(t._axes is not None for t in tensors):
+        known = [x._axes if isinstance(x, Recorded) else None for x in node.inputs]
+        namings = node.operation.operation.namings(tuple(known))
+    if node is not None and form is not None:
+        node.count = len(leaves)
+    kept = node if needed else None
+    number = next(numbers)
+    results: list[Any] = []
+    for k, leaf in enumerate(leaves):
+        kind = leaf.dtype.kind if isinstance(leaf, (np.ndarray, np.generic)) else ""
+        names = namings[k] if any(namings[k] or ()) else None
+        if kind == "f":
+            results.append(made(leaf, kept, number, k, names))
+        elif kind and kind in "iu" and whole:
+            results.append(made(leaf, None, axes=names))
+        elif kind == "c" and any(t.requires_grad for t in tensors):
+            raise DTypeError(f"{operation_name(function)} gives complex numbers here; ricci computes with real ones.")
+        else:
+            results.append(leaf)
+    if state.watch is not None:
+        for leaf in leaves:
+            state.watch(operation_name(function), leaf, [t._value for t in tensors])
+    return results[0] if form is None else _like(value, unflatten(form, results))
+
+
+def _like(value: Any, results: Any) -> Any:
+    """A sequence of results as NumPy gives it; ``flatten`` makes a list or tuple of its subclasses what they are."""
+    return results if not isinstance(value, tuple) or hasattr(value, "_fields") else tuple(results)
+
+
+def _resolved(node: Call, value: Any, needed: bool) -> Call | None:
+    """The node, which knows what it means; none where that cannot be said and no gradient asks for it."""
+    try:
+        resolve(node)
+    except RicciError:
+        if needed and _smooth(value):
+            raise
+        return None
+    return node
+
+
+def _unknown(function: Any, value: Any) -> Any:
+    """What a function gives that is not in the table: truths and whole numbers, but nothing with a gradient."""
+    if _smooth(value):
+        raise unknown(function)
+    return value
+
+
+def _smooth(value: Any) -> bool:
+    """Whether there are floats in a result, or complex numbers."""
+    leaves, _ = flatten(value)
+    return any(isinstance(v, (np.ndarray, np.generic, float)) and np.asarray(v).dtype.kind in "fc" for v in leaves)
+
+
+def _own_array(value: Any) -> Any:
+    """An array of another library as one of NumPy."""
+    if type(value).__module__.partition(".")[0] not in _FOREIGN:
+        return value
+    return np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
+
+
+def _read_only(value: Any) -> Any:
+    """A view that a function which changes its arguments cannot write into."""
+    if not isinstance(value, np.ndarray):
+        return value
+    view = value.view()
+    view.flags.writeable = False
+    return view
+
+
+def _refuse_out(function: Any) -> None:
+    raise TraceError(
+        f"{name_of(function)}: a tensor cannot be written into a given array (out=…, or a += t for an array a), "
+        "for gradients could not flow back from there; write a = a + t."
+    )
+
+
+# Axes by name
+
+
+def _has_names(args: Sequence[Any], kwargs: dict) -> bool:
+    return any(_is_name(v) for v in (*args, *kwargs.values()))
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, (list, tuple)) and any(isinstance(v, str) for v in value))
+
+
+@cache
+def _signature(function: Any) -> inspect.Signature | None:
+    row = table().get(function)
+    return None if row is None else inspect.signature(row.lower)
+
+
+def _positions(function: Any, args: tuple, kwargs: dict, t: Recorded) -> tuple[tuple, dict]:
+    """The arguments with names of axes replaced by their positions in ``t``."""
+    signature = _signature(function)
+    if signature is None:
+        return args, kwargs
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError:
+        return args, kwargs
+    for name, value in bound.arguments.items():
+        if name in AXIS_ARGUMENTS and _is_name(value):
+            bound.arguments[name] = position(t, value)
+    return bound.args, bound.kwargs
+
+
+def position(t: Recorded, axis: Any) -> Any:
+    """The position of the axis of that name, or those of several."""
+    if isinstance(axis, (list, tuple)):
+        return tuple([position(t, part) for part in axis])
+    if not isinstance(axis, str):
+        return axis
+    if " " in axis.strip():
+        return position(t, axis.split())
+    names = t._axes or ()
+    if names.count(axis) == 1:
+        return names.index(axis)
+    known = [name for name in names if name]
+    if axis in known:
+        raise AxisError(f"Two axes of the tensor are named {axis!r}; say which one by its position.")
+    raise AxisError(
+        f"The tensor has no axis {axis!r}; its axes are {', '.join(known)}. {nearest(axis, known)}".rstrip()
+    )
+
+
+def axes_of(axes: Any, shape: tuple[int, ...]) -> tuple[str | None, ...] | None:
+    """Names of axes as they are given, ``"b t"`` or a sequence, checked; ``_`` and None leave an axis without one."""
+    if axes is None:
+        return None
+    names = tuple(axes.split()) if isinstance(axes, str) else tuple(axes)
+    names = tuple([None if name == "_" else name for name in names])
+    if len(names) != len(shape):
+        raise InputError(f"axes={axes!r} names {len(names)} axes, and the tensor has the shape {shape}.")
+    for name in names:
+        if name is not None and not (isinstance(name, str) and name.isidentifier()):
+            raise InputError(f"{name!r} is not a name of an axis; write letters, digits and underscores.")
+        if name is not None and names.count(name) > 1:
+            raise InputError(f"axes={axes!r} names two axes {name!r}.")
+    return names if any(names) else None

@@ -1,0 +1,80 @@
+"""What is kept of a tensor and of the operation that made it.
+
+A node is one call: the function, its arguments as they were given, tensors among them, and nothing computed from them.
+What its derivative is, is found out when a gradient comes back to it. Nodes and changes in place are numbered in the
+order in which they happen. So operands have smaller numbers than what is made of them, which gives the order in which
+gradients flow back without any recursion; and a tensor whose last change has a larger number than a node that took it
+no longer holds what that node has seen.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from ricci.tracing.operand import Operand
+
+numbers = count(1)
+
+
+class Node:
+    """A recorded call of a function on tensors, arrays and numbers, without keyword arguments, that has one result.
+
+    ``operation`` says what the call means, once that has been asked for, and ``inputs`` are the arguments that it
+    depends on. A node is ``spent`` when a gradient has gone through it for good.
+    """
+
+    __slots__ = ("function", "inputs", "operation", "parents", "spent")
+    kwargs: dict[str, Any] = {}  # noqa: RUF012
+    count = 0  # of results, where there is a sequence of them; otherwise 0
+    inputs: tuple
+
+    def __init__(self, function: Any, parents: tuple):
+        self.function = function
+        self.parents = parents  # all tensors among the arguments, and perhaps other values
+        self.operation: Any = None
+        self.spent = False
+
+    @property
+    def args(self) -> tuple:
+        """The arguments."""
+        return self.parents
+
+
+class Call(Node):
+    """Any other recorded call."""
+
+    __slots__ = ("args", "count", "kwargs")
+    args: tuple  # type: ignore[assignment]
+
+    def __init__(self, function: Any, args: tuple, kwargs: dict, parents: tuple, count: int = 0):
+        super().__init__(function, parents)
+        self.args, self.kwargs, self.count = args, kwargs, count
+
+
+class Recorded(Operand):
+    """The fields of a tensor."""
+
+    __slots__ = ("_axes", "_grad", "_hooks", "_value", "changed", "index", "name", "node", "number", "requires_grad")
+    _value: Any  # an array, or one of NumPy's scalars; nobody writes into it
+    _grad: Any  # an array, a tensor, or None
+    _axes: tuple[str | None, ...] | None
+    _hooks: dict[int, Any] | None
+    requires_grad: bool
+    node: Node | None
+    index: int  # among the results of the node
+    number: int  # that of the node; 0 for a leaf
+    changed: int  # the number of the last change in place; 0 where there was none
+    name: str | None
+
+    @property
+    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        """The sizes of the axes."""
+        return self._value.shape
+
+    @property
+    def dtype(self) -> np.dtype:  # type: ignore[override]
+        """The type of the entries."""
+        return self._value.dtype

@@ -1,0 +1,370 @@
+"""What a recorded call means: an operation, that is expressions of its inputs, and its pullback, another one.
+
+The value of a call on tensors is what NumPy's function gives for their values. Its derivative is that of the lowering
+of the same function: the call is repeated once with traced arrays of the same shapes, which gives expressions
+``y = f(a0, a1, …)``; the calculus turns them into ``pullback(bar; a0, a1, …)``, and the compiler makes that a program.
+All of it is kept, by function, shapes, types and whatever else the call was given.
+
+The pullback is an operation like any other, so it can itself be recorded and differentiated; that is all there is to
+second and higher derivatives.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ricci.calculus.graph import pullbacks
+from ricci.errors import InputError, RicciError
+from ricci.expr import Elementwise, Expr, Function, Variable, add, substitute, topological, variable
+from ricci.expr.structure import is_zero
+from ricci.simplify import simplify_all
+from ricci.tensor.node import Call, Node, Recorded
+from ricci.tensor.programs import Program
+from ricci.tensor.signatures import EXPONENTS, Reader
+from ricci.tracing.array import Traced
+from ricci.tracing.frames import frame, suspended
+from ricci.tracing.naming import axis_names
+from ricci.tracing.table import getitem, lowered, name_of
+from ricci.tracing.trees import LEAF, Form, flatten
+
+MOST_OPERATIONS = 1024
+MOST_NAMINGS = 64
+INDICES_BEFORE_GATHER = 16  # different whole numbers as an index, before it becomes an input
+Dtypes = tuple[np.dtype | None, ...]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A function that NumPy does not have, given by its lowering: what it does with traced arrays.
+
+    ``native`` computes its value on arrays; without it the value is that of the expressions.
+    """
+
+    lower: Callable[..., Any]
+    name: str
+    native: Callable[..., Any] | None = None
+
+
+class Operation:
+    """Expressions of inputs. ``dtypes`` are those of the inputs, None for Python's numbers."""
+
+    def __init__(
+        self,
+        name: str,
+        inputs: Sequence[Variable],
+        dtypes: Dtypes,
+        bodies: Sequence[Expr | None],
+        results: Dtypes,
+        bound: dict[str, Any],
+        form: Form = LEAF,
+        depth: int = 0,
+    ):
+        self.name, self.inputs, self.dtypes = name, tuple(inputs), dtypes
+        self.bodies, self.results = tuple(bodies), results
+        self.bound, self.form, self.depth = bound, form, depth
+        self.plain: dict[int, Any] = {}  # results that are no traced arrays, by position
+        self.smooth = tuple(  # results that gradients come back for
+            [k for k, d in enumerate(results) if bodies[k] is not None and d is not None and d.kind == "f"]
+        )
+        self.takes_result = False  # for a pullback: whether its last input is the result that it goes back from
+        self._program: Program | None = None
+        self._pullbacks: dict[tuple[int, ...], Operation] = {}
+        self._namings: dict[tuple, list] = {}
+
+    @property
+    def program(self) -> Program:
+        """The program that computes the results."""
+        if self._program is None:
+            self._program = Program(self.bodies, self.inputs, self.dtypes, self.bound, self.results)
+        return self._program
+
+    def pullback(self, needed: tuple[int, ...]) -> Operation:
+        """From the gradients of the smooth results, and the inputs, the gradients of the inputs ``needed``."""
+        found = self._pullbacks.get(needed)
+        if found is None:
+            found = self._pullbacks[needed] = self._pulled_back(needed)
+        return found
+
+    def _pulled_back(self, needed: tuple[int, ...]) -> Operation:
+        wanted = [self.inputs[k] for k in needed]
+        bars: list[Variable] = []
+        terms: list[list[Expr]] = [[] for _ in needed]
+        for k in self.smooth:
+            body = self.bodies[k]
+            assert body is not None
+            bars.append(variable(f"bar{self.depth}_{k}", body.shape))
+            for own, part in zip(terms, pullbacks(body, bars[-1], wanted), strict=True):
+                own += [] if is_zero(part) else [part]
+        roots = simplify_all([add([(1, part) for part in own]) for own in terms if own])
+        inputs, dtypes = (*bars, *self.inputs), (*[self.results[k] for k in self.smooth], *self.dtypes)
+        known = self._known_result(roots)
+        if known is not None:
+            roots = [substitute(root, {self.bodies[0]: known}) for root in roots]  # type: ignore[dict-item]
+            inputs, dtypes = (*inputs, known), (*dtypes, self.results[0])
+        found = iter(roots)
+        bodies = [next(found) if own else None for own in terms]
+        results = tuple([self.dtypes[k] for k in needed])
+        name = f"{self.name} backward" if not self.depth else self.name
+        pulled = Operation(name, inputs, dtypes, bodies, results, self.bound, depth=self.depth + 1)
+        pulled.takes_result = known is not None
+        return pulled
+
+    def _known_result(self, roots: Sequence[Expr]) -> Variable | None:
+        """The result as an input of the pullback, where that needs it: the derivative of exp(x) is the result."""
+        body = self.bodies[0]
+        if len(self.bodies) > 1 or not isinstance(body, (Elementwise, Function)) or body not in topological(*roots):
+            return None
+        return variable(f"out{self.depth}", body.shape)
+
+    def namings(self, known: tuple[tuple[str | None, ...] | None, ...]) -> list[tuple[str | None, ...] | None]:
+        """The names of the axes of each result, by those of the inputs."""
+        found = self._namings.get(known)
+        if found is None:
+            given = {v: names for v, names in zip(self.inputs, known, strict=True) if names is not None}
+            found = [None if body is None else axis_names(body, given, self.name) for body in self.bodies]
+            if len(self._namings) >= MOST_NAMINGS:
+                self._namings = {}
+            self._namings[known] = found
+        return found
+
+
+class Use:
+    """An operation, with the positions of the inputs whose gradients are wanted."""
+
+    __slots__ = ("needed", "operation", "program", "takes_result")
+
+    def __init__(self, operation: Operation, needed: tuple[int, ...]):
+        self.operation, self.needed = operation, needed
+        self.program: Program | None = None  # that of the pullback, once it has been asked for
+
+    @property
+    def pull(self) -> Operation:
+        """The pullback."""
+        return self.operation.pullback(self.needed)
+
+    def compiled(self) -> Program:
+        """The program of the pullback."""
+        self.takes_result = self.pull.takes_result
+        self.program = self.pull.program
+        return self.program
+
+
+class _Cache:
+    """Operations, the least recently used leaving first."""
+
+    def __init__(self) -> None:
+        self.found: OrderedDict[Any, Any] = OrderedDict()
+        self.lock = threading.Lock()
+
+    def get(self, key: Any) -> Any:
+        with self.lock:
+            found = self.found.get(key)
+            if found is not None:
+                self.found.move_to_end(key)
+            return found
+
+    def put(self, key: Any, made: Any) -> None:
+        with self.lock:
+            self.found[key] = made
+            while len(self.found) > MOST_OPERATIONS:
+                self.found.popitem(last=False)
+
+
+_cache = _Cache()
+NEEDS_VALUES = object()  # in place of an operation that depends on the values of its arguments
+_indices: dict[Any, set[int]] = {}  # the whole numbers that arrays of one shape were indexed by
+
+
+def cache_clear() -> None:
+    """Forget what recorded calls mean; it is found out again when needed."""
+    with _cache.lock:
+        _cache.found.clear()
+        _flat.clear()
+        _indices.clear()
+
+
+def resolve(node: Node) -> Use:
+    """What a recorded call means; the node keeps it."""
+    if type(node) is Node or (type(node.function) is Rule and not node.kwargs):
+        return _of_flat(node)
+    assert isinstance(node, Call)
+    if type(node.function) is Operation:
+        node.inputs = node.args
+        node.operation = Use(node.function, _needed(node.args))
+        return node.operation
+    if node.function is getitem:
+        node.args = (node.args[0], _gathering(*node.args))
+    return _general(node)
+
+
+_flat: dict[tuple, Use] = {}
+
+
+def _of_flat(node: Node) -> Use:
+    """The same for functions of tensors, arrays and numbers, which most calls are, with a key that is quickly made."""
+    function, args = node.function, node.args
+    key: list[Any] = [function]
+    static = type(function) is Rule or function in EXPONENTS
+    inputs = args
+    for a in args:
+        kind = type(a)
+        if isinstance(a, Recorded):
+            v = a._value
+            if type(v) is np.float64:
+                key.append(a.requires_grad)
+            else:
+                key += (v.shape, v.dtype, a.requires_grad)
+        elif kind is float or kind is int:
+            if static:
+                key += (kind, a)
+                inputs = ()
+            else:
+                key.append(float)
+        elif kind is np.ndarray:
+            key += (a.shape, a.dtype, None)
+        else:
+            return _general(node)
+    quick = tuple(key)
+    found = _flat.get(quick)
+    inputs = inputs or tuple([a for a in args if type(a) is not int and type(a) is not float])
+    if found is None:
+        found = _general(node)
+        if list(map(id, node.inputs)) != list(map(id, inputs)):
+            return found
+        if len(_flat) >= MOST_OPERATIONS:
+            _flat.clear()
+        _flat[quick] = found
+    node.inputs = inputs
+    node.operation = found
+    return found
+
+
+def _general(node: Node) -> Use:
+    use = _found(node, by_value=False)
+    node.operation = use if use is not NEEDS_VALUES else _found(node, by_value=True)
+    return node.operation
+
+
+def _needed(inputs: Sequence[Any]) -> tuple[int, ...]:
+    return tuple([k for k, x in enumerate(inputs) if isinstance(x, Recorded) and x.requires_grad])
+
+
+def _found(node: Node, by_value: bool) -> Any:
+    reader = Reader(node.function, by_value)
+    parts = [reader.key(a) for a in node.args]
+    if node.kwargs:
+        parts += [(name, reader.key(value)) for name, value in node.kwargs.items()]
+    key = (node.function, by_value, *parts) if reader.hashable else None
+    node.inputs = tuple(reader.inputs)
+    found = _cache.get(key) if key is not None else None
+    if found is not None:
+        return found
+    try:
+        operation, met = _lowered(node, reader)
+    except RicciError:
+        if by_value or len(_needed(node.inputs)) == len(node.inputs):
+            raise
+        if key is not None:
+            _cache.put(key, NEEDS_VALUES)
+        return NEEDS_VALUES
+    if met:  # what a function met may be something else the next time, so it is called again each time
+        node.inputs += met
+        node.parents += met
+        return Use(operation, _needed(node.inputs))
+    made = Use(operation, _needed(node.inputs))
+    if key is not None:
+        _cache.put(key, made)
+    return made
+
+
+def _lowered(node: Node, reader: Reader) -> tuple[Operation, tuple]:
+    """The call with traced arrays as inputs, and what else it took as inputs: arrays and tensors that a rule met."""
+    arrays = [x._value if isinstance(x, Recorded) else x for x in reader.inputs]
+    names = [f"a{k}" for k in range(len(arrays))]
+    with suspended(), frame("a tensor operation", frozenset(names)) as own:
+        inputs = [own.variable(name, np.shape(x)) for name, x in zip(names, arrays, strict=True)]
+        stand_ins: list[Any] = [Traced(v, d, own) for v, d in zip(inputs, _types(arrays), strict=True)]
+        stand_ins.reverse()
+        args = tuple([reader.replaced(a, stand_ins) for a in node.args])
+        kwargs = {name: reader.replaced(value, stand_ins) for name, value in node.kwargs.items()}
+        rule = isinstance(node.function, Rule)
+        result = node.function.lower(*args, **kwargs) if rule else lowered(node.function, args, kwargs)
+    bound, met = dict(own.captured), ()
+    if rule:
+        met, bound = tuple(bound.values()), {}
+        inputs += [own.known[id(x)] for x in met]
+        arrays += met
+    return _operation(operation_name(node.function), inputs, arrays, result, bound, bool(met)), met
+
+
+def _types(arrays: Sequence[Any]) -> list[np.dtype]:
+    """The types of inputs; Python's numbers have that of the floats beside them."""
+    floats = [x.dtype for x in arrays if hasattr(x, "dtype") and x.dtype.kind == "f"]
+    weak = np.result_type(*floats) if floats else np.dtype(np.float64)
+    return [x.dtype if hasattr(x, "dtype") else weak for x in arrays]
+
+
+def _operation(
+    name: str, inputs: list[Variable], arrays: list[Any], result: Any, bound: dict[str, Any], shared: bool
+) -> Operation:
+    """The operation with this result of traced arrays; ``shared`` with others that have the same expressions."""
+    leaves, form = flatten(result)
+    traced = [leaf if isinstance(leaf, Traced) else None for leaf in leaves]
+    dtypes = tuple([None if type(x) in (int, float) else x.dtype for x in arrays])
+    bodies = tuple([None if x is None else x.expr for x in traced])
+    results = tuple([None if x is None else x.dtype for x in traced])
+    key = (name, tuple(inputs), dtypes, bodies, results, form)
+    found = _cache.get(key) if shared else None
+    if found is None:
+        found = Operation(name, inputs, dtypes, bodies, results, bound, form)
+        if shared:
+            _cache.put(key, found)
+    found.plain = {k: leaf for k, leaf in enumerate(leaves) if traced[k] is None}
+    return found
+
+
+def _gathering(x: Any, key: Any) -> Any:
+    """An index whose whole numbers keep changing, as in a loop over rows, with these numbers as inputs.
+
+    With a number in the program itself, an entry is read and written back as a slice, which is fast; but each number
+    makes a program of its own.
+    """
+    parts = key if type(key) is tuple else (key,)
+    if not any(type(part) is int for part in parts):
+        return key
+    pattern = (x.shape, *[type(part) for part in parts])
+    seen = _indices.setdefault(pattern, set())
+    if len(seen) < INDICES_BEFORE_GATHER:
+        seen.add(hash(tuple([part for part in parts if type(part) is int])))
+        if len(_indices) > MOST_OPERATIONS:
+            _indices.clear()
+        return key
+    if any(type(part) not in (int, slice, type(Ellipsis)) for part in parts):
+        return key
+    changed = tuple([np.int64(part) if type(part) is int else part for part in parts])
+    return changed if type(key) is tuple else changed[0]
+
+
+def operation_name(function: Any) -> str:
+    """What an operation is called: ``add``, ``np.linalg.inv`` is ``inv``."""
+    if isinstance(function, (Operation, Rule)):
+        return function.name
+    if function is getitem:
+        return "getitem"
+    return name_of(function).rpartition("np.")[2].removeprefix("linalg.").removeprefix("scipy.special.")
+
+
+def checked_unchanged(x: Recorded, number: int, name: str) -> None:
+    """An error if ``x`` was changed after the call with this number took it."""
+    if x.changed > number:
+        what = f"the tensor {x.name!r}" if x.name else f"a tensor of shape {x.shape}"
+        raise InputError(
+            f"backward needs {what} as it was when {name} took it, and it was changed in place since then. "
+            "Change tensors after backward, or take a copy first: Tensor(x), or x = x + v in place of x += v."
+        )

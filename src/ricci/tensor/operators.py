@@ -1,0 +1,117 @@
+"""The operators and methods of tensors that differ from those of other operands."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ricci.compiler.backends.numpy import ELEMENTWISE
+from ricci.errors import RuleError
+from ricci.functions import elementwise as rows
+from ricci.tensor.calls import applied, call, raw
+from ricci.tensor.modes import state
+from ricci.tensor.node import Node, numbers
+from ricci.tensor.operations import Rule
+from ricci.tensor.tensor import Tensor
+from ricci.tracing.basics import lift, pointwise
+from ricci.tracing.operand import Operand
+
+# Operators. Those of floats that are recorded and have no names for their axes take a short way, which does what
+# ``call`` does.
+
+
+def _operator(function: Callable[[Any, Any], Any], ufunc: np.ufunc, swapped: bool, general: Callable) -> Callable:
+    new = object.__new__
+
+    def method(self: Tensor, other: Any) -> Any:
+        kind = type(other)
+        if kind is Tensor:
+            number, plain = other._value, other._axes is None
+        elif kind is float or kind is int:
+            number, plain = other, True
+        else:
+            return general(self, other)
+        if not (plain and self.requires_grad and self._axes is None and state.recording) or state.watch is not None:
+            return general(self, other)
+        result = new(Tensor)
+        if swapped:
+            result._value = function(number, self._value)
+            args = (other, self)
+        else:
+            result._value = function(self._value, number)
+            args = (self, other)
+        result._grad = result._hooks = result.name = result._axes = None
+        result.requires_grad = True
+        result.node = Node(ufunc, args)
+        result.number = next(numbers)
+        result.index = result.changed = 0
+        return result
+
+    return method
+
+
+_OPERATORS = {
+    "add": (operator.add, np.add),
+    "sub": (operator.sub, np.subtract),
+    "mul": (operator.mul, np.multiply),
+    "truediv": (operator.truediv, np.true_divide),
+    "pow": (operator.pow, np.power),
+    "matmul": (operator.matmul, np.matmul),
+}
+for _name, (_function, _ufunc) in _OPERATORS.items():
+    for _prefix, _swapped in (("", False), ("r", True)):
+        _general = getattr(Operand, f"__{_prefix}{_name}__")
+        setattr(Tensor, f"__{_prefix}{_name}__", _operator(_function, _ufunc, _swapped, _general))
+
+
+def _in_place(name: str) -> Callable:
+    def method(self: Tensor, other: Any) -> Any:
+        if state.recording:
+            if self.node is None and self.requires_grad:
+                raise RuleError(
+                    f"x {_SIGNS[name]}= v would change a leaf that has a gradient in place. "
+                    f"Write x = x {_SIGNS[name]} v for a new tensor, or update it inside `with rc.no_grad():`."
+                )
+            return getattr(self, f"__{name}__")(other)
+        result = getattr(self, f"__{name}__")(other)
+        return result if result is NotImplemented else self._put(raw(result, []), f"x {_SIGNS[name]}= v")
+
+    return method
+
+
+_SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@"}
+for _name in _SIGNS:
+    setattr(Tensor, f"__i{_name}__", _in_place(_name))
+
+
+# Methods that arrays do not have, as other libraries spell them
+
+
+def _numpy_method(function: Any, name: str) -> Callable:
+    def method(self: Tensor, *args: Any) -> Any:
+        return call(function, (self, *args), {})
+
+    method.__name__, method.__doc__ = name, f"``np.{function.__name__}`` of this tensor."
+    return method
+
+
+def _row_method(build: Callable, name: str) -> Callable:
+    def lower(x: Any) -> Any:
+        return pointwise(build, lift(x), dtype=lift(x).dtype)
+
+    rule = Rule(lower, name, ELEMENTWISE[name])
+
+    def method(self: Tensor) -> Any:
+        return applied(rule, (self,), {})
+
+    method.__name__, method.__doc__ = name, f"``rc.{name}`` of this tensor."
+    return method
+
+
+for _name in ["exp", "log", "tanh", "sqrt", "sin", "cos", "maximum", "minimum", "abs", "square", "log1p", "expm1"]:
+    setattr(Tensor, _name, _numpy_method(getattr(np, _name), _name))
+for _name in ("sigmoid", "relu", "softplus"):
+    setattr(Tensor, _name, _row_method(getattr(rows, _name), _name))

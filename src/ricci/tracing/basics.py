@@ -1,0 +1,197 @@
+"""What lowerings are made of: operands made traced arrays, broadcasting, axes and types."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ricci.errors import AxisError, DTypeError, ShapeError, TraceError
+from ricci.expr import Expr, constant, product
+from ricci.tracing.array import Traced
+from ricci.tracing.frames import current
+from ricci.tracing.table import fresh
+
+Axis = int | Sequence[int] | None
+FLOAT = np.dtype(np.float64)
+INT = np.dtype(np.int64)
+BOOL = np.dtype(np.bool_)
+
+
+def lift(x: Any) -> Traced:
+    """Anything that NumPy takes for an array, as a traced array."""
+    if isinstance(x, Traced):
+        return x
+    if isinstance(x, (bool, np.bool_)):
+        return fresh(constant(int(x)), BOOL)
+    if isinstance(x, (int, float)):
+        return fresh(constant(x), np.result_type(type(x)), weak=True)
+    if isinstance(x, np.generic):
+        return _number(x)
+    if isinstance(x, (list, tuple)):
+        return _of_sequence(x)
+    array = _array(x)
+    frame = current()
+    assert frame is not None
+    return Traced(frame.capture(array), checked_dtype(array.dtype), frame)
+
+
+def _number(x: np.generic) -> Traced:
+    checked_dtype(x.dtype)
+    return fresh(constant(x.item()), x.dtype)
+
+
+def _array(x: Any) -> Any:
+    """An array that a program can be given: NumPy's, or one of another package that has a shape and a type."""
+    if hasattr(x, "shape") and hasattr(x, "dtype"):
+        return x
+    if hasattr(x, "__array__"):
+        return np.asarray(x)
+    if isinstance(x, complex):
+        raise DTypeError(f"The number {x} is complex; ricci computes with real numbers.")
+    raise TraceError(f"A {type(x).__name__} is not an array; numbers, arrays and lists of them are.")
+
+
+def _of_sequence(x: Sequence) -> Traced:
+    from ricci.tracing.table import has_traced
+
+    if has_traced(x):
+        from ricci.tracing.lower.joining import stack
+
+        return stack([lift(part) for part in x])
+    return lift(np.asarray(x))
+
+
+def checked_dtype(dtype: Any, what: str = "An array") -> np.dtype:
+    """The type, as one of NumPy's, if ricci computes with it."""
+    found = np.dtype(str(dtype).rpartition(".")[2]) if not isinstance(dtype, np.dtype) else dtype
+    if found.kind not in "biuf":
+        raise DTypeError(
+            f"{what} has the type {found}; ricci computes with real numbers, whole numbers and truth values."
+        )
+    return found
+
+
+def like(x: Traced, expr: Expr, dtype: Any = None) -> Traced:
+    """A traced array of the same frame and, unless given, type."""
+    return fresh(expr, x.dtype if dtype is None else dtype)
+
+
+def floating(*xs: Traced) -> np.dtype:
+    """The floating type that these types have in common."""
+    found = np.result_type(*[x.dtype for x in xs])
+    return found if found.kind == "f" else FLOAT
+
+
+def common(*xs: Any) -> np.dtype:
+    """The type that NumPy gives to arrays of these together; Python's numbers do not widen it."""
+    weak = {float: 0.0, int: 0}
+    return np.result_type(*[weak.get(python_type(x), x.dtype) for x in map(lift, xs)])  # type: ignore[arg-type]
+
+
+def python_type(x: Traced) -> type | None:
+    """The type of Python's that a number stands for, if it is one of Python's own."""
+    return None if not x.weak else float if x.dtype.kind == "f" else int
+
+
+# Axes
+
+
+def normal_axis(x: Traced, axis: int) -> int:
+    """An axis counted from the front."""
+    if isinstance(axis, Traced):
+        axis.__index__()
+    if not -x.ndim <= axis < x.ndim:
+        raise AxisError(f"Axis {axis} is out of bounds: the array has the shape {x.shape}.")
+    return int(axis) % x.ndim
+
+
+def normal_axes(x: Traced, axis: Axis) -> tuple[int, ...]:
+    """Axes counted from the front; None stands for all."""
+    if axis is None:
+        return tuple(range(x.ndim))
+    chosen = (axis,) if isinstance(axis, (int, np.integer)) else tuple(axis)
+    found = tuple([normal_axis(x, a) for a in chosen])
+    if len(set(found)) < len(found):
+        raise AxisError(f"An axis is named twice in {chosen}.")
+    return found
+
+
+def kept_as_ones(expr: Expr, axes: Sequence[int], order: int) -> Expr:
+    """``expr``, which lacks ``axes`` of ``order``, with these as axes of size 1."""
+    rest = [a for a in range(order) if a not in axes]
+    return product([(expr, rest)], range(order), dict.fromkeys(axes, 1))
+
+
+# Broadcasting
+
+
+def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that arrays of these shapes broadcast to."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        listed = " and ".join(map(str, shapes))
+        raise ShapeError(
+            f"The shapes {listed} cannot be broadcast together: from the right, sizes must be equal or 1."
+        ) from None
+
+
+def expanded(expr: Expr, shape: tuple[int, ...]) -> Expr:
+    """``expr`` broadcast to ``shape`` by NumPy's rule."""
+    if expr.shape == shape:
+        return expr
+    skipped = len(shape) - len(expr.shape)
+    labels: list[Any] = []
+    for axis, size in enumerate(expr.shape):
+        wide = size == 1 and shape[axis + skipped] != 1
+        labels.append(("unit", axis) if wide else axis + skipped)
+    return product([(expr, labels)], range(len(shape)), dict(enumerate(shape)))
+
+
+def aligned(*xs: Traced) -> list[Expr]:
+    """The expressions of operands, broadcast together; scalars stay scalars, which the core spreads by itself."""
+    shape = broadcast_shape(*[x.shape for x in xs])
+    return [x.expr if not x.shape else expanded(x.expr, shape) for x in xs]
+
+
+def pointwise(build: Callable[..., Expr], *xs: Traced, dtype: Any) -> Traced:
+    """An elementwise function of operands, broadcast together."""
+    shape = broadcast_shape(*[x.shape for x in xs])
+    expr = build(*aligned(*xs))
+    return fresh(expanded(expr, shape), dtype, all(x.weak for x in xs))
+
+
+# Arguments
+
+
+def refuse(name: str, **given: Any) -> None:
+    """An error for arguments that are not at their defaults and that have no meaning here."""
+    for argument, value in given.items():
+        if value is not None and value is not np._NoValue:
+            if argument == "out":
+                raise TraceError(
+                    f"{name}: a traced array cannot be written into a given array (out=…, or a += x for an array a); "
+                    "write a = a + x."
+                )
+            raise TraceError(f"{name}: leave out {argument}={value!r}: it is not supported in traced functions.")
+
+
+class NeedsValueError(TraceError):
+    """The value of an argument decides what a function does. Eager tensors have it, and try again with it."""
+
+
+def concrete(x: Any, what: str) -> np.ndarray:
+    """An argument whose values decide shapes, so that it may not be traced."""
+    if isinstance(x, Traced) or (isinstance(x, (list, tuple)) and any(isinstance(v, Traced) for v in x)):
+        raise NeedsValueError(
+            f"{what} decides the shape of the result, so it must be known when the function is traced; "
+            "pass it as a static argument (static_argnums=…) or as a constant."
+        )
+    return np.asarray(x)
+
+
+def total(shape: Sequence[int]) -> int:
+    return math.prod(shape)

@@ -1,0 +1,156 @@
+"""Where a trace is: the calls being traced, the arrays they met on the way, and the user's own lines.
+
+A *frame* is one function being traced. Frames nest: ``rc.grad`` called inside a traced function opens a frame of its
+own, in which the arguments are fresh variables; what it returns is written in those of the frame around it. A traced
+array belongs to a frame, and outside of it, when the function has returned, it means nothing any more.
+
+Arrays that a function meets without having been given them (globals, closures, constants) become inputs too: the
+outermost frame holds them, by reference, so that a later call sees what they contain then.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ricci.expr import Expr, Variable
+from ricci.expr import variable as input_node
+
+_OURS = str(Path(__file__).parent.parent)
+_NUMPY = f"{__import__('numpy').__path__[0]}"
+_here = threading.local()
+MOST_COPIED = 1 << 26  # bytes; a larger array is not checked for being changed by the function that is traced
+
+
+class Place:
+    """A line of the user's code."""
+
+    __slots__ = ("file", "function", "line")
+
+    def __init__(self, file: str, line: int, function: str):
+        self.file, self.line, self.function = file, line, function
+
+    @property
+    def text(self) -> str:
+        """The source of the line, if it is to be had."""
+        return linecache.getline(self.file, self.line).strip()
+
+    def __str__(self) -> str:
+        text = self.text
+        return f"{Path(self.file).name}, line {self.line}" + (f": {text}" if text else f", in {self.function}")
+
+
+class Frame:
+    """One function being traced. ``names`` tells its variables from those of the frames around it."""
+
+    def __init__(self, outer: Frame | None, name: str):
+        self.outer, self.name = outer, name
+        self.depth: int = 0 if outer is None else outer.depth + 1
+        self.active = True
+        self.root: Frame = self if outer is None else outer.root
+        if outer is None:
+            self.captured: dict[str, Any] = {}  # input → array
+            self.known: dict[int, Variable] = {}  # id of an array → its input
+            self.lines: dict[Expr, Place] = {}  # what the user's lines made
+            self.rules: dict[Any, Any] = {}  # functions with rules of their own, for operands of one kind
+            self.copies: dict[str, Any] = {}  # what arrays contained when they were met, to see whether that changes
+
+    def variable(self, name: str, shape: tuple[int, ...]) -> Variable:
+        """A fresh input of this frame."""
+        return input_node(name + "'" * self.depth, shape)
+
+    def capture(self, array: Any) -> Variable:
+        """The input that stands for an array; the same one each time."""
+        root = self.root
+        found = root.known.get(id(array))
+        if found is None:
+            name = f"c{len(root.captured)}"
+            while name in root.taken:
+                name += "_"
+            found = root.known[id(array)] = input_node(name, tuple(array.shape))
+            root.captured[name] = array  # which keeps it alive, and its id with it
+            if hasattr(array, "flags") and array.nbytes <= MOST_COPIED:
+                root.copies[name] = array.copy()
+        return found
+
+    taken: frozenset[str] = frozenset()  # names of the arguments
+
+    def note(self, expr: Expr) -> None:
+        """Remember the user's line that made ``expr``."""
+        lines = self.root.lines
+        if expr not in lines:
+            place = user_place()
+            if place is not None:
+                note_line(lines, expr, place)
+
+
+def note_line(lines: dict[Expr, Place], expr: Expr, place: Place) -> None:
+    """A line made ``expr`` and those of its operands that no line before has made."""
+    lines.setdefault(expr, place)
+    made = [a for a in expr.args if a.args]
+    while made:
+        node = made.pop()
+        if node not in lines:
+            lines[node] = place
+            made += [a for a in node.args if a.args]
+
+
+def current() -> Frame | None:
+    """The innermost function being traced in this thread, if any."""
+    return getattr(_here, "frame", None)
+
+
+@contextmanager
+def frame(name: str, taken: frozenset[str] = frozenset()) -> Iterator[Frame]:
+    """A frame inside the current one, left when the function returns."""
+    outer = current()
+    inner = Frame(outer, name)
+    if outer is None:
+        inner.taken = taken
+    _here.frame = inner
+    try:
+        yield inner
+    finally:
+        inner.active = False
+        _here.frame = outer
+
+
+@contextmanager
+def suspended() -> Iterator[None]:
+    """No frame: what is computed inside is computed now."""
+    outer, _here.frame = current(), None
+    try:
+        yield
+    finally:
+        _here.frame = outer
+
+
+def user_place() -> Place | None:
+    """The innermost line that is neither in ricci nor in NumPy or SciPy."""
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith((_OURS, _NUMPY)) and not file.startswith("<frozen") and not _in_scipy(frame):
+            return Place(file, frame.f_lineno, frame.f_code.co_name)
+        frame = frame.f_back
+    return None
+
+
+def scipy_function() -> str | None:
+    """The function of SciPy that the user called and that is running now: ``special.softmax``."""
+    frame: Any = sys._getframe(1)
+    found = None
+    while frame is not None and (found is None or _in_scipy(frame)):
+        if _in_scipy(frame):
+            found = f"{frame.f_globals['__name__'].split('.')[1]}.{frame.f_code.co_name}"
+        frame = frame.f_back
+    return found
+
+
+def _in_scipy(frame: Any) -> bool:
+    return frame.f_globals.get("__name__", "").startswith("scipy.")

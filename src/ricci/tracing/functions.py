@@ -1,0 +1,85 @@
+"""The functions of ricci's own table, ``rc.softmax``, ``rc.sigmoid``, ``rc.logsumexp``, on arrays of all kinds.
+
+Axes are given by number, as in NumPy: ``rc.softmax(x, -1)``, ``rc.sum(x, axis=(0, 1), keepdims=True)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ricci.errors import InputError
+from ricci.functions.elementwise import stop_gradient
+from ricci.functions.table import FUNCTIONS
+from ricci.tracing.array import Traced
+from ricci.tracing.basics import BOOL, INT, common, floating, kept_as_ones, lift, like, normal_axes, pointwise
+
+_TRUTHS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "any", "all"}
+_PLACES = {"argmax", "argmin", "argsort"}
+_SAME = {"abs", "sign", "neg", "square", "add", "subtract", "multiply", "maximum", "minimum", "clip", "stop_gradient"}
+_SAME |= {"relu", "sum", "prod", "max", "min", "cumsum", "cumprod", "sort", "trace", "tr", "mod"}
+
+
+@cache
+def lowering(name: str) -> Callable[..., Traced]:
+    """A function of the table on traced arrays."""
+    row = FUNCTIONS[name]
+    lower = {"elementwise": _elementwise, "reduce": _over_axes, "keep": _over_axes, "matrix": _matrix}[row.kind](name)
+    lower.__name__ = lower.__qualname__ = name
+    return lower
+
+
+def _dtype(name: str, *xs: Traced) -> np.dtype:
+    if name in _TRUTHS:
+        return BOOL
+    if name in _PLACES:
+        return INT
+    if name == "where":
+        return common(*xs[1:])
+    return common(*xs) if name in _SAME else floating(*xs)
+
+
+def _elementwise(name: str) -> Callable[..., Traced]:
+    row = FUNCTIONS[name]
+
+    def lower(*operands: Any) -> Traced:
+        if len(operands) != row.arity:
+            raise InputError(f"rc.{name} takes {row.arity} operand(s), not {len(operands)}.")
+        xs = [lift(x) for x in operands]
+        return pointwise(row.build, *xs, dtype=_dtype(name, *xs))
+
+    return lower
+
+
+def _over_axes(name: str) -> Callable[..., Traced]:
+    row = FUNCTIONS[name]
+
+    def lower(x: Any, *axes: int, axis: Any = None, keepdims: bool = False) -> Traced:
+        x = lift(x)
+        given = axes or (() if axis is None else (axis,) if isinstance(axis, int) else tuple(axis))
+        places = normal_axes(x, given or None)
+        expr = row.build(x.expr, places)
+        if keepdims and row.kind == "reduce":
+            expr = kept_as_ones(expr, places, x.ndim)
+        if name in _PLACES:
+            expr = stop_gradient(expr)  # whole numbers stay or jump
+        return like(x, expr, _dtype(name, x))
+
+    return lower
+
+
+def _matrix(name: str) -> Callable[..., Any]:
+    row = FUNCTIONS[name]
+
+    def lower(a: Any, *more: Any) -> Any:
+        if row.result == "solve":
+            return np.linalg.solve(lift(a), lift(*more))
+        x = lift(a)
+        if x.ndim < 2:
+            raise InputError(f"rc.{name} is for matrices; this array has the shape {x.shape}.")
+        return like(x, row.build(x.expr, more or (-2, -1)), _dtype(name, x))
+
+    return lower

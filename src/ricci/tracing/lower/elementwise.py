@@ -1,0 +1,302 @@
+"""Ufuncs, entry by entry: a table from NumPy's to the rows of ``ricci.functions``.
+
+The type of a result is what the ufunc itself says it is for these operands.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from ricci.errors import DTypeError
+from ricci.expr import Expr, constant
+from ricci.functions import elementwise as e
+from ricci.tracing.array import Traced
+from ricci.tracing.basics import BOOL, common, lift, pointwise, python_type, refuse
+from ricci.tracing.table import lowers
+
+Build = Callable[..., Expr]
+
+
+def result_type(ufunc: np.ufunc, *operands: Traced) -> np.dtype:
+    """The type that NumPy computes ``ufunc`` in; Python's numbers count by kind only."""
+    types: list[Any] = [python_type(x) or x.dtype for x in operands]
+    if all(isinstance(t, type) for t in types):
+        types[0] = np.dtype(types[0])
+    try:
+        return ufunc.resolve_dtypes((*types, *[None] * ufunc.nout))[-1]
+    except TypeError:
+        listed = " and ".join([str(np.dtype(t)) for t in types])
+        raise DTypeError(f"np.{ufunc.__name__} is not for the types {listed}.") from None
+
+
+def ufunc_row(ufunc: np.ufunc, build: Build, module: str = __name__) -> None:
+    """A row of the table for a ufunc, listed with those of ``module``."""
+
+    def lower(*operands: Any, out: Any = None, where: Any = True, dtype: Any = None, **more: Any) -> Traced:
+        refuse(f"np.{ufunc.__name__}", out=out, where=None if where is True else where, **more)
+        xs = [lift(x) for x in operands[: ufunc.nin]]
+        found = result_type(ufunc, *xs) if dtype is None else np.dtype(dtype)
+        return pointwise(build, *xs, dtype=found)
+
+    lower.__name__ = ufunc.__name__
+    lower.__module__ = module
+    lowers(ufunc)(lower)
+
+
+def heaviside(x: Expr, middle: Expr) -> Expr:
+    return e.where(e.less(x, 0), 0, e.where(e.less(0, x), 1, middle))
+
+
+def trunc(x: Expr) -> Expr:
+    return e.where(e.less(x, 0), e.ceil(x), e.floor(x))
+
+
+def floor_divide(a: Expr, b: Expr) -> Expr:
+    """By the remainder, which is exact; the quotient of what is left is a whole number but for rounding."""
+    return e.where(e.equal(b, 0), a / b, e.round_((a - e.mod(a, b)) / b))
+
+
+def fmod(a: Expr, b: Expr) -> Expr:
+    """The remainder with the sign of ``a``."""
+    size = e.abs_(b)
+    return e.where(e.less(a, 0), -e.mod(-a, size), e.mod(a, size))
+
+
+def copysign(a: Expr, b: Expr) -> Expr:
+    size = e.abs_(a)
+    return e.where(e.less(b, 0), -size, size)
+
+
+def is_nan(x: Expr) -> Expr:
+    return e.not_equal(x, x)
+
+
+def _other_if_nan(pick: Build) -> Build:
+    """``np.fmax`` and ``np.fmin``: NaN loses."""
+    return lambda a, b: e.where(is_nan(a), b, e.where(is_nan(b), a, pick(a, b)))
+
+
+def logaddexp2(a: Expr, b: Expr) -> Expr:
+    two = e.log(2)
+    return e.logaddexp(a * two, b * two) / two
+
+
+def _truth(x: Expr) -> Expr:
+    return e.not_equal(x, 0)
+
+
+def sinc(x: Expr) -> Expr:
+    """``sin(πx)/(πx)``; near 0, where that cannot be differentiated, its series."""
+    angle = e.PI * x
+    near = e.less(e.abs_(angle), Fraction(1, 50))
+    far = e.where(near, 1, angle)
+    square = angle**2
+    series = constant(1)
+    for k in range(5, 0, -1):
+        series = 1 - square / (2 * k * (2 * k + 1)) * series
+    return e.where(near, series, e.sin(far) / far)
+
+
+UFUNCS: dict[np.ufunc, Build] = {
+    np.add: e.add,
+    np.subtract: e.subtract,
+    np.multiply: e.multiply,
+    np.divide: e.divide,
+    np.floor_divide: floor_divide,
+    np.remainder: e.mod,
+    np.fmod: fmod,
+    np.power: e.power,
+    np.float_power: e.power,
+    np.negative: e.neg,
+    np.positive: lambda x: x,
+    np.absolute: e.abs_,
+    np.fabs: e.abs_,
+    np.sign: e.sign,
+    np.copysign: copysign,
+    np.heaviside: heaviside,
+    np.floor: e.floor,
+    np.ceil: e.ceil,
+    np.trunc: trunc,
+    np.rint: e.round_,
+    np.reciprocal: e.reciprocal,
+    np.square: e.square,
+    np.sqrt: e.sqrt,
+    np.cbrt: e.cbrt,
+    np.exp: e.exp,
+    np.exp2: e.exp2,
+    np.expm1: e.expm1,
+    np.log: e.log,
+    np.log2: e.log2,
+    np.log10: e.log10,
+    np.log1p: e.log1p,
+    np.sin: e.sin,
+    np.cos: e.cos,
+    np.tan: e.tan,
+    np.arcsin: e.asin,
+    np.arccos: e.acos,
+    np.arctan: e.atan,
+    np.arctan2: e.atan2,
+    np.sinh: e.sinh,
+    np.cosh: e.cosh,
+    np.tanh: e.tanh,
+    np.arcsinh: e.asinh,
+    np.arccosh: e.acosh,
+    np.arctanh: e.atanh,
+    np.hypot: e.hypot,
+    np.deg2rad: lambda x: x * e.PI / 180,
+    np.radians: lambda x: x * e.PI / 180,
+    np.rad2deg: lambda x: x * 180 / e.PI,
+    np.degrees: lambda x: x * 180 / e.PI,
+    np.maximum: e.maximum,
+    np.minimum: e.minimum,
+    np.fmax: _other_if_nan(e.maximum),
+    np.fmin: _other_if_nan(e.minimum),
+    np.logaddexp: e.logaddexp,
+    np.logaddexp2: logaddexp2,
+    np.less: e.less,
+    np.less_equal: e.less_equal,
+    np.greater: e.greater,
+    np.greater_equal: e.greater_equal,
+    np.equal: e.equal,
+    np.not_equal: e.not_equal,
+    np.logical_and: lambda a, b: _truth(a) * _truth(b),
+    np.logical_or: lambda a, b: e.maximum(_truth(a), _truth(b)),
+    np.logical_xor: lambda a, b: e.not_equal(_truth(a), _truth(b)),
+    np.logical_not: lambda x: e.equal(x, 0),
+    np.isnan: is_nan,
+    np.isinf: lambda x: e.equal(e.abs_(x), constant(math.inf)),
+    np.isfinite: lambda x: e.less(e.abs_(x), constant(math.inf)),
+    np.signbit: lambda x: e.less(x, 0),
+    np.conjugate: lambda x: x,
+}
+for _ufunc, _build in UFUNCS.items():
+    ufunc_row(_ufunc, _build)
+
+
+def _two_results(ufunc: np.ufunc, first: Build, second: Build) -> None:
+    """A row for a ufunc that has two results."""
+
+    def lower(*operands: Any, out: Any = None, **more: Any) -> tuple[Traced, Traced]:
+        refuse(f"np.{ufunc.__name__}", out=None if out == (None, None) else out, **more)
+        xs = [lift(x) for x in operands]
+        dtype = result_type(ufunc, *xs)
+        return pointwise(first, *xs, dtype=dtype), pointwise(second, *xs, dtype=dtype)
+
+    lower.__name__, lower.__module__ = ufunc.__name__, __name__
+    lowers(ufunc)(lower)
+
+
+_two_results(np.divmod, floor_divide, e.mod)
+_two_results(np.modf, lambda x: fmod(x, constant(1)), trunc)
+
+
+def _on_truths(ufunc: np.ufunc, build: Build) -> None:
+    """A bitwise function: of truth values only."""
+
+    def lower(*operands: Any) -> Traced:
+        xs = [lift(x) for x in operands]
+        for x in xs:
+            if x.dtype != BOOL:
+                raise DTypeError(f"np.{ufunc.__name__} is traced for truth values, not for the type {x.dtype}.")
+        return pointwise(build, *xs, dtype=BOOL)
+
+    lower.__name__ = ufunc.__name__
+    lower.__module__ = __name__
+    lowers(ufunc, note="of truth values")(lower)
+
+
+_on_truths(np.bitwise_and, UFUNCS[np.logical_and])
+_on_truths(np.bitwise_or, UFUNCS[np.logical_or])
+_on_truths(np.bitwise_xor, UFUNCS[np.logical_xor])
+_on_truths(np.invert, UFUNCS[np.logical_not])
+
+
+@lowers(np.clip)
+def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None) -> Traced:
+    refuse("np.clip", out=out)
+    low, high = a_min if min is None else min, a_max if max is None else max
+    x = lift(a)
+    bounds = [b for b in (low, high) if b is not None]
+    dtype = common(x, *bounds)
+    if low is not None:
+        x = pointwise(e.maximum, x, lift(low), dtype=dtype)
+    return x if high is None else pointwise(e.minimum, x, lift(high), dtype=dtype)
+
+
+@lowers(np.where)
+def where(condition: Any, x: Any = None, y: Any = None) -> Traced:
+    from ricci.tracing.basics import NeedsValueError
+
+    if x is None or y is None:
+        raise NeedsValueError("np.where(condition) has a shape that depends on values; give it two branches.")
+    return pointwise(e.where, lift(condition), lift(x), lift(y), dtype=common(x, y))
+
+
+@lowers(np.round, np.around)
+def round_(a: Any, decimals: int = 0, out: Any = None) -> Traced:
+    refuse("np.round", out=out)
+    x = lift(a)
+    if x.dtype.kind in "iu" and decimals >= 0:
+        return x
+    scale = constant(10**decimals if decimals >= 0 else Fraction(1, 10**-decimals))
+    return pointwise(lambda v: e.round_(v * scale) / scale, x, dtype=x.dtype)
+
+
+@lowers(np.fix)
+def fix(x: Any, out: Any = None) -> Traced:
+    refuse("np.fix", out=out)
+    return pointwise(trunc, lift(x), dtype=result_type(np.trunc, lift(x)))
+
+
+@lowers(np.sinc)
+def sinc_(x: Any) -> Traced:
+    return pointwise(sinc, lift(x), dtype=result_type(np.sin, lift(x)))
+
+
+@lowers(np.nan_to_num)
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Traced:
+    x = lift(x)
+    info = np.finfo(x.dtype) if x.dtype.kind == "f" else None
+    if info is None:
+        return x
+    high = float(info.max) if posinf is None else posinf
+    low = float(info.min) if neginf is None else neginf
+    inf = constant(math.inf)
+
+    def build(v: Expr, nan: Expr, high: Expr, low: Expr) -> Expr:
+        return e.where(is_nan(v), nan, e.where(e.equal(v, inf), high, e.where(e.equal(v, -inf), low, v)))
+
+    return pointwise(build, x, lift(nan), lift(high), lift(low), dtype=x.dtype)
+
+
+@lowers(np.real, np.real_if_close)
+def real(val: Any, tol: float = 100) -> Traced:
+    return lift(val)
+
+
+@lowers(np.imag)
+def imag(val: Any) -> Traced:
+    x = lift(val)
+    return pointwise(lambda v: v * 0, x, dtype=x.dtype)
+
+
+@lowers(np.angle)
+def angle(z: Any, deg: bool = False) -> Traced:
+    x = lift(z)
+    half = 180 if deg else e.PI
+    return pointwise(lambda v: e.where(e.less(v, 0), half, 0), x, dtype=result_type(np.sin, x))
+
+
+@lowers(np.isclose)
+def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Traced:
+    def build(a: Expr, b: Expr, rtol: Expr, atol: Expr) -> Expr:
+        near = e.less_equal(e.abs_(a - b), atol + rtol * e.abs_(b))
+        found = e.maximum(near, e.equal(a, b))
+        return e.maximum(found, is_nan(a) * is_nan(b)) if equal_nan else found
+
+    return pointwise(build, lift(a), lift(b), lift(rtol), lift(atol), dtype=BOOL)

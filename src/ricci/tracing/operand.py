@@ -1,0 +1,288 @@
+"""What traced arrays and eager tensors have in common: the operators and methods of an array.
+
+Each of them is a call of NumPy's function of that name, and NumPy's functions come here by its protocols; so both lead
+to :func:`dispatch`, which looks the function up in the one table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ricci.errors import InputError
+from ricci.tracing.frames import user_place
+
+
+def _binary(function: Any) -> tuple[Callable, Callable]:
+    def forward(self: Operand, other: Any) -> Any:
+        return self._call(function, (self, other), {}) if _fits(other) else NotImplemented
+
+    def backward(self: Operand, other: Any) -> Any:
+        return self._call(function, (other, self), {}) if _fits(other) else NotImplemented
+
+    return forward, backward
+
+
+def _fits(other: Any) -> bool:
+    return not isinstance(other, (str, bytes, dict, type(None)))
+
+
+def _unary(function: Any) -> Callable:
+    def method(self: Operand) -> Any:
+        return self._call(function, (self,), {})
+
+    return method
+
+
+def _method(function: Any, name: str) -> Callable:
+    def method(self: Operand, *args: Any, **kwargs: Any) -> Any:
+        return self._call(function, (self, *args), kwargs)
+
+    method.__name__ = name
+    method.__doc__ = f"``np.{function.__name__}`` of this array."
+    return method
+
+
+class Operand:
+    """An array that takes part in NumPy's protocols. Subclasses say what a call of a function does."""
+
+    __slots__ = ()
+    __array_priority__ = 1000
+    shape: tuple[int, ...]
+    dtype: np.dtype
+
+    def _call(self, function: Any, args: tuple, kwargs: dict) -> Any:
+        raise NotImplementedError
+
+    # NumPy's protocols
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        return self._call(ufunc if method == "__call__" else (ufunc, method), inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
+        return self._call(function, args, kwargs)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        from ricci import numpy
+
+        return numpy
+
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        from ricci.tracing.torch_functions import call
+
+        return call(function, args, kwargs or {})
+
+    # What an array says of itself
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def T(self) -> Any:
+        return self._call(np.transpose, (self,), {})
+
+    @property
+    def mT(self) -> Any:
+        return self._call(np.matrix_transpose, (self,), {})
+
+    @property
+    def real(self) -> Any:
+        return self
+
+    @property
+    def imag(self) -> Any:
+        return self._call(np.zeros_like, (self,), {})
+
+    @property
+    def at(self) -> At:
+        """``x.at[i].set(v)``, ``x.at[i].add(v)``: an array that differs from this one there."""
+        return At(self)
+
+    @property
+    def flat(self) -> Iterator:
+        return iter(self._call(np.ravel, (self,), {}))
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise InputError("A scalar has no length.")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator:
+        if not self.shape:
+            raise InputError("A scalar cannot be iterated over.")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __getitem__(self, key: Any) -> Any:
+        from ricci.tracing.table import getitem
+
+        return self._call(getitem, (self, key), {})
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __round__(self, digits: int = 0) -> Any:
+        return self._call(np.round, (self, digits), {})
+
+    # Methods whose arguments differ from those of NumPy's function
+
+    def reshape(self, *shape: Any, order: str = "C") -> Any:
+        return self._call(np.reshape, (self, shape[0] if len(shape) == 1 else shape), {"order": order})
+
+    def transpose(self, *axes: Any) -> Any:
+        chosen = None if not axes else axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+        return self._call(np.transpose, (self, chosen), {})
+
+    def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True):
+        return self._call(np.astype, (self, dtype), {})
+
+    def flatten(self, order: str = "C") -> Any:
+        return self._call(np.ravel, (self,), {"order": order})
+
+    def copy(self, order: str = "C") -> Any:
+        return self._call(np.copy, (self,), {})
+
+    def conj(self) -> Any:
+        return self
+
+    def conjugate(self) -> Any:
+        return self
+
+    def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> Any:
+        raise _in_place("x.sort() would change x in place", "write np.sort(x), which gives a sorted copy")
+
+    def fill(self, value: Any) -> Any:
+        raise _in_place("x.fill(…) would change x in place", "write np.full_like(x, value)")
+
+
+def _in_place(what: str, remedy: str) -> InputError:
+    place = user_place()
+    return InputError(f"{what}{f' ({place})' if place else ''}; {remedy}.")
+
+
+class At:
+    """The places of an array that are to be changed in a copy of it."""
+
+    __slots__ = ("array", "key")
+
+    def __init__(self, array: Any, key: Any = None):
+        self.array, self.key = array, key
+
+    def __getitem__(self, key: Any) -> At:
+        return At(self.array, key if isinstance(key, tuple) else (key,))
+
+    def _change(self, how: str, value: Any) -> Any:
+        from ricci.tracing.table import changed
+
+        if self.key is None:
+            raise InputError(f"Say where: x.at[0].{how}(value).")
+        return self.array._call(changed, (self.array, self.key, value, how), {})
+
+    def set(self, value: Any) -> Any:
+        """A copy with these entries replaced."""
+        return self._change("set", value)
+
+    def add(self, value: Any) -> Any:
+        """A copy with ``value`` added; places that are named twice get it twice."""
+        return self._change("add", value)
+
+    def subtract(self, value: Any) -> Any:
+        """A copy with ``value`` taken off."""
+        return self._change("add", -value)
+
+    def multiply(self, value: Any) -> Any:
+        """A copy with these entries multiplied."""
+        return self._change("set", self.get() * value)
+
+    def divide(self, value: Any) -> Any:
+        """A copy with these entries divided."""
+        return self._change("set", self.get() / value)
+
+    def power(self, value: Any) -> Any:
+        """A copy with these entries raised to a power."""
+        return self._change("set", self.get() ** value)
+
+    def min(self, value: Any) -> Any:
+        """A copy with these entries at most ``value``."""
+        return self._change("set", np.minimum(self.get(), value))
+
+    def max(self, value: Any) -> Any:
+        """A copy with these entries at least ``value``."""
+        return self._change("set", np.maximum(self.get(), value))
+
+    def get(self) -> Any:
+        """The entries as they are."""
+        return self.array[self.key]
+
+
+_OPERATORS = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "truediv": np.true_divide,
+    "floordiv": np.floor_divide,
+    "mod": np.remainder,
+    "pow": np.power,
+    "matmul": np.matmul,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+for _name, _function in _OPERATORS.items():
+    _forward, _backward = _binary(_function)
+    setattr(Operand, f"__{_name}__", _forward)
+    setattr(Operand, f"__r{_name}__", _backward)
+_COMPARISONS = {
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "eq": np.equal,
+    "ne": np.not_equal,
+}
+for _name, _function in _COMPARISONS.items():
+    setattr(Operand, f"__{_name}__", _binary(_function)[0])
+for _name, _function in {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}.items():
+    setattr(Operand, f"__{_name}__", _unary(_function))
+_METHODS = [
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "argsort",
+    "clip",
+    "cumprod",
+    "cumsum",
+    "diagonal",
+    "dot",
+    "max",
+    "mean",
+    "min",
+    "nonzero",
+    "prod",
+    "ravel",
+    "repeat",
+    "round",
+    "squeeze",
+    "std",
+    "sum",
+    "swapaxes",
+    "take",
+    "trace",
+    "var",
+]
+for _name in _METHODS:
+    setattr(Operand, _name, _method(getattr(np, _name), _name))

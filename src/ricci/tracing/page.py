@@ -1,0 +1,72 @@
+"""The page of what can be traced, made from the table: ``python -m ricci.tracing.page > docs/numpy.md``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+
+import scipy.special  # noqa: F401  # its functions are in the table once it is imported
+
+from ricci.tracing.table import Row, table
+
+TITLES = {
+    "elementwise": "Entry by entry",
+    "choosing": "Choosing",
+    "reductions": "Reductions",
+    "nans": "Reductions that pass NaN over",
+    "statistics": "Statistics",
+    "sequences": "Along an axis",
+    "ordering": "Order",
+    "contractions": "Products",
+    "einsum": "einsum",
+    "shaping": "Shapes",
+    "repeating": "Repeating and padding",
+    "diagonals": "Diagonals and triangles",
+    "joining": "Joining and splitting",
+    "indexing": "Indexing",
+    "creation": "Making arrays",
+    "queries": "Questions about arrays",
+    "linalg": "Linear algebra",
+    "special": "scipy.special",
+}
+_HEAD = """# What can be traced
+
+Functions of NumPy and SciPy that take traced arrays and eager tensors, made from the table in `ricci.tracing` by
+`python -m ricci.tracing.page`. Arguments are those of NumPy, without `out`; all of them are differentiable to any order
+where the function is. {count} callables are traced. What is not listed is an error that names the nearest one.
+"""
+
+
+def traced_names() -> dict[str, list[str]]:
+    """The callables that can be traced, by group."""
+    groups: dict[str, set[str]] = {}
+    for row in _rows():
+        groups.setdefault(row.group, set()).add(_shown(row))
+    order = [*TITLES, *sorted(groups.keys() - TITLES.keys())]
+    return {group: sorted(groups[group], key=str.lower) for group in order if group in groups}
+
+
+def _rows() -> Iterator[Row]:
+    """The rows that trace; some are there only to refuse in clear words."""
+    for row in table().values():
+        if inspect.signature(row.lower).return_annotation != "NoReturn":
+            yield row
+
+
+def _shown(row: Row) -> str:
+    names = {"getitem": "x[…]", "changed": "x.at[…].set(v), .add(v), …"}
+    return names.get(row.name, row.name)
+
+
+def page() -> str:
+    """The page, in Markdown."""
+    names = traced_names()
+    parts = [_HEAD.format(count=sum(map(len, names.values())))]
+    for group, found in names.items():
+        listed = ", ".join([f"`{name}`" for name in found])
+        parts.append(f"## {TITLES.get(group, group.capitalize())}\n\n{listed}\n")
+    return "\n".join(parts)
+
+
+if __name__ == "__main__":
+    print(page(), end="")

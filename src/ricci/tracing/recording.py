@@ -1,0 +1,296 @@
+"""A call of a function, recorded: its results as expressions of its arguments.
+
+Arrays and floats are traced, wherever they stand in the arguments; whole numbers, truth values, texts and all other
+objects are *static*: the function sees them as they are, and what is recorded holds for these values only.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ricci.errors import DTypeError, InputError, RicciError, TraceError
+from ricci.expr import Expr, Variable
+from ricci.expr.walk import rewritten
+from ricci.functions.table import FUNCTIONS
+from ricci.tracing import trees
+from ricci.tracing.array import Traced
+from ricci.tracing.basics import checked_dtype, lift
+from ricci.tracing.foreign import translated
+from ricci.tracing.frames import Frame, Place, frame, note_line
+from ricci.tracing.operand import Operand
+from ricci.tracing.table import leaked
+from ricci.tracing.trees import Form
+
+
+@dataclass(frozen=True)
+class Static:
+    """A result that is no array."""
+
+    value: Any
+
+
+Output = Expr | Static
+
+
+@dataclass
+class Arguments:
+    """The arguments of a call, taken apart. ``arrays`` says of each leaf whether it is traced."""
+
+    leaves: list[Any]
+    form: Form
+    arrays: list[bool]
+
+    @classmethod
+    def of(
+        cls,
+        args: tuple,
+        kwargs: Mapping[str, Any],
+        extras: tuple,
+        static: set[int] | frozenset[int],
+        names: set[str] | frozenset[str],
+    ) -> Arguments:
+        """The arguments with ``extras``, which the function itself does not get."""
+        leaves: list[Any] = []
+        forms: list[Form] = []
+        fixed: list[int] = []  # the numbers of leaves that are static because the argument is
+        keyed = range(len(args), len(args) + len(kwargs))
+        for position, part in enumerate((*args, *kwargs.values(), *extras)):
+            if (static and position in static) or (
+                names and position in keyed and [*kwargs][position - len(args)] in names
+            ):
+                fixed.append(len(leaves))
+                leaves.append(part)
+                forms.append(trees.LEAF)
+            else:
+                own, form = trees.flatten(part)
+                leaves += own
+                forms.append(form)
+        arrays = [is_array(leaf) for leaf in leaves]
+        for number in fixed:
+            arrays[number] = False
+        return cls(leaves, (len(args), tuple(kwargs), tuple(forms)), arrays)
+
+
+def is_array(leaf: Any) -> bool:
+    """Whether a leaf is traced: arrays of any package and floats are."""
+    if type(leaf) is np.ndarray or isinstance(leaf, (float, Operand, np.ndarray, np.generic)):
+        return True
+    if isinstance(leaf, complex):
+        raise DTypeError(f"The argument {leaf} is complex; ricci computes with real numbers.")
+    return hasattr(leaf, "shape") and hasattr(leaf, "dtype")
+
+
+@dataclass
+class Recording:
+    """A function as expressions, for arguments of one form, shape and type."""
+
+    name: str
+    inputs: list[Variable]  # one for each traced leaf
+    dtypes: list[np.dtype]
+    forms: tuple[Form, ...]  # of each argument, the extra ones last
+    places: tuple[tuple[int, ...], ...]  # of each argument, the numbers of its leaves among the inputs; -1 if static
+    positional: int  # how many arguments are given by position
+    keywords: tuple[str, ...]
+    outputs: list[Output]
+    out_dtypes: list[np.dtype]
+    out_form: Form
+    captured: dict[str, Any] = field(default_factory=dict)
+    lines: dict[Expr, Place] = field(default_factory=dict)
+    aux: tuple[Form, list[Output], list[np.dtype]] | None = None
+
+    def with_outputs(self, form: Form, outputs: Sequence[Output], dtypes: Sequence[np.dtype]) -> Recording:
+        """The same call with other results."""
+        return replace(self, out_form=form, outputs=list(outputs), out_dtypes=list(dtypes), aux=None)
+
+
+def names_of(function: Any, count: int, keywords: Sequence[str]) -> list[str]:
+    """Names for the arguments: those of the parameters where they can be told."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    plain = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "x")
+    found = [plain[k] if k < len(plain) else f"{rest}{k - len(plain)}" for k in range(count)]
+    return [*found, *keywords]
+
+
+def _identifier(name: str) -> str:
+    """A name that equations can hold."""
+    clean = re.sub(r"\W", "_", name)
+    return clean if clean and not clean[0].isdigit() and clean not in FUNCTIONS else f"_{clean}"
+
+
+def record(function: Callable, arguments: Arguments, has_aux: bool = False, name: str | None = None) -> Recording:
+    """Run ``function`` on traced arrays in place of the arguments and record what it does."""
+    title = name or getattr(function, "__name__", type(function).__name__)
+    count, keywords, forms = arguments.form
+    named = names_of(function, count, keywords)
+    named += [f"v{k or ''}" for k in range(len(forms) - len(named))]
+    leaf_names = [_identifier(n) for start, form in zip(named, forms, strict=True) for n in trees.paths(form, start)]
+    leaf_names = _distinct(leaf_names)
+    with frame(title, frozenset(leaf_names)) as inner:
+        inputs, dtypes, stand_ins, numbers = [], [], [], []
+        for leaf, traced, own in zip(arguments.leaves, arguments.arrays, leaf_names, strict=True):
+            numbers.append(len(inputs) if traced else -1)
+            if traced:
+                x = _stand_in(inner, own, leaf)
+                inputs.append(x.expr)
+                dtypes.append(x.dtype)
+                stand_ins.append(x)
+            else:
+                stand_ins.append(leaf)
+        parts, places, start = [], [], 0
+        for form in forms:
+            stop = start + trees.count(form)
+            parts.append(trees.unflatten(form, stand_ins[start:stop]))
+            places.append(tuple(numbers[start:stop]))
+            start = stop
+        keyed = dict(zip(keywords, parts[count : count + len(keywords)], strict=True))
+        result = _called(function, title, parts[:count], keyed, len(parts) - count - len(keyed))
+        _check_unchanged(inner)
+        aux = None
+        if has_aux:
+            result, more = _with_aux(title, result)
+            aux_leaves, aux_form = trees.flatten(more)
+            aux = (aux_form, *_results(inner, aux_leaves, keep_numbers=True))
+        leaves, form = trees.flatten(result)
+        outputs, out_dtypes = _results(inner, leaves)
+    return Recording(
+        title,
+        inputs,
+        dtypes,
+        forms,
+        tuple(places),
+        count,
+        tuple(keywords),
+        outputs,
+        out_dtypes,
+        form,
+        inner.root.captured,
+        inner.root.lines,
+        aux,
+    )
+
+
+def _called(function: Callable, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], extras: int) -> Any:
+    """The result; errors of Python's or other packages' own about traced arrays are put in clearer words."""
+    try:
+        return translated(function)(*args, **kwargs)
+    except RicciError:
+        raise
+    except (TypeError, ValueError) as error:
+        clearer = _clearer(error) or _unbound(function, name, args, kwargs, extras)
+        if clearer is None:
+            raise
+        raise clearer from error
+
+
+def _clearer(error: Exception) -> TraceError | None:
+    """What a package meant that does not know of traced arrays."""
+    if "JAX type" in str(error) and "Traced" in str(error):
+        return TraceError(
+            "A function of JAX was given a traced array, which it cannot look into. Write the function with numpy "
+            "or ricci.numpy, or take the namespace from the array: xp = x.__array_namespace__()."
+        )
+    if isinstance(error.__cause__, TraceError):  # NumPy asked for the number that it was to put into an array
+        place = getattr(error.__cause__, "place", None)
+        return TraceError(
+            f"A traced array is put into a plain one, which holds numbers only{f' ({place})' if place else ''}. Make "
+            "the array of its parts, by np.stack or np.concatenate; or begin with np.zeros_like(x) of a traced x and "
+            "write y = y.at[…].set(value)."
+        )
+    return None
+
+
+def _unbound(
+    function: Callable, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], extras: int
+) -> InputError | None:
+    """What to say of arguments that the function does not take."""
+    try:
+        inspect.signature(function).bind(*args, **kwargs)
+    except TypeError as error:
+        rest = f", the last {extras} of the call not counted, which are directions" if extras else ""
+        return InputError(f"{name} was called with {len(args)} arguments by position{rest}: {error}.")
+    except ValueError:  # it has no signature
+        pass
+    return None
+
+
+def _distinct(names: Sequence[str]) -> list[str]:
+    found: list[str] = []
+    for name in names:
+        while name in found:
+            name += "_"
+        found.append(name)
+    return found
+
+
+def _stand_in(inner: Frame, name: str, leaf: Any) -> Traced:
+    if isinstance(leaf, Traced):
+        if not leaf.frame.active:
+            raise leaked(leaf)
+        return Traced(inner.variable(name, leaf.shape), leaf.dtype, inner, leaf.weak)
+    if isinstance(leaf, float) and not isinstance(leaf, np.generic):
+        return Traced(inner.variable(name, ()), np.dtype(float), inner, weak=True)
+    dtype = checked_dtype(leaf.dtype, f"The argument {name}")
+    return Traced(inner.variable(name, tuple(map(int, leaf.shape))), dtype, inner)
+
+
+def _with_aux(name: str, result: Any) -> tuple[Any, Any]:
+    if not isinstance(result, tuple) or len(result) != 2:
+        shown = "an array" if isinstance(result, Traced) else type(result).__name__
+        raise InputError(f"With has_aux=True, {name} returns a pair, (result, aux), not {shown}.")
+    return result
+
+
+def _results(inner: Frame, leaves: Sequence[Any], keep_numbers: bool = False) -> tuple[list[Output], list[np.dtype]]:
+    """Results as expressions; what is no array stays as it is."""
+    outputs: list[Output] = []
+    dtypes: list[np.dtype] = []
+    for leaf in leaves:
+        plain = isinstance(leaf, (bool, int, float)) and not isinstance(leaf, np.generic)
+        if isinstance(leaf, Traced) and not leaf.frame.active:
+            raise leaked(leaf)
+        if (plain and not keep_numbers) or (not plain and is_array(leaf)):
+            x = lift(leaf)
+            outputs.append(x.expr)
+            dtypes.append(x.dtype)
+        else:
+            outputs.append(Static(leaf))
+            dtypes.append(np.dtype(object))
+    return outputs, dtypes
+
+
+def carried(
+    roots: Sequence[Expr], step: Callable[[Expr, tuple[Expr, ...]], Expr], lines: dict[Expr, Place]
+) -> list[Expr]:
+    """``roots`` rewritten by ``step``; what becomes of a node has its line."""
+
+    def noted(node: Expr, args: tuple[Expr, ...]) -> Expr:
+        new = step(node, args)
+        if node in lines:
+            note_line(lines, new, lines[node])
+        return new
+
+    return rewritten(roots, noted)
+
+
+def _check_unchanged(inner: Frame) -> None:
+    """Whether the function changed an array that it did not get as an argument, after it had used it."""
+    for name, before in inner.root.copies.items():
+        array = inner.root.captured[name]
+        if not np.array_equal(before, array, equal_nan=before.dtype.kind == "f"):
+            used = inner.root.known[id(array)]
+            place = next((line for e, line in inner.root.lines.items() if used in e.args), None)
+            where = f" ({place})" if place else ""
+            raise TraceError(
+                f"{inner.name} changes an array of shape {array.shape} in place after having used it{where}. "
+                "It runs once, to be traced, so the change would not happen again; compute a new array instead."
+            )

@@ -1,0 +1,14 @@
+"""A stand-in for an array of which only shape and type are known."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class Shaped:
+    """A shape and a type: enough to trace with."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: tuple, dtype: Any):
+        self.shape, self.dtype = shape, dtype

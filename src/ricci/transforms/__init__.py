@@ -1,0 +1,1 @@
+"""Functions of arrays → functions of arrays: derivatives under the names that people know from JAX."""

@@ -1,0 +1,187 @@
+"""The transforms of functions, under the names and with the arguments known from JAX."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ricci.errors import InputError
+from ricci.transforms import deriving
+from ricci.transforms.linear import identity, linearize, vjp
+from ricci.transforms.transformed import Transformed
+
+Argnums = int | str | Sequence[int] | Sequence[str]
+
+
+def grad(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Transformed:
+    """The gradient of a function whose result is a scalar, by the argument ``argnums``, or by several.
+
+    An argument may be an array, a number, or lists, tuples, dictionaries and dataclasses of them; the gradient has its
+    form. With ``has_aux`` the function returns ``(result, aux)``, and so does the gradient. Options of all transforms:
+    ``static_argnums``, ``static_argnames`` for arguments that are not traced, and ``backend``.
+
+    >>> import numpy as np, ricci as rc
+    >>> rc.grad(lambda x: (x**2).sum())(np.array([1.0, 2.0]))
+    array([2., 4.])
+    >>> rc.grad(lambda p, x: p["a"] * x, argnums=(0, 1))({"a": 3.0}, 2.0)
+    ({'a': np.float64(2.0)}, np.float64(3.0))
+    """
+    return Transformed(
+        function, deriving.gradient(argnums, False, "grad"), "grad", argnums=argnums, has_aux=has_aux, **options
+    )
+
+
+def value_and_grad(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Transformed:
+    """The value and the gradient, what they share computed once.
+
+    >>> import numpy as np, ricci as rc
+    >>> rc.value_and_grad(lambda x: x * x)(3.0)
+    (np.float64(9.0), np.float64(6.0))
+    """
+    derive = deriving.gradient(argnums, True, "value_and_grad")
+    return Transformed(function, derive, "value_and_grad", argnums=argnums, has_aux=has_aux, **options)
+
+
+def jacobian(
+    function: Callable, argnums: Argnums = 0, has_aux: bool = False, *, mode: str = "auto", **options: Any
+) -> Transformed:
+    """All derivatives: an array with the axes of the result, then those of the argument.
+
+    ``mode`` is "forward", "reverse", "cross-country", or "auto", which takes the cheapest.
+
+    >>> import numpy as np, ricci as rc
+    >>> rc.jacobian(lambda x: x**2)(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+    derive = deriving.jacobian(argnums, mode, "jacobian")
+    return Transformed(function, derive, "jacobian", argnums=argnums, has_aux=has_aux, **options)
+
+
+def jacfwd(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Transformed:
+    """The Jacobian by forward mode."""
+    derive = deriving.jacobian(argnums, "forward", "jacfwd")
+    return Transformed(function, derive, "jacfwd", argnums=argnums, has_aux=has_aux, **options)
+
+
+def jacrev(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Transformed:
+    """The Jacobian by reverse mode."""
+    derive = deriving.jacobian(argnums, "reverse", "jacrev")
+    return Transformed(function, derive, "jacrev", argnums=argnums, has_aux=has_aux, **options)
+
+
+def hessian(
+    function: Callable,
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    mode: str = "auto",
+    compressed: bool = False,
+    **options: Any,
+) -> Transformed:
+    """The second derivatives, as one expression: there is no loop over basis vectors.
+
+    With ``compressed`` the result is not made whole: it is cores and structure, multiplies vectors and solves systems.
+
+    >>> import numpy as np, ricci as rc
+    >>> rc.hessian(lambda x: (x**3).sum())(np.array([1.0, 2.0]))
+    array([[ 6.,  0.],
+           [ 0., 12.]])
+    >>> rc.hessian(lambda x: (x**3).sum(), compressed=True)(np.array([1.0, 2.0])).solve(np.array([6.0, 6.0]))
+    array([1. , 0.5])
+    """
+    derive = deriving.hessian(argnums, mode)
+    return Transformed(function, derive, "hessian", argnums=argnums, has_aux=has_aux, compressed=compressed, **options)
+
+
+def hvp(function: Callable, argnums: Argnums = 0, **options: Any) -> Transformed:
+    """The Hessian times a direction, which is the last argument of the call; the Hessian is not made.
+
+    >>> import numpy as np, ricci as rc
+    >>> rc.hvp(lambda x: (x**3).sum())(np.array([1.0, 2.0]), np.array([1.0, 1.0]))
+    array([ 6., 12.])
+    """
+    return Transformed(function, deriving.hvp(argnums), "hvp", extras=1, **options)
+
+
+def gauss_newton_vp(
+    function: Callable, loss: Callable | None = None, argnums: Argnums = 0, **options: Any
+) -> Transformed:
+    """``Jᵀ H J v``: ``J`` the Jacobian of ``function``, ``H`` the Hessian of ``loss`` by its result; ``v`` comes last.
+
+    Without ``loss`` it is ``Jᵀ J v``, that of half the sum of squares.
+
+    >>> import numpy as np, ricci as rc
+    >>> A = np.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> rc.gauss_newton_vp(lambda x: A @ x)(np.zeros(2), np.array([1.0, 0.0]))
+    array([10., 14.])
+    """
+
+    def multiplied(*args: Any, **kwargs: Any) -> Any:
+        *rest, v = args
+        single = isinstance(argnums, int)
+        numbers = [k % len(rest) for k in ([argnums] if single else argnums)]  # type: ignore[list-item, operator]
+
+        def of_chosen(*chosen: Any) -> Any:
+            given = dict(zip(numbers, chosen, strict=True))
+            return function(*[given.get(k, x) for k, x in enumerate(rest)], **kwargs)
+
+        chosen = [rest[k] for k in numbers]
+        y, push = linearize(of_chosen, *chosen)
+        pushed = push(v) if single else push(*v)
+        bar = pushed if loss is None else hvp(loss)(y, pushed)
+        found = vjp(of_chosen, *chosen)[1](bar)
+        return found[0] if single else found
+
+    return Transformed(multiplied, identity, "gauss_newton_vp", **options)
+
+
+def hessian_diagonal(function: Callable, argnums: Argnums = 0, **options: Any) -> Transformed:
+    """The second derivative by each entry alone; the rest of the Hessian is not computed.
+
+    >>> import numpy as np, ricci as rc
+    >>> rc.hessian_diagonal(lambda x: (x**3).sum() + x[0] * x[1])(np.array([1.0, 2.0]))
+    array([ 6., 12.])
+    """
+    derive = deriving.hessian_diagonal(argnums, False, "hessian_diagonal")
+    return Transformed(function, derive, "hessian_diagonal", **options)
+
+
+def laplacian(function: Callable, argnums: Argnums = 0, **options: Any) -> Transformed:
+    """The sum of the second derivatives by each entry.
+
+    >>> import numpy as np, ricci as rc
+    >>> rc.laplacian(lambda x: (x**2).sum())(np.ones(3))
+    np.float64(6.0)
+    """
+    return Transformed(function, deriving.hessian_diagonal(argnums, True, "laplacian"), "laplacian", **options)
+
+
+def taylor(function: Callable, order: int, argnums: Argnums = 0, **options: Any) -> Transformed:
+    """The value and its derivatives along a direction up to ``order``; the direction is the last argument of the call.
+
+    >>> import numpy as np, ricci as rc
+    >>> rc.taylor(np.exp, 3)(0.0, 2.0)
+    (np.float64(1.0), np.float64(2.0), np.float64(4.0), np.float64(8.0))
+    """
+    if not isinstance(order, int) or order < 0:
+        raise InputError(
+            f"rc.taylor takes an order, a whole number that is not negative: rc.taylor(f, 3), not {order!r}."
+        )
+    return Transformed(function, deriving.taylor(order, argnums), "taylor", extras=1, **options)
+
+
+def elementwise_grad(function: Callable, argnums: Argnums = 0, **options: Any) -> Transformed:
+    """The derivative entry by entry, of a function that works entry by entry; for any other it is an error.
+
+    >>> import numpy as np, ricci as rc
+    >>> rc.elementwise_grad(np.tanh)(np.zeros(3))
+    array([1., 1., 1.])
+    """
+    return Transformed(function, deriving.elementwise_gradient(argnums), "elementwise_grad", **options)
+
+
+def compile_function(function: Callable, backend: str | None = None, **options: Any) -> Transformed:
+    """The function itself, traced and compiled."""
+    known = {k: options.pop(k) for k in ("static_argnums", "static_argnames") if k in options}
+    return Transformed(function, identity, "compile", backend=backend, options=options, **known)

@@ -1,0 +1,347 @@
+"""Transforms as functions from recordings to recordings: other results for the same arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ricci.calculus.graph import pullbacks, pushforward
+from ricci.calculus.modes import derivatives
+from ricci.errors import DTypeError, InputError, RuleError, ShapeError
+from ricci.expr import Expr, Product, Sum, Variable, add, one, product, topological, variable
+from ricci.expr.structure import is_delta, is_zero
+from ricci.expr.walk import rewritten
+from ricci.simplify import simplify, simplify_all
+from ricci.tracing import trees
+from ricci.tracing.recording import Recording, Static
+from ricci.tracing.trees import LEAF, Form
+
+Argnums = int | Sequence[int]
+
+
+class Wanted:
+    """The arguments that a function is differentiated by, and the form of what is by them."""
+
+    def __init__(self, recording: Recording, argnums: Argnums | str | Sequence[str], what: str):
+        self.recording, self.what = recording, what
+        single = not isinstance(argnums, (tuple, list))
+        chosen: Sequence[Any] = [argnums] if single else list(argnums)  # type: ignore[list-item, arg-type]
+        self.arguments = [self._number(each) for each in chosen]
+        if not chosen or len(set(self.arguments)) < len(self.arguments):
+            raise InputError(f"rc.{what}: argnums={argnums!r} should name one or more arguments, each once.")
+        forms = [recording.forms[k] for k in self.arguments]
+        self.form: Form = forms[0] if single else ("tuple", len(forms), tuple(forms))
+        self.places = [place for k in self.arguments for place in recording.places[k]]
+        for k in self.arguments:
+            self._check(k)
+        self.inputs: list[Variable] = [recording.inputs[place] for place in self.places]
+        self.dtypes = [recording.dtypes[place] for place in self.places]
+
+    def _number(self, argument: Any) -> int:
+        count, keywords = self.recording.positional, self.recording.keywords
+        if isinstance(argument, str):
+            if argument not in keywords:
+                raise InputError(f"rc.{self.what}: the call has no keyword argument {argument!r}.")
+            return count + keywords.index(argument)
+        if not isinstance(argument, (int, np.integer)) or isinstance(argument, bool):
+            raise InputError(f"rc.{self.what}: argnums are whole numbers, as in argnums=(0, 1), not {argument!r}.")
+        if not -count <= argument < count:
+            raise InputError(
+                f"rc.{self.what}: argnums={argument} asks for an argument that the call does not have; "
+                f"{self.recording.name} was called with {count} by position, numbered from 0."
+            )
+        return int(argument) % count
+
+    def _check(self, argument: int) -> None:
+        """Whether all leaves of an argument are floating arrays."""
+        recording, names = self.recording, trees.paths(self.recording.forms[argument], "")
+        shown = (
+            f"argument {argument}"
+            if argument < recording.positional
+            else f"argument {recording.keywords[argument - recording.positional]!r}"
+        )
+        if not names:
+            raise InputError(f"rc.{self.what}: {shown} of {recording.name} holds no arrays to differentiate by.")
+        for place, name in zip(recording.places[argument], names, strict=True):
+            where = f"{shown}{f' (at {name[1:]})' if name else ''} of {recording.name}"
+            if place < 0:
+                raise DTypeError(
+                    f"rc.{self.what} differentiates by floating numbers; {where} is a whole number, a truth value or "
+                    "no array at all. Write 2.0 in place of 2, or x.astype(float); or choose others by argnums."
+                )
+            if recording.dtypes[place].kind != "f":
+                raise DTypeError(
+                    f"rc.{self.what} differentiates by floating numbers; {where} is an array of the type "
+                    f"{recording.dtypes[place]}. Write x.astype(float), or choose other arguments by argnums."
+                )
+
+
+def scalar(recording: Recording, what: str) -> Expr:
+    """The one result, which is a scalar."""
+    y = _single(recording, what)
+    if y.shape != ():
+        raise ShapeError(
+            f"rc.{what} is for functions whose result is a scalar; {recording.name} returns an array of shape "
+            f"{y.shape}{_made(recording)}. Use rc.jacobian for all its derivatives, or sum it up."
+        )
+    return y
+
+
+def _made(recording: Recording) -> str:
+    """The line that made the result, if one did."""
+    place = recording.lines.get(recording.outputs[0])  # type: ignore[arg-type]
+    return f" ({place})" if place else ""
+
+
+def _single(recording: Recording, what: str) -> Expr:
+    if recording.out_form != LEAF or isinstance(recording.outputs[0], Static):
+        nothing = recording.out_form[0] == "none"
+        hint = " Did it forget to return its result?" if nothing else " With more to return, use has_aux=True."
+        shown = trees.describe(recording.out_form) if recording.out_form != LEAF else repr(recording.outputs[0].value)  # type: ignore
+        raise InputError(f"rc.{what} is for functions that return one array; {recording.name} returns {shown}.{hint}")
+    if recording.out_dtypes[0].kind != "f":
+        raise DTypeError(
+            f"rc.{what}: {recording.name} returns the type {recording.out_dtypes[0]}{_made(recording)}, which has "
+            "no derivative; a floating result is needed."
+        )
+    return recording.outputs[0]  # type: ignore[return-value]
+
+
+def floats(recording: Recording, what: str) -> list[Expr]:
+    """All results, which are floating arrays."""
+    for out, dtype in zip(recording.outputs, recording.out_dtypes, strict=True):
+        if isinstance(out, Static) or dtype.kind != "f":
+            shown = repr(out.value) if isinstance(out, Static) else f"the type {dtype}"
+            raise DTypeError(f"rc.{what}: {recording.name} returns {shown}, which has no derivative.")
+    if not recording.outputs:
+        raise InputError(f"rc.{what}: {recording.name} returns nothing. Did it forget to return its result?")
+    return recording.outputs  # type: ignore[return-value]
+
+
+def stable(ys: Sequence[Expr]) -> list[Expr]:
+    """Expressions in the form that is differentiated."""
+    return [simplify(ys[0])] if len(ys) == 1 else simplify_all(ys)
+
+
+def _paired(recording: Recording, form: Form, outputs: list[Any], dtypes: list[np.dtype], *first: tuple) -> Recording:
+    """Results in a tuple after ``first`` ones, and aux last where there is one."""
+    parts = [*first, (form, outputs, dtypes)]
+    if recording.aux is not None:
+        parts.append(recording.aux)
+    if len(parts) == 1:
+        return recording.with_outputs(form, outputs, dtypes)
+    whole = ("tuple", len(parts), tuple([part[0] for part in parts]))
+    return recording.with_outputs(whole, [x for part in parts for x in part[1]], [t for part in parts for t in part[2]])
+
+
+def gradient(argnums: Any, value: bool, what: str) -> Callable[[Recording], Recording]:
+    """``grad`` and ``value_and_grad``."""
+
+    def derive(recording: Recording) -> Recording:
+        wanted = Wanted(recording, argnums, what)
+        (settled,) = stable([scalar(recording, what)])
+        found = pullbacks(settled, one(()), wanted.inputs)
+        if not value:
+            return _paired(recording, wanted.form, found, wanted.dtypes)
+        main = (LEAF, [settled], recording.out_dtypes)
+        if recording.aux is None:
+            return _paired(recording, wanted.form, found, wanted.dtypes, main)
+        pair = ("tuple", 2, (LEAF, recording.aux[0]))  # ((value, aux), gradient), as in JAX
+        first = (pair, [settled, *recording.aux[1]], [*recording.out_dtypes, *recording.aux[2]])
+        whole = ("tuple", 2, (pair, wanted.form))
+        return recording.with_outputs(whole, [*first[1], *found], [*first[2], *wanted.dtypes])
+
+    return derive
+
+
+def jacobian(argnums: Any, mode: str, what: str) -> Callable[[Recording], Recording]:
+    """All derivatives of all results: in the form of the results, each a tree in the form of the arguments."""
+
+    def derive(recording: Recording) -> Recording:
+        wanted = Wanted(recording, argnums, what)
+        ys = floats(recording, what)
+        rows = derivatives(stable(ys), wanted.inputs, mode)
+        return _paired(
+            recording,
+            _nested(recording.out_form, wanted.form),
+            [x for row in rows for x in row],
+            wanted.dtypes * len(ys),
+        )
+
+    return derive
+
+
+def _nested(outer: Form, inner: Form) -> Form:
+    """The form ``outer`` with ``inner`` in the place of each leaf."""
+    return inner if outer == LEAF else (outer[0], outer[1], tuple([_nested(part, inner) for part in outer[2]]))
+
+
+def hessian(argnums: Any, mode: str, what: str = "hessian") -> Callable[[Recording], Recording]:
+    """The second derivatives of all results, by all pairs of arguments."""
+
+    def derive(recording: Recording) -> Recording:
+        wanted = Wanted(recording, argnums, what)
+        ys = floats(recording, what)
+        first = [x for row in derivatives(stable(ys), wanted.inputs, "auto") for x in row]
+        rows = derivatives(stable(first), wanted.inputs, mode)
+        form = _nested(recording.out_form, _nested(wanted.form, wanted.form))
+        dtypes = wanted.dtypes * (len(ys) * len(wanted.inputs))
+        return _paired(recording, form, [x for row in rows for x in row], dtypes)
+
+    return derive
+
+
+def extra(recording: Recording, number: int, wanted: Wanted, what: str) -> list[Variable]:
+    """The leaves of an extra argument, a direction: of the form and the shapes of what is differentiated by."""
+    form = recording.forms[len(recording.forms) - number]
+    places = recording.places[len(recording.forms) - number]
+    order = trees.order_as(form, wanted.form)
+    if order is None:
+        raise InputError(
+            f"rc.{what}: the direction has the form {trees.describe(form)}; the arguments that "
+            f"{recording.name} is differentiated by have {trees.describe(wanted.form)}."
+        )
+    return matched(recording, [places[k] for k in order], wanted.inputs, what, "direction")
+
+
+def matched(recording: Recording, places: Sequence[int], like: Sequence[Expr], what: str, word: str) -> list[Variable]:
+    """Extra inputs, checked to have the shapes of ``like``."""
+    found = []
+    for place, x in zip(places, like, strict=True):
+        v = None if place < 0 else recording.inputs[place]
+        if v is None or v.shape != x.shape or recording.dtypes[place].kind != "f":
+            shown = "a whole number" if v is None else f"{recording.dtypes[place]} of shape {v.shape}"
+            raise ShapeError(
+                f"rc.{what}: the {word} for {getattr(x, 'name', 'a result')} of {recording.name} is {shown}, where "
+                f"floating numbers of shape {x.shape} are needed, as what it belongs to has."
+            )
+        found.append(v)
+    return found
+
+
+def along(ys: Sequence[Expr], xs: Sequence[Expr], dots: Sequence[Expr]) -> list[Expr]:
+    """The derivatives of ``ys`` along a direction."""
+    return [pushforward(y, dict(zip(xs, dots, strict=True))) for y in ys]
+
+
+def hvp(argnums: Any, what: str = "hvp") -> Callable[[Recording], Recording]:
+    """The Hessian times a direction: the gradient of the derivative along it."""
+
+    def derive(recording: Recording) -> Recording:
+        wanted = Wanted(recording, argnums, what)
+        y = scalar(recording, what)
+        dots = extra(recording, 1, wanted, what)
+        grads = stable(pullbacks(stable([y])[0], one(()), wanted.inputs))
+        return _paired(recording, wanted.form, along(grads, wanted.inputs, dots), wanted.dtypes)
+
+    return derive
+
+
+def diagonal_of(e: Expr, order: int) -> Expr:
+    """The diagonal of a derivative: ``e[…, i, j, …, i, j]``, its last ``2·order`` axes being two lots of the same."""
+    lead = len(e.shape) - 2 * order
+    labels = (*range(lead), *[("own", k) for k in range(order)], *[("own", k) for k in range(order)])
+    return product([(e, labels)], (*range(lead), *[("own", k) for k in range(order)]))
+
+
+def hessian_diagonal(argnums: Any, trace: bool, what: str) -> Callable[[Recording], Recording]:
+    """The diagonal of the Hessian, or its sum: the Laplacian."""
+
+    def derive(recording: Recording) -> Recording:
+        wanted = Wanted(recording, argnums, what)
+        ys = stable(floats(recording, what))
+        diagonals = []
+        for y in ys:
+            for x in wanted.inputs:
+                ((g,),) = derivatives([y], [x], "reverse")
+                ((h,),) = derivatives(stable([g]), [x], "auto")
+                diagonals.append((len(y.shape), diagonal_of(h, len(x.shape))))
+        if not trace:
+            form = _nested(recording.out_form, wanted.form)
+            return _paired(recording, form, [d for _, d in diagonals], wanted.dtypes * len(ys))
+        sums = [product([(d, range(len(d.shape)))], range(lead)) for lead, d in diagonals]
+        n = len(wanted.inputs)
+        totals = [add([(1, s) for s in sums[k * n : (k + 1) * n]]) for k in range(len(ys))]
+        return _paired(recording, recording.out_form, totals, recording.out_dtypes)
+
+    return derive
+
+
+def taylor(order: int, argnums: Any, what: str = "taylor") -> Callable[[Recording], Recording]:
+    """The results and their derivatives along a direction, to an order: ``dᵏ/dtᵏ f(x + t v)`` at 0."""
+
+    def derive(recording: Recording) -> Recording:
+        wanted = Wanted(recording, argnums, what)
+        ys = stable(floats(recording, what))
+        dots = extra(recording, 1, wanted, what)
+        rows = [ys]
+        for _ in range(order):
+            rows.append(stable(along(rows[-1], wanted.inputs, dots)))
+        form = ("tuple", order + 1, (recording.out_form,) * (order + 1))
+        return _paired(recording, form, [y for row in rows for y in row], recording.out_dtypes * (order + 1))
+
+    return derive
+
+
+def elementwise_gradient(argnums: Any, what: str = "elementwise_grad") -> Callable[[Recording], Recording]:
+    """The derivative of each entry of the result by the entry at the same place of the argument."""
+
+    def derive(recording: Recording) -> Recording:
+        y = _single(recording, what)
+        wanted = Wanted(recording, argnums, what)
+        (settled,) = stable([y])
+        found = []
+        for x in wanted.inputs:
+            if x.shape != y.shape:
+                raise ShapeError(
+                    f"rc.{what} is for functions that work entry by entry; {recording.name} makes shape {y.shape} of "
+                    f"shape {x.shape}. Use rc.jacobian."
+                )
+            ((whole,),) = derivatives([settled], [x], "reverse")
+            (whole,) = stable([whole])
+            if not is_diagonal(whole, len(x.shape)):
+                raise RuleError(
+                    f"rc.{what} is for functions that work entry by entry; in {recording.name} an entry of the result "
+                    "may depend on other entries of the argument. Use rc.jacobian, or rc.grad of the sum."
+                )
+            found.append(diagonal_of(whole, len(x.shape)))
+        return _paired(recording, wanted.form, found, wanted.dtypes)
+
+    return derive
+
+
+def is_diagonal(e: Expr, order: int) -> bool:
+    """Whether a derivative is surely zero off its diagonal: every term ties each axis to its partner by a delta."""
+    if is_zero(e) or not order:
+        return True
+    if isinstance(e, Sum):
+        return all(is_diagonal(a, order) for a in e.args)
+    tied = set()
+    factors = e.factors() if isinstance(e, Product) else [(e, tuple(range(len(e.shape))))]
+    out = {label: axis for axis, label in enumerate(e.out)} if isinstance(e, Product) else None
+    for a, labels in factors:
+        if is_delta(a):
+            tied.add(frozenset([x if out is None else out.get(x) for x in labels]))
+    lead = len(e.shape) - 2 * order
+    return all(e.shape[lead + k] == 1 or frozenset((lead + k, lead + order + k)) in tied for k in range(order))
+
+
+def split(roots: Sequence[Expr], moving: Sequence[Expr]) -> tuple[list[Expr], list[Variable], list[Expr]]:
+    """``roots`` in two stages: what does not depend on ``moving``, the variables that stand for it, and the rest."""
+    depends: set[Expr] = set(moving)
+    order = topological(*roots)
+    for node in order:
+        if any(a in depends for a in node.args):
+            depends.add(node)
+    kept: dict[Expr, Variable] = {}
+    for node in order:
+        for a in node.args if node in depends else ():
+            if a not in depends and a.args and a not in kept:
+                kept[a] = variable(f"kept{len(kept)}", a.shape)
+    for root in roots:
+        if root not in depends and root.args and root not in kept:
+            kept[root] = variable(f"kept{len(kept)}", root.shape)
+    rest = rewritten(roots, lambda node, args: kept.get(node))
+    return list(kept), list(kept.values()), rest

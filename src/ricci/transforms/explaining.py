@@ -1,0 +1,134 @@
+"""``trace`` and ``explain``: what ricci makes of a function, to look at."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ricci.einops.formulas import FORMULA
+from ricci.errors import InputError
+from ricci.expr import Expr, Variable, variables
+from ricci.formula import Formula
+from ricci.notation.context import Context, Facts
+from ricci.tracing import trees
+from ricci.tracing.recording import Recording, Static
+from ricci.transforms.deriving import Wanted
+from ricci.transforms.linear import identity
+from ricci.transforms.transformed import Transformed, replace_all
+
+_LETTERS = "ijklmnpqrstuvw"
+
+
+def trace(function: Callable, **options: Any) -> Callable[..., Any]:
+    """The expression that a function computes: a formula of its arguments, for arrays like those of the call.
+
+    >>> import numpy as np, ricci as rc
+    >>> def logloss(w, X, y):
+    ...     return np.log1p(np.exp(-y * (X @ w))).sum()
+    >>> loss = rc.trace(logloss)(np.ones(2), np.ones((3, 2)), np.ones(3))
+    >>> print(loss)
+    logloss = 1[i] log1p(exp(-w[j] X[i,j] y[i]))
+    >>> print(loss.diff("w"))
+    dlogloss_dw[i] = -sigmoid(-w[i'] X[j,i'] y[j]) X[j,i] y[j]
+    """
+    transformed = function if isinstance(function, Transformed) else Transformed(function, identity, "trace", **options)
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        recording = transformed.recorded(transformed.arguments(args, kwargs))
+        return formulas(transformed.derive(recording), transformed.what in ("trace", "compile"))
+
+    return call
+
+
+def formulas(recording: Recording, named: bool = True) -> Any:
+    """The results of a recording as formulas, in their tree; with the name of the function unless they are others."""
+    carried = {name: FORMULA.lift(_plain(array)) for name, array in recording.captured.items()}
+    facts = Facts()
+    for v, dtype in zip(recording.inputs, recording.dtypes, strict=True):
+        facts.inputs[v.name], facts.mentions[v.name] = v.order, None
+        if dtype.kind in "iu":
+            facts.integers.add(v.name)
+    context = Context(facts)
+    exprs = [out for out in recording.outputs if isinstance(out, Expr)]
+    carrying: dict[Expr, Expr] = {v: carried[v.name].expr for e in exprs for v in _captured(e, carried)}
+    for formula in carried.values():
+        context = context.merged(formula.context)
+    made = iter(replace_all(exprs, carrying) if carrying else exprs)
+    name = recording.name if named and recording.name.isidentifier() else None
+    leaves = []
+    for out in recording.outputs:
+        leaves.append(out.value if isinstance(out, Static) else _formula(next(made), context, name))
+    return trees.unflatten(recording.out_form, leaves)
+
+
+def _plain(array: Any) -> Any:
+    return getattr(array, "value", array)
+
+
+def _captured(e: Expr, carried: dict[str, Formula]) -> list[Variable]:
+    return [v for v in variables(e) if v.name in carried]
+
+
+def _formula(e: Expr, context: Context, name: str | None) -> Formula:
+    indices = [f"{_LETTERS[k % len(_LETTERS)]}{k // len(_LETTERS) or ''}" for k in range(len(e.shape))]
+    return Formula(e, indices, context, name)
+
+
+class Explanation:
+    """What a transformed function computes and how: it prints."""
+
+    def __init__(self, title: str, formula: Any, derivation: str, plan: Any, source: str):
+        self.title, self.formula, self.derivation, self.plan, self.source = title, formula, derivation, plan, source
+
+    def __str__(self) -> str:
+        parts = [("formula", "\n".join(map(str, trees.flatten(self.formula)[0])))]
+        if self.derivation:
+            parts.append(("derivation", self.derivation))
+        parts += [("plan", str(self.plan)), ("source", self.source)]
+        return "\n\n".join([self.title, *[f"{word}\n{'─' * len(word)}\n{text.rstrip()}" for word, text in parts]])
+
+    __repr__ = __str__
+
+
+def explain(function: Callable, **options: Any) -> Callable[..., Explanation]:
+    """The formula, the derivation, the plan and the source of a transformed function, for the arguments of a call.
+
+    >>> import numpy as np, ricci as rc
+    >>> print(rc.explain(rc.grad(lambda x: (x**2).sum()))(np.ones(3)).formula)
+    2 x[i]
+    """
+    transformed = (
+        function if isinstance(function, Transformed) else Transformed(function, identity, "compile", **options)
+    )
+
+    def call(*args: Any, **kwargs: Any) -> Explanation:
+        arguments = transformed.arguments(args, kwargs)
+        program = transformed.program(arguments)
+        arrays = [leaf for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if traced]
+        program.run(arrays)
+        simplified = iter(program.roots)
+        derived = program.derived
+        outputs = [out if isinstance(out, Static) else next(simplified) for out in derived.outputs]
+        shown = formulas(
+            derived.with_outputs(derived.out_form, outputs, derived.out_dtypes), derived is program.recording
+        )
+        title = f"{transformed!r}"[1:-1]
+        compiled = program.compiled
+        return Explanation(title, shown, _derivation(transformed, program.recording), compiled.plan, compiled.source)
+
+    return call
+
+
+def _derivation(transformed: Transformed, recording: Recording) -> str:
+    """The steps to the derivative of a scalar or an array by each argument; of an order that the transform has."""
+    orders = {"grad": 1, "value_and_grad": 1, "jacobian": 1, "jacfwd": 1, "jacrev": 1, "hessian": 2}
+    order = orders.get(transformed.what)
+    if order is None or recording.out_form != trees.LEAF:
+        return ""
+    if transformed.argnums is None:
+        raise InputError("There is no derivation without arguments to differentiate by.")
+    formula = formulas(recording)
+    names = [v.name for v in Wanted(recording, transformed.argnums, transformed.what).inputs]
+    return "\n\n".join([str(formula.diff(*[name] * order).derivation()) for name in names])

@@ -1,0 +1,258 @@
+"""``jvp``, ``vjp`` and ``linearize``: derivatives as linear functions, in one or the other direction.
+
+A linear function at a point is wanted many times for one point. So it is computed in two stages: what depends on the
+point alone, once; what depends on the direction, each time. Both are expressions, and the cut between them is where an
+operand that does not depend on the direction meets one that does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ricci.calculus.graph import pullbacks
+from ricci.errors import DTypeError, InputError, ShapeError
+from ricci.expr import Expr, Variable, add, variable
+from ricci.tracing import frames, trees
+from ricci.tracing.basics import checked_dtype
+from ricci.tracing.operand import Operand
+from ricci.tracing.recording import Arguments, Recording
+from ricci.tracing.trees import Form
+from ricci.transforms import nans
+from ricci.transforms.deriving import Wanted, along, floats, matched, split, stable
+from ricci.transforms.transformed import Program, Transformed
+
+MOST_KEPT = 256
+_kept: dict[Any, Transformed] = {}
+
+
+def kept(function: Callable, kind: str, make: Callable[[], Transformed]) -> Transformed:
+    """The transformed function of an earlier call, if the same function is transformed again."""
+    try:
+        found = _kept.get((function, kind))
+    except TypeError:  # not hashable
+        return make()
+    if found is None:
+        if len(_kept) >= MOST_KEPT:
+            _kept.pop(next(iter(_kept)), None)
+        found = _kept[function, kind] = make()
+    return found
+
+
+def identity(recording: Recording) -> Recording:
+    """The results as they are, and aux beside them where there is one."""
+    if recording.aux is None:
+        return recording
+    form, outputs, dtypes = recording.aux
+    whole = ("tuple", 2, (recording.out_form, form))
+    return recording.with_outputs(whole, [*recording.outputs, *outputs], [*recording.out_dtypes, *dtypes])
+
+
+def _tuple(primals: Any, what: str, word: str) -> tuple:
+    if not isinstance(primals, (tuple, list)):
+        raise InputError(f"rc.{what} takes the {word} as a tuple, one for each argument: rc.{what}(f, (x,), (v,)).")
+    return tuple(primals)
+
+
+def jvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> tuple:
+    """The value and its derivative along ``tangents``: one for each argument, of its shape.
+
+    >>> import numpy as np, ricci as rc
+    >>> rc.jvp(np.sin, (0.0,), (2.0,))
+    (np.float64(0.0), np.float64(2.0))
+    """
+    primals, tangents = _tuple(primals, "jvp", "primals"), _tuple(tangents, "jvp", "tangents")
+    if len(primals) != len(tangents):
+        raise InputError(f"rc.jvp: there are {len(primals)} primals and {len(tangents)} tangents; one for each.")
+    count = len(primals)
+    make = lambda: Transformed(function, _pushed(count), "jvp", extras=count, has_aux=has_aux)  # noqa: E731
+    return kept(function, f"jvp {count} {has_aux}", make)(*primals, *tangents)
+
+
+def _directions(recording: Recording, count: int, what: str) -> tuple[Wanted, list[Variable]]:
+    """All arguments, and as many extra ones of the same forms."""
+    wanted = Wanted(recording, tuple(range(recording.positional)), what)
+    forms = recording.forms[len(recording.forms) - count :]
+    order = trees.order_as(("tuple", count, tuple(forms)), wanted.form)
+    if order is None:
+        given = trees.describe(("tuple", count, tuple(forms)))
+        raise InputError(
+            f"rc.{what}: the tangents have the form {given}; the arguments have {trees.describe(wanted.form)}."
+        )
+    places = [place for group in recording.places[len(recording.places) - count :] for place in group]
+    return wanted, matched(recording, [places[k] for k in order], wanted.inputs, what, "tangent")
+
+
+def _pushed(count: int) -> Callable[[Recording], Recording]:
+    def derive(recording: Recording) -> Recording:
+        ys = stable(floats(recording, "jvp"))
+        wanted, dots = _directions(recording, count, "jvp")
+        outputs, dtypes = [*ys, *along(ys, wanted.inputs, dots)], recording.out_dtypes * 2
+        forms = [recording.out_form] * 2
+        if recording.aux is not None:
+            forms.append(recording.aux[0])
+            outputs, dtypes = outputs + recording.aux[1], dtypes + recording.aux[2]
+        return recording.with_outputs(("tuple", len(forms), tuple(forms)), outputs, dtypes)
+
+    return derive
+
+
+class Staged(Transformed):
+    """A function whose result is a value and a linear function at the arguments."""
+
+    def __init__(self, function: Callable, what: str, backwards: bool, has_aux: bool = False):
+        super().__init__(function, identity, what, has_aux=has_aux)
+        self.backwards = backwards
+
+    def _made(self, arguments: Arguments) -> Any:
+        recording = self.recorded(arguments)
+        ys = stable(floats(recording, self.what))
+        wanted = Wanted(recording, tuple(range(recording.positional)), self.what)
+        seeds = ys if self.backwards else wanted.inputs
+        moving = [variable(f"along{k}", e.shape) for k, e in enumerate(seeds)]
+        linear = pulled(ys, moving, wanted.inputs) if self.backwards else along(ys, wanted.inputs, moving)
+        return Stages(self, recording, wanted, ys, moving, split(linear, moving), arguments)
+
+
+def pulled(ys: Sequence[Expr], bars: Sequence[Expr], xs: Sequence[Expr]) -> list[Expr]:
+    """What flows back to ``xs`` when ``bars`` come in at ``ys``."""
+    parts = [pullbacks(y, bar, xs) for y, bar in zip(ys, bars, strict=True)]
+    return parts[0] if len(parts) == 1 else [add([(1, part[k]) for part in parts]) for k in range(len(xs))]
+
+
+class Stages:
+    """The two programs of a linear function for arguments of one kind."""
+
+    def __init__(
+        self,
+        owner: Staged,
+        recording: Recording,
+        wanted: Wanted,
+        ys: list[Expr],
+        moving: list[Variable],
+        parts: tuple,
+        arguments: Arguments,
+    ):
+        arrays = [leaf for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if traced]
+        constant, stand_ins, linear = parts
+        floating = np.result_type(*recording.out_dtypes)
+        aux_form, aux, aux_dtypes = recording.aux or (("none", None, ()), [], [])
+        forms = (recording.out_form, aux_form, ("list", len(constant), (trees.LEAF,) * len(constant)))
+        self.has_aux, self.what = recording.aux is not None, owner.what
+        first = recording.with_outputs(
+            ("tuple", 3, forms),
+            [*ys, *aux, *constant],
+            [*recording.out_dtypes, *aux_dtypes, *[floating] * len(constant)],
+        )
+        from ricci.compiler.targets import target_of
+
+        backend = target_of([*arrays, *recording.captured.values()]).name
+        self.first = Program(first, recording, backend, arrays)
+        self.takes: tuple[Form, list[Expr], str] = (
+            (recording.out_form, ys, recording.name)
+            if owner.backwards
+            else (wanted.form, list(wanted.inputs), recording.name)
+        )
+        gives = (wanted.form, wanted.dtypes) if owner.backwards else (recording.out_form, recording.out_dtypes)
+        dtypes = [np.dtype(np.float64)] * len(moving)
+        second = replace(
+            recording,
+            inputs=[*recording.inputs, *stand_ins, *moving],
+            dtypes=[*recording.dtypes, *[floating] * len(stand_ins), *dtypes],
+        )
+        self.second = second.with_outputs(gives[0], linear, gives[1])
+        self.derived, self.recording, self.backend, self.program = first, recording, backend, None
+
+    def run(self, arrays: Sequence[Any]) -> Any:
+        """The value, and the linear function at these arguments."""
+        value, aux, constant = self.first.run(arrays)
+        held = [*arrays, *constant]
+
+        def linear(*direction: Any) -> Any:
+            tree = direction[0] if self.what == "vjp" and len(direction) == 1 else direction
+            moving = checked(tree, *self.takes, self.what)
+            if self.program is None:
+                self.program = Program(self.second, self.recording, self.backend, [*held, *moving])
+            result = self.program.run([*held, *moving])
+            nans.check(self.program, [*held, *moving], result)
+            return result
+
+        linear.__name__ = f"{self.what}_of_{self.takes[2]}"
+        return (value, linear, aux) if self.has_aux else (value, linear)
+
+
+def checked(tree: Any, form: Form, like: Sequence[Expr], name: str, what: str) -> list[Any]:
+    """The leaves of a direction, if it has the form and the shapes wanted."""
+    leaves, own = trees.flatten(tree)
+    order = trees.order_as(own, form)
+    if order is None:
+        raise InputError(
+            f"rc.{what} of {name}: what comes in has the form {trees.describe(own)}, where {trees.describe(form)} is "
+            "needed."
+        )
+    leaves = [leaves[k] for k in order]
+    for leaf, e in zip(leaves, like, strict=True):
+        if np.shape(leaf) != e.shape:
+            raise ShapeError(f"rc.{what} of {name}: what comes in has the shape {np.shape(leaf)}, not {e.shape}.")
+        if hasattr(leaf, "dtype") and checked_dtype(leaf.dtype).kind != "f":
+            raise DTypeError(f"rc.{what} of {name}: what comes in is {leaf.dtype}; write it as floating numbers.")
+    return [leaf if hasattr(leaf, "dtype") else np.asarray(leaf, np.float64) for leaf in leaves]
+
+
+def _at_once(args: tuple) -> bool:
+    """Whether the arguments are arrays, so that programs can be run at once."""
+    leaves = trees.flatten(args)[0]
+    return frames.current() is None and not any(isinstance(leaf, Operand) for leaf in leaves)
+
+
+def vjp(function: Callable, *primals: Any, has_aux: bool = False) -> tuple:
+    """The value, and a function from gradients by the results to gradients by the arguments.
+
+    >>> import numpy as np, ricci as rc
+    >>> y, back = rc.vjp(lambda x, w: x * w, np.array([1.0, 2.0]), 3.0)
+    >>> back(np.array([1.0, 10.0]))
+    (array([ 3., 30.]), np.float64(21.0))
+    """
+    if _at_once(primals):
+        return kept(function, f"vjp {has_aux}", lambda: Staged(function, "vjp", True, has_aux))(*primals)
+    value = Transformed(function, identity, "vjp", has_aux=has_aux)(*primals)
+    back = Transformed(function, _back, "vjp", extras=1, has_aux=has_aux)
+
+    def linear(bar: Any) -> Any:
+        return back(*primals, bar)
+
+    return (value[0], linear, value[1]) if has_aux else (value, linear)
+
+
+def _back(recording: Recording) -> Recording:
+    ys = stable(floats(recording, "vjp"))
+    wanted = Wanted(recording, tuple(range(recording.positional)), "vjp")
+    order = trees.order_as(recording.forms[-1], recording.out_form)
+    if order is None:
+        raise InputError(
+            f"rc.vjp of {recording.name}: what comes in has the form {trees.describe(recording.forms[-1])}, where "
+            f"{trees.describe(recording.out_form)} is needed."
+        )
+    bars = matched(recording, [recording.places[-1][k] for k in order], ys, "vjp", "gradient")
+    return recording.with_outputs(wanted.form, pulled(ys, bars, wanted.inputs), wanted.dtypes)
+
+
+def linearize(function: Callable, *primals: Any, has_aux: bool = False) -> tuple:
+    """The value, and the derivative as a function of directions, one for each argument.
+
+    >>> import numpy as np, ricci as rc
+    >>> y, along = rc.linearize(lambda x: np.sin(x).sum(), np.zeros(3))
+    >>> along(np.array([1.0, 2.0, 3.0]))
+    np.float64(6.0)
+    """
+    if _at_once(primals):
+        return kept(function, f"linearize {has_aux}", lambda: Staged(function, "linearize", False, has_aux))(*primals)
+    value = Transformed(function, identity, "linearize", has_aux=has_aux)(*primals)
+
+    def linear(*tangents: Any) -> Any:
+        return jvp(function, primals, tangents, has_aux)[1]
+
+    return (value[0], linear, value[1]) if has_aux else (value, linear)

@@ -1,0 +1,54 @@
+"""``checkpoint``: a function whose inner values are computed again for the derivative, instead of being kept.
+
+Its result is written twice: as it is, and with its operands behind barriers, so that no node of the second is one of
+the first. The value is that of the first and the derivative that of the second; see
+``ricci.functions.recomputing``.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from ricci.expr import Expr
+from ricci.functions.recomputing import barrier, recomputed
+from ricci.tracing import frames, trees
+from ricci.tracing.array import Traced
+from ricci.tracing.basics import lift
+from ricci.tracing.operand import Operand
+from ricci.tracing.recording import Arguments, Static, record
+from ricci.transforms.eager import on_tensors
+from ricci.transforms.transformed import replace_all
+
+
+def checkpoint(function: Callable) -> Callable:
+    """The same function; its derivative computes inner values again, which takes time and saves memory.
+
+    >>> import numpy as np, ricci as rc
+    >>> layer = rc.checkpoint(lambda x: np.tanh(np.sin(x)))
+    >>> rc.grad(lambda x: layer(x).sum())(np.zeros(2))
+    array([1., 1.])
+    """
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        here = frames.current()
+        if here is None:
+            if any(isinstance(leaf, Operand) for leaf in trees.flatten((args, kwargs))[0]):
+                return on_tensors(call, getattr(function, "__name__", "checkpoint"), args, kwargs)
+            return function(*args, **kwargs)
+        arguments = Arguments.of(args, kwargs, (), set(), set())
+        operands = [lift(leaf).expr for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if traced]
+        recording = record(function, arguments)
+        exprs = [out for out in recording.outputs if isinstance(out, Expr)]
+        lines = here.root.lines
+        first = replace_all(exprs, dict(zip(recording.inputs, operands, strict=True)), lines)
+        again = replace_all(exprs, {v: barrier(x) for v, x in zip(recording.inputs, operands, strict=True)}, lines)
+        values = iter([recomputed(a, b) for a, b in zip(first, again, strict=True)])
+        leaves = []
+        for out, dtype in zip(recording.outputs, recording.out_dtypes, strict=True):
+            leaves.append(out.value if isinstance(out, Static) else Traced(next(values), dtype, here))
+        return trees.unflatten(recording.out_form, leaves)
+
+    return call

@@ -1,0 +1,357 @@
+"""A transformed function: traced, derived and compiled when it is first called with arguments of a kind.
+
+A transform is a function from recordings to recordings (``deriving.py``): it has the arguments of the function and
+other results. What happens to a call depends on the arguments alone:
+
+- arrays: the program for arguments of this form, these shapes and types is looked up, or made and kept;
+- inside a function that is being traced, the results are expressions: the function is recorded with fresh variables,
+  derived, and the arguments put in their place. So transforms nest in any order;
+- eager tensors: the same, recorded as one operation of the tensor's graph.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ricci.compiler.compressed import CompressedFunction
+from ricci.compiler.distribute import distributed
+from ricci.compiler.function import Compiled
+from ricci.compiler.solves import solved
+from ricci.compiler.targets import target_named, target_of
+from ricci.errors import InputError
+from ricci.expr import Expr, rebuild
+from ricci.notation.context import Facts
+from ricci.simplify import simplify_all
+from ricci.tracing import frames, trees
+from ricci.tracing.array import Traced
+from ricci.tracing.basics import lift
+from ricci.tracing.guards import Guards
+from ricci.tracing.operand import Operand
+from ricci.tracing.recording import Arguments, Recording, Static, carried, record
+from ricci.transforms import nans
+from ricci.transforms.eager import on_tensors
+
+MOST_PROGRAMS = 256
+Derive = Callable[[Recording], Recording]
+
+
+class Transformed:
+    """A function of arrays, made of another one."""
+
+    def __init__(
+        self,
+        function: Callable,
+        derive: Derive,
+        what: str,
+        *,
+        static_argnums: int | Sequence[int] = (),
+        static_argnames: str | Sequence[str] = (),
+        backend: str | None = None,
+        extras: int = 0,
+        has_aux: bool = False,
+        compressed: bool = False,
+        argnums: Any = None,
+        options: Mapping[str, Any] | None = None,
+        **unknown: Any,
+    ):
+        if unknown:
+            known = "argnums, has_aux, static_argnums, static_argnames, backend"
+            raise InputError(f"rc.{what} has no option {next(iter(unknown))!r}; options of transforms are {known}.")
+        if not callable(function):
+            raise InputError(f"rc.{what} takes a function, not {type(function).__name__}: {function!r:.60}.")
+        functools.update_wrapper(self, function, updated=())
+        self.function, self.derive, self.what, self.argnums = function, derive, what, argnums
+        nums = (static_argnums,) if isinstance(static_argnums, int) else static_argnums
+        self.static_argnums = frozenset(nums)
+        names = (static_argnames,) if isinstance(static_argnames, str) else static_argnames
+        self.static_argnames = frozenset(names)
+        self.backend = None if backend is None else target_named(backend).name
+        self.extras, self.has_aux, self.compressed = extras, has_aux, compressed
+        self.options = tuple(sorted((options or {}).items()))
+        self._programs: dict[Any, Program] = {}
+        self._direct: dict[Any, Program] = {}  # by the types of arrays that are all the arguments
+        self._guards: Guards | None = None
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"<rc.{self.what} of {getattr(self.function, '__name__', self.function)}>"
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        if frames.current() is None:
+            arrays: list[Any] = []
+            try:
+                found = self._direct.get(_direct_key(args, arrays)) if not kwargs else None
+            except (AttributeError, TypeError):
+                found = None
+            if found is not None and self._guards.hold() and not nans.watching():  # type: ignore[union-attr]
+                return found.run(arrays)
+            return self._found(args, kwargs)
+        return self._inside(args, kwargs)
+
+    # A call with arrays
+
+    def arguments(self, args: tuple, kwargs: Mapping[str, Any]) -> Arguments:
+        """The arguments, taken apart; extra ones come last."""
+        split = len(args) - self.extras
+        if split < 0:
+            raise InputError(f"{self!r} takes {self.extras} more argument(s) after those of the function.")
+        nums = self.static_argnums
+        static = {k % split if k < 0 else k for k in nums} if nums and split else nums
+        return Arguments.of(args[:split], kwargs, args[split:], static, self.static_argnames)
+
+    def _found(self, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+        arguments = self.arguments(args, kwargs)
+        if any(isinstance(leaf, Operand) for leaf in arguments.leaves):
+            return on_tensors(self, self.what, args, dict(kwargs))
+        arrays = [leaf for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if traced]
+        program = self.program(arguments)
+        result = program.run(arrays)
+        nans.check(program, arrays, result)
+        if not kwargs and not self.static_argnums:
+            self._remember(args, arrays, program)
+        return result
+
+    def _remember(self, args: tuple, arrays: list[Any], program: Program) -> None:
+        """A shortcut for arguments like these, where it meets the same arrays in the same order."""
+        met: list[Any] = []
+        try:
+            key = _direct_key(args, met)
+            hash(key)
+        except (AttributeError, TypeError):
+            return
+        if len(met) != len(arrays) or any(a is not b for a, b in zip(met, arrays, strict=True)):
+            return
+        if len(self._direct) >= MOST_PROGRAMS:
+            self._direct = {}
+        self._direct[key] = program
+
+    def program(self, arguments: Arguments) -> Program:
+        """The program for arguments of this kind; made if there is none."""
+        if self._guards is None or not self._guards.hold():
+            with self._lock:
+                self._programs, self._direct = {}, {}
+                self._guards = Guards(self.function)
+        key = (arguments.form, tuple(map(_kind, arguments.leaves, arguments.arrays)))
+        try:
+            found = self._programs.get(key)
+        except TypeError:
+            found = None
+            raise InputError(_unhashable(arguments)) from None
+        if found is None:
+            found = self._made(arguments)
+            with self._lock:
+                self._guards = Guards(self.function)  # again: it may have changed a list of its own while it was traced
+                if len(self._programs) >= MOST_PROGRAMS:
+                    self._programs.pop(next(iter(self._programs)))
+                self._programs[key] = found
+        return found
+
+    def recorded(self, arguments: Arguments) -> Recording:
+        """What the function does with arguments of this kind, before it is derived."""
+        return record(self.function, arguments, self.has_aux)
+
+    def _made(self, arguments: Arguments) -> Program:
+        recording = self.recorded(arguments)
+        arrays = [leaf for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if traced]
+        backend = self.backend or target_of([*arrays, *recording.captured.values()]).name
+        return Program(self.derive(recording), recording, backend, arrays, self.compressed, self.options)
+
+    # A call inside a function that is traced
+
+    def _inside(self, args: tuple, kwargs: Mapping[str, Any]) -> Any:
+        if self.compressed:
+            raise InputError("A compressed result is not an array, so it cannot be part of a traced function.")
+        arguments = self.arguments(args, kwargs)
+        outer = [lift(leaf) for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if traced]
+        derived = self.derive(self.recorded(arguments))
+        exprs = [out for out in derived.outputs if isinstance(out, Expr)]
+        here = frames.current()
+        assert here is not None
+        values: dict[Expr, Expr] = dict(zip(derived.inputs, [x.expr for x in outer], strict=True))
+        made = replace_all(exprs, values, here.root.lines)
+        for expr in made:
+            here.note(expr)
+        replaced, leaves = iter(made), []
+        for out, dtype in zip(derived.outputs, derived.out_dtypes, strict=True):
+            leaves.append(out.value if isinstance(out, Static) else Traced(next(replaced), dtype, here))
+        return trees.unflatten(derived.out_form, leaves)
+
+
+def replace_all(
+    roots: Sequence[Expr], values: Mapping[Expr, Expr], lines: dict[Expr, frames.Place] | None = None
+) -> list[Expr]:
+    """``roots`` with inputs replaced by expressions of the same shapes; the lines that made them go along."""
+    step = lambda node, args: values[node] if node in values else rebuild(node, args)  # noqa: E731
+    return carried(roots, step, {} if lines is None else lines)
+
+
+def _direct_key(args: tuple, arrays: list[Any]) -> tuple:
+    """What arguments are told apart by, in one pass that also collects the arrays.
+
+    Lists, tuples and dictionaries are looked into; of what else it does not know, and of none but arrays, it asks the
+    shape, so that an ``AttributeError`` sends a call the longer way.
+    """
+    key: list[Any] = []
+    for a in args:
+        kind = type(a)
+        if kind is float:
+            key.append(float)
+            arrays.append(a)
+        elif kind is list or kind is tuple:
+            key.append((kind, _direct_key(a, arrays)))  # type: ignore[arg-type]
+        elif kind is dict:
+            key.append((*a, _direct_key(a.values(), arrays)))  # type: ignore[arg-type]
+        elif a is None or kind is int or kind is str or kind is bool:
+            key.append((kind, a))
+        else:
+            key.append((kind, a.shape, a.dtype))
+            arrays.append(a)
+    return tuple(key)
+
+
+def _kind(leaf: Any, traced: bool) -> Any:
+    if not traced:
+        return type(leaf), leaf
+    if isinstance(leaf, float) and not isinstance(leaf, np.generic):
+        return float
+    return type(leaf), tuple(leaf.shape), leaf.dtype
+
+
+def _unhashable(arguments: Arguments) -> str:
+    for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True):
+        if not traced:
+            try:
+                hash(leaf)
+            except TypeError:
+                return (
+                    f"A static argument is compared with those of earlier calls, so it must be hashable; "
+                    f"a {type(leaf).__name__} is not. Pass arrays as traced arguments, and lists as tuples."
+                )
+    return "The structure of the arguments is not hashable."
+
+
+class Program:
+    """What a transformed function does for arguments of one kind, compiled."""
+
+    def __init__(
+        self,
+        derived: Recording,
+        recording: Recording,
+        backend: str,
+        arrays: Sequence[Any],
+        compressed: bool = False,
+        options: tuple = (),
+    ):
+        self.derived, self.recording, self.backend = derived, recording, backend
+        self.roots = prepared([out for out in derived.outputs if isinstance(out, Expr)])
+        facts = Facts(mentions={}, inputs={})
+        for v in derived.inputs:
+            facts.inputs[v.name], facts.mentions[v.name] = v.order, None
+        for name, array in derived.captured.items():
+            facts.inputs[name], facts.mentions[name] = len(array.shape), None
+        if compressed:
+            indices = [tuple([f"i{k}" for k in range(r.order)]) for r in self.roots]
+            self.compiled: Any = CompressedFunction(self.roots, indices, {}, facts, backend, False, options)
+        else:
+            self.compiled = Compiled(self.roots, {}, facts, backend, False, options)
+        place = {v.name: k for k, v in enumerate(derived.inputs)}
+        self.order = [(name, place.get(name)) for name in self.compiled.inputs]
+        self.floating = _floating(derived.dtypes, arrays)
+        self.wide: np.dtype | None = None  # the type that the inputs are to be computed in, where it is not their own
+        self.casts = None if compressed else self._casts(arrays)
+        self.finish = _finisher(derived)
+        places = [p for _, p in self.order if p is not None and not isinstance(arrays[p], (float, np.generic))]
+        self.simple = places if len(places) == len(self.order) and self.wide is None else None
+
+    def run(self, arrays: Sequence[Any]) -> Any:
+        """The results for arrays of this kind."""
+        if self.simple is not None:
+            results = self.compiled(*[arrays[p] for p in self.simple])
+        else:
+            results = self.compiled(*[self._input(arrays, name, p) for name, p in self.order])
+        if self.casts is not None:
+            results = [value if cast is None else cast(value) for value, cast in zip(results, self.casts, strict=True)]
+        return self.finish(results)
+
+    def _input(self, arrays: Sequence[Any], name: str, place: int | None) -> Any:
+        if place is None:
+            array = self.derived.captured[name]
+            value = getattr(array, "value", array)  # of a tensor
+        else:
+            value = arrays[place]
+        if isinstance(value, (float, np.floating)):
+            return np.asarray(value, self.wide or self.floating)
+        wider = self.wide is not None and isinstance(value, np.ndarray) and value.dtype.kind == "f"
+        return value.astype(self.wide, copy=False) if wider else value
+
+    def _casts(self, arrays: Sequence[Any]) -> list[Callable | None] | None:
+        """What makes each result one of the type that it should have; none where all have it."""
+        given = [arrays[p] for _, p in self.order if p is not None]
+        types = [a.dtype if hasattr(a, "dtype") and not isinstance(a, float) else self.floating for a in given]
+        types += [self.derived.captured[name].dtype for name, p in self.order if p is None]
+        floats = [np.dtype(str(t).rpartition(".")[2]) for t in types]
+        floats = [t for t in floats if t.kind == "f"]
+        computed = np.result_type(*floats) if floats else None
+        wanted = [t for t in self.recording.out_dtypes if t.kind == "f"]
+        widest = np.result_type(*wanted, *floats) if wanted else computed
+        if computed is not None and widest != computed and self.backend == "numpy":
+            self.wide = computed = widest  # whole numbers and single floats make double ones
+        like = next((a for a in arrays if type(a).__module__.partition(".")[0] in ("torch", "jax", "jaxlib")), None)
+        casts: list[Callable | None] = []
+        for out, dtype in zip(self.derived.outputs, self.derived.out_dtypes, strict=True):
+            if isinstance(out, Expr):
+                same = computed is not None and dtype == computed and bool(self.order)
+                casts.append(None if same else _cast(self.backend, dtype, like if not self.order else None))
+        return casts if any(cast is not None for cast in casts) else None
+
+
+def prepared(roots: Sequence[Expr]) -> list[Expr]:
+    """Results as they are compiled: stable, factored, without inverses where a system can be solved."""
+    return solved(distributed(simplify_all(list(roots))))
+
+
+def _floating(dtypes: Sequence[np.dtype], arrays: Sequence[Any]) -> np.dtype:
+    """The type that Python's numbers take among these arguments."""
+    floats = [d for d, a in zip(dtypes, arrays, strict=True) if d.kind == "f" and type(a) is not float]
+    return np.result_type(*floats) if floats else np.dtype(np.float64)
+
+
+def _cast(backend: str, dtype: np.dtype, like: Any) -> Callable:
+    if backend == "torch":
+        import torch
+
+        kind = getattr(torch, dtype.name)
+        device = None if like is None else like.device
+        return lambda value: value.to(dtype=kind, device=device)
+
+    def cast(value: Any) -> Any:
+        with np.errstate(invalid="ignore"):  # whole numbers of infinities: as NumPy has them, without the warning
+            return value.astype(dtype, copy=False)
+
+    return cast
+
+
+def _finisher(derived: Recording) -> Callable[[Sequence[Any]], Any]:
+    """What makes the tree of results from the arrays."""
+    form, outputs = derived.out_form, derived.outputs
+    if form == trees.LEAF and isinstance(outputs[0], Expr):
+        return lambda results: results[0]
+    if all(isinstance(out, Expr) for out in outputs):
+        if form[0] == "tuple" and all(part == trees.LEAF for part in form[2]):
+            return tuple
+        build = trees.builder(form)
+        return lambda results: build(iter(results))
+
+    def finish(results: Sequence[Any]) -> Any:
+        arrays = iter(results)
+        return trees.unflatten(form, [out.value if isinstance(out, Static) else next(arrays) for out in outputs])
+
+    return finish
