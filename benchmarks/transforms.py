@@ -41,7 +41,6 @@ def leaves(result: Any) -> list[np.ndarray]:
 
 def contenders(make: Callable[[Library], Call], afresh: Call | None = None) -> list[Contender]:
     """ricci and its peers; one that is not installed is named and left out."""
-
     libraries = {OURS: ricci_library, **PEERS}
     return [
         Contender(name, installed(lambda library=library: make(library())), leaves, afresh)

@@ -561,3 +561,13 @@ def test_functions_of_the_table_take_arrays():
     t = rc.Tensor(W)
     rc.softmax(t, 0)[0].backward()
     close(t.grad.numpy(), rc.grad(lambda x: rc.softmax(x, 0)[0])(W))
+
+
+def test_explanations_of_large_functions_stay_short():
+    def deep(x):
+        for _ in range(100):
+            x = np.tanh(x) * 1.01
+        return x.sum()
+
+    text = str(rc.explain(rc.grad(deep))(W))
+    assert "nodes" in text and len(text) < 100_000

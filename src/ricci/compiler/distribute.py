@@ -18,6 +18,7 @@ from ricci.simplify import simplify_all
 MOST_TERMS = 4
 MOST_TRIED = 8
 MOST_NODES = 1500
+MOST_VISITED = 3000  # nodes, in all tries together: each one goes through all of them
 
 
 def distributed(roots: Sequence[Expr]) -> list[Expr]:
@@ -27,7 +28,8 @@ def distributed(roots: Sequence[Expr]) -> list[Expr]:
     if len(nodes) > MOST_NODES:
         return roots
     best, given = None, list(roots)
-    for node in [n for n in nodes if isinstance(n, Product) and candidate(n) is not None][:MOST_TRIED]:
+    tries = min(MOST_TRIED, MOST_VISITED // len(nodes))
+    for node in [n for n in nodes if isinstance(n, Product) and candidate(n) is not None][:tries]:
         best = cost(*roots) if best is None else best
         tried = _with(roots, node)
         now = cost(*tried)

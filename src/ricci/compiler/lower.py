@@ -16,6 +16,7 @@ from ricci.compiler.builder import Builder, Part
 from ricci.compiler.contract import Contraction
 from ricci.compiler.layout import Layout
 from ricci.compiler.opening import Opening
+from ricci.compiler.partial_sums import PartialSums
 from ricci.compiler.paths import REARRANGED
 from ricci.compiler.program import Labels, Number, Operand, Program, Result, Value, index, used
 from ricci.compiler.relations import Gather, relations_of
@@ -75,6 +76,7 @@ class Lowering:
         self.roots = {*roots, *[a for root in roots if isinstance(root, Sum) for a in root.args]}
         self.sure = nonnegative(*roots)
         self.layout = Layout(roots)
+        self.partial_sums = PartialSums()
         self.opening = Opening(roots, self.builder.fresh)
 
     def size(self, size: Size) -> int:
@@ -166,8 +168,15 @@ class Lowering:
     def sum(self, node: Sum) -> Operand:
         whole: list[Operand] = []
         parts: list[Part] = []
-        terms = zip(node.coefs, node.args, strict=True)
-        for coef, a in sorted(terms, key=lambda term: term[0] < 0):  # what is subtracted comes after what is added
+        terms = dict(zip(node.args, node.coefs, strict=True))
+        known = self.partial_sums.within(node, self.done)
+        if known is not None:  # x + f(x) + g(x + f(x)): the inner sum has been made already
+            inner, times = known
+            whole = [self.builder.scaled(self.done[inner], _number(times))]
+            for a in inner.args:
+                del terms[a]
+        self.partial_sums.note(node)
+        for a, coef in sorted(terms.items(), key=lambda term: term[1] < 0):  # what is subtracted comes last
             number = _number(coef)
             if a in self.opening.within and not isinstance(a, Structure):
                 term = self.product(list(a.factors()), a, number)  # type: ignore

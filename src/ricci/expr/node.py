@@ -32,12 +32,13 @@ _lock = threading.Lock()
 class Expr:
     """A tensor expression: ``args`` are its operands, ``shape`` the sizes of its axes."""
 
-    __slots__ = ("__weakref__", "args", "key", "natural", "shape")
+    __slots__ = ("__weakref__", "args", "key", "mirrored", "natural", "shape")
     fields: ClassVar[tuple[str, ...]] = ()
     args: tuple[Expr, ...]
     shape: Shape
     key: int
     natural: tuple[int, ...]  # set when first asked for; see ``axes.py``
+    mirrored: bool  # whether a matrix equals its transpose; set when first asked for, see ``structure.py``
 
     @property
     def order(self) -> int:

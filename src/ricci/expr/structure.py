@@ -25,6 +25,7 @@ ONE = ("one",)
 ZERO = ("zero",)
 DELTA = ("==", (-1, 1), 0)
 AT = ("at",)
+DEPTH = 4  # how far into a matrix one looks for its being symmetric
 
 
 def one(shape: Shape) -> Expr:
@@ -56,20 +57,30 @@ def is_delta(e: Expr) -> bool:
     return type(e) is Structure and e.relation == DELTA and e.shape[0] == e.shape[1]
 
 
-def symmetric(e: Expr, depth: int = 4) -> bool:
+def symmetric(e: Expr) -> bool:
     """Whether a matrix is seen at a glance to equal its transpose.
 
     The delta does, functions and sums of such matrices do, and so does a sum that has the transpose of each term.
     """
+    if len(e.shape) != 2:
+        return False
+    try:
+        return e.mirrored
+    except AttributeError:
+        e.mirrored = found = _symmetric(e, DEPTH)
+        return found
+
+
+def _symmetric(e: Expr, depth: int) -> bool:
     if len(e.shape) != 2 or not depth:
         return False
     if isinstance(e, Structure):
         return e.relation == ONE or (e.relation == DELTA and e.shape[0] == e.shape[1])
     if isinstance(e, Elementwise):
-        return all(not a.shape or symmetric(a, depth - 1) for a in e.args)
+        return all(not a.shape or _symmetric(a, depth - 1) for a in e.args)
     if not isinstance(e, Sum):
         return isinstance(e, Product) and not any(e.labels) and not e.sums
-    rest = [a for a in e.args if not symmetric(a, depth - 1)]
+    rest = [a for a in e.args if not _symmetric(a, depth - 1)]
     return not rest or (len(rest) % 2 == 0 and len(rest) <= 8 and _holds_transposes(e, rest))
 
 

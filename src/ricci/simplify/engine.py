@@ -5,7 +5,8 @@ takes the place of the node and is simplified itself, with all that is new in it
 which a rule applies, and a second pass has nothing to do, except that costs are then known better: a guarded rule
 weighs what becomes unused, which depends on the users of nodes. Where that was asked, the pass is repeated, until
 nothing changes, or three times. If the whole costs more in the end, which such a look at one node cannot quite
-exclude, it is all done again, the guarded rules last, and only if these pay.
+exclude, it is all done again, the guarded rules last, and only if these pay. Weighing takes its time, so it is left
+out in expressions of more than some hundred nodes, such as the steps of an integrator.
 
 The work is bounded: a node is rewritten at most 16 times in a row, and all of them together at most 16 times as often
 as there are nodes. A result that is already being simplified is not taken, so rules cannot chase one another.
@@ -40,6 +41,7 @@ RULES: dict[str, Rule] = {
 PASSES = 3
 MOST_REWRITES = 16
 LOOK = 64  # nodes that weighing a guarded rule may look at
+MOST_WEIGHED = 300  # nodes of an expression in which costs are weighed
 
 
 def simplify(root: Expr, trace: list[Step] | None = None, rules: dict[str, Rule] | None = None) -> Expr:
@@ -54,6 +56,8 @@ def simplify(root: Expr, trace: list[Step] | None = None, rules: dict[str, Rule]
     ['log of an exponential']
     """
     chosen = list((RULES if rules is None else rules).values())
+    if rules is None and len(topological(root)) > MOST_WEIGHED:
+        chosen = [rule for rule in chosen if not rule.guard]
     guards = {rule.name: rule.guard for rule in chosen}
     steps: list[Step] = []
     result = _repeated(root, _by_head(chosen), steps)

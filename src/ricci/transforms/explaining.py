@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 from ricci.einops.formulas import FORMULA
 from ricci.errors import InputError
-from ricci.expr import Expr, Variable, variables
+from ricci.expr import Expr, Variable, topological, variables
 from ricci.formula import Formula
 from ricci.notation.context import Context, Facts
 from ricci.tracing import trees
@@ -18,6 +19,8 @@ from ricci.transforms.linear import identity
 from ricci.transforms.transformed import Transformed, replace_all
 
 _LETTERS = "ijklmnpqrstuvw"
+MOST_SHOWN = 400  # nodes of formulas that are written out
+MOST_DERIVED = 60  # nodes of a function whose derivation is written out
 
 
 def trace(function: Callable, **options: Any) -> Callable[..., Any]:
@@ -77,17 +80,24 @@ def _formula(e: Expr, context: Context, name: str | None) -> Formula:
 
 
 class Explanation:
-    """What a transformed function computes and how: it prints."""
+    """What a transformed function computes and how: it prints. What is large is not written out, but said to be."""
 
-    def __init__(self, title: str, formula: Any, derivation: str, plan: Any, source: str):
-        self.title, self.formula, self.derivation, self.plan, self.source = title, formula, derivation, plan, source
+    def __init__(self, title: str, formula: Any, derivation: Callable[[], str], plan: Any, source: str):
+        self.title, self.formula, self.plan, self.source = title, formula, plan, source
+        self._derivation = derivation
+
+    @cached_property
+    def derivation(self) -> str:
+        """The steps that lead to the derivative, each with its rule; empty where nothing is derived."""
+        return self._derivation()
 
     def __str__(self) -> str:
-        parts = [("formula", "\n".join(map(str, trees.flatten(self.formula)[0])))]
-        if self.derivation:
-            parts.append(("derivation", self.derivation))
-        parts += [("plan", str(self.plan)), ("source", self.source)]
-        return "\n\n".join([self.title, *[f"{word}\n{'─' * len(word)}\n{text.rstrip()}" for word, text in parts]])
+        shown = [f for f in trees.flatten(self.formula)[0] if isinstance(f, Formula)]
+        size = len(topological(*[f.expr for f in shown]))
+        text = "\n".join(map(str, shown)) if size <= MOST_SHOWN else f"{size} nodes; `.formula` has it"
+        parts = [("formula", text), ("derivation", self.derivation), ("plan", str(self.plan)), ("source", self.source)]
+        written = [f"{word}\n{'─' * len(word)}\n{text.rstrip()}" for word, text in parts if text]
+        return "\n\n".join([self.title, *written])
 
     __repr__ = __str__
 
@@ -116,7 +126,8 @@ def explain(function: Callable, **options: Any) -> Callable[..., Explanation]:
         )
         title = f"{transformed!r}"[1:-1]
         compiled = program.compiled
-        return Explanation(title, shown, _derivation(transformed, program.recording), compiled.plan, compiled.source)
+        derivation = functools.partial(_derivation, transformed, program.recording)
+        return Explanation(title, shown, derivation, compiled.plan, compiled.source)
 
     return call
 
@@ -130,5 +141,8 @@ def _derivation(transformed: Transformed, recording: Recording) -> str:
     if transformed.argnums is None:
         raise InputError("There is no derivation without arguments to differentiate by.")
     formula = formulas(recording)
+    size = len(topological(formula.expr))
+    if size > MOST_DERIVED:
+        return f"of a function of {size} nodes; rc.trace(f)(…).diff(…).derivation() has it"
     names = [v.name for v in Wanted(recording, transformed.argnums, transformed.what).inputs]
     return "\n\n".join([str(formula.diff(*[name] * order).derivation()) for name in names])
