@@ -14,7 +14,7 @@ place of the node.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import count
 from typing import Any
 
@@ -85,12 +85,12 @@ class Custom:
 
     def _node(self, args: tuple, kwargs: dict) -> Traced:
         """The function as one node of the expression."""
-        arguments = Arguments.of(args, kwargs, (), set(), set())
-        operands = [lift(leaf) for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if traced]
+        arguments = Arguments.of(args, kwargs)
+        operands = [lift(leaf) for leaf in arguments.traced]
         static = [leaf for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if not traced]
         here = frames.current()
         assert here is not None
-        key = (self, arguments.form, tuple([(x.shape, x.dtype) for x in operands]), tuple(map(repr, static)))
+        key = (self, arguments.form, tuple([(x.shape, x.dtype) for x in operands]), tuple(map(_identity, static)))
         rule = here.root.rules.get(key)
         if rule is None:
             rule = here.root.rules[key] = _Rule(self, record(self.function, arguments), operands)
@@ -139,7 +139,7 @@ class _Rule:
 
     def _recorded(self, rule: Callable, *groups: Any) -> Recording:
         """A rule, traced on stand-ins."""
-        return record(rule, Arguments.of(groups, {}, (), set(), set()), name=f"the rule of {self.name}")
+        return record(rule, Arguments.of(groups, {}), name=f"the rule of {self.name}")
 
     def _same(self, exprs: Sequence[Expr], inputs: Sequence[Expr]) -> list[Expr]:
         """Expressions of the rule's own stand-ins, in those of the body."""
@@ -267,6 +267,11 @@ def _entrywise(e: Expr, values: dict[Expr, Expr]) -> Expr:
         (e,) = batched([e], {scalars[v]: wide[v] for v in values}, shape[axis])
         scalars = dict(wide)
     return replaced([e], {scalars[v]: x for v, x in values.items()})[0]
+
+
+def _identity(value: Any) -> Hashable:
+    """What a static argument is told from others by."""
+    return (type(value), value) if isinstance(value, Hashable) else id(value)
 
 
 def _arrays(found: Recording, number: int, name: str) -> list[Expr]:

@@ -89,6 +89,7 @@ UNARY: dict[str, tuple[Callable, Callable]] = {
     "lgamma": (jsp.gammaln, positive),
     "digamma": (jsp.digamma, positive),
     "stop_gradient": (jax.lax.stop_gradient, normal),
+    "barrier": (jax.lax.optimization_barrier, normal),
 }
 BINARY: dict[str, tuple[Callable, Callable]] = {
     "mod": (jnp.mod, positive),

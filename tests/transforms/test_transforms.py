@@ -435,6 +435,22 @@ def test_a_linear_function_is_used_many_times():
     assert len(runs) == 2
 
 
+def test_linear_functions_of_several_results_and_of_places():
+    def f(x):
+        return {"sorted": np.sort(x), "rest": [x.max(), np.tanh(x)]}
+
+    x, v = np.array([3.0, 1.0, 2.0]), np.array([0.5, -1.0, 2.0])
+    _, back = rc.vjp(f, x)
+    _, push = rc.linearize(f, x)
+    bars = {"sorted": np.array([1.0, 10.0, 100.0]), "rest": [2.0, np.ones(3)]}
+    slope = 1 - np.tanh(x) ** 2
+    close(back(bars)[0], np.array([100.0, 1.0, 10.0]) + np.array([2.0, 0, 0]) + slope)
+    pushed = push(v)
+    close(pushed["sorted"], v[[1, 2, 0]])
+    close(pushed["rest"][0], v[0])
+    close(pushed["rest"][1], slope * v)
+
+
 # vmap
 
 

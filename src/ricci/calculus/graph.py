@@ -123,12 +123,12 @@ def adjoints(output: Expr, bar: Expr, inputs: Sequence[Expr]) -> dict[Expr, Expr
 def pushforward(output: Expr, dots: dict[Expr, Expr]) -> Expr:
     """The pushforward of ``output`` along ``dots``, which have the axes of their inputs, then axes of their own."""
     extra = next(iter(dots.values())).shape[len(next(iter(dots)).shape) :]
-    return tangents(output, dots).get(output, zero((*output.shape, *extra)))
+    return tangents([output], dots).get(output, zero((*output.shape, *extra)))
 
 
-def tangents(output: Expr, dots: dict[Expr, Expr]) -> dict[Expr, Expr]:
-    """The pushforward along ``dots`` of every node on the way to ``output`` that they reach."""
-    graph = Graph([output], list(dots))
+def tangents(outputs: Sequence[Expr], dots: dict[Expr, Expr]) -> dict[Expr, Expr]:
+    """The pushforward along ``dots`` of every node on the way to ``outputs`` that they reach, in one sweep."""
+    graph = Graph(outputs, list(dots))
     total: dict[Expr, Expr] = dict(dots)
     for node in graph.order:
         if node in dots:

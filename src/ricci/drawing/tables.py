@@ -203,14 +203,14 @@ def _of_formula(
 def _of_function(function: Callable, args: tuple, inputs: Mapping[str, Any], asked: Asked) -> TraceTable:
     from ricci.tracing.recording import Arguments, record
 
-    arguments = Arguments.of(args, inputs, (), set(), set())
+    arguments = Arguments.of(args, inputs)
     recording = record(function, arguments)
     found = [y for y in recording.outputs if isinstance(y, Expr)]
     if len(found) != 1 or len(recording.outputs) != 1:
         raise InputError(
             f"A trace table is of one result, an array or a number; {recording.name} returns {len(recording.outputs)}."
         )
-    given = [leaf for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if traced]
+    given = arguments.traced
     arrays = {**recording.captured, **{v.name: leaf for v, leaf in zip(recording.inputs, given, strict=True)}}
     smooth = [v.name for v, dtype in zip(recording.inputs, recording.dtypes, strict=True) if dtype.kind == "f"]
     run = Run(found[0], [*[v.name for v in recording.inputs], *recording.captured], smooth, arrays, {}, asked)
@@ -284,7 +284,7 @@ class Run:
             seeds = {
                 "tangent": {self.inputs[n]: self._given(f"the input {n}", self.inputs[n], given[n]) for n in names}
             }
-        found = {name: (tangents(self.expr, dots), _extra(dots)) for name, dots in seeds.items() if dots}
+        found = {name: (tangents([self.expr], dots), _extra(dots)) for name, dots in seeds.items() if dots}
         return {
             name: {node: dots[node] if node in dots else zero((*node.shape, *extra)) for node in order}
             for name, (dots, extra) in found.items()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -51,11 +51,11 @@ class Arguments:
         cls,
         args: tuple,
         kwargs: Mapping[str, Any],
-        extras: tuple,
-        static: set[int] | frozenset[int],
-        names: set[str] | frozenset[str],
+        extras: tuple = (),
+        static: Collection[int] = (),
+        names: Collection[str] = (),
     ) -> Arguments:
-        """The arguments with ``extras``, which the function itself does not get."""
+        """The arguments, and ``extras`` which the function does not get; those in ``static`` and ``names`` are static."""
         leaves: list[Any] = []
         forms: list[Form] = []
         fixed: list[int] = []  # the numbers of leaves that are static because the argument is
@@ -75,6 +75,11 @@ class Arguments:
         for number in fixed:
             arrays[number] = False
         return cls(leaves, (len(args), tuple(kwargs), tuple(forms)), arrays)
+
+    @property
+    def traced(self) -> list[Any]:
+        """The leaves that are traced."""
+        return [leaf for leaf, traced in zip(self.leaves, self.arrays, strict=True) if traced]
 
 
 def is_array(leaf: Any) -> bool:
@@ -131,21 +136,9 @@ def record(function: Callable, arguments: Arguments, has_aux: bool = False, name
     """Run ``function`` on traced arrays in place of the arguments and record what it does."""
     title = name or getattr(function, "__name__", type(function).__name__)
     count, keywords, forms = arguments.form
-    named = names_of(function, count, keywords)
-    named += [f"v{k or ''}" for k in range(len(forms) - len(named))]
-    leaf_names = [_identifier(n) for start, form in zip(named, forms, strict=True) for n in trees.paths(form, start)]
-    leaf_names = _distinct(leaf_names)
-    with frame(title, frozenset(leaf_names)) as inner:
-        inputs, dtypes, stand_ins, numbers = [], [], [], []
-        for leaf, traced, own in zip(arguments.leaves, arguments.arrays, leaf_names, strict=True):
-            numbers.append(len(inputs) if traced else -1)
-            if traced:
-                x = _stand_in(inner, own, leaf)
-                inputs.append(x.expr)
-                dtypes.append(x.dtype)
-                stand_ins.append(x)
-            else:
-                stand_ins.append(leaf)
+    names = _leaf_names(function, arguments.form)
+    with frame(title, frozenset(names)) as inner:
+        inputs, stand_ins, numbers = _stand_ins(inner, arguments, names)
         parts, places, start = [], [], 0
         for form in forms:
             stop = start + trees.count(form)
@@ -163,20 +156,41 @@ def record(function: Callable, arguments: Arguments, has_aux: bool = False, name
         leaves, form = trees.flatten(result)
         outputs, out_dtypes = _results(inner, leaves)
     return Recording(
-        title,
-        inputs,
-        dtypes,
-        forms,
-        tuple(places),
-        count,
-        tuple(keywords),
-        outputs,
-        out_dtypes,
-        form,
-        inner.root.captured,
-        inner.root.lines,
-        aux,
+        name=title,
+        inputs=[x.expr for x in inputs],  # type: ignore[misc]
+        dtypes=[x.dtype for x in inputs],
+        forms=forms,
+        places=tuple(places),
+        positional=count,
+        keywords=keywords,
+        outputs=outputs,
+        out_dtypes=out_dtypes,
+        out_form=form,
+        captured=inner.root.captured,
+        lines=inner.root.lines,
+        aux=aux,
     )
+
+
+def _leaf_names(function: Callable, form: Form) -> list[str]:
+    """A name for each leaf of the arguments, made of its parameter and the way to it; no two are the same."""
+    count, keywords, forms = form
+    starts = names_of(function, count, keywords)
+    starts += [f"v{k or ''}" for k in range(len(forms) - len(starts))]
+    paths = [path for start, part in zip(starts, forms, strict=True) for path in trees.paths(part, start)]
+    return _distinct([_identifier(path) for path in paths])
+
+
+def _stand_ins(inner: Frame, arguments: Arguments, names: Sequence[str]) -> tuple[list[Traced], list[Any], list[int]]:
+    """The traced arrays, all leaves with these in place of arrays, and the number of each leaf among them, or -1."""
+    inputs: list[Traced] = []
+    leaves, numbers = [], []
+    for leaf, traced, name in zip(arguments.leaves, arguments.arrays, names, strict=True):
+        numbers.append(len(inputs) if traced else -1)
+        if traced:
+            inputs.append(_stand_in(inner, name, leaf))
+        leaves.append(inputs[-1] if traced else leaf)
+    return inputs, leaves, numbers
 
 
 def _called(function: Callable, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], extras: int) -> Any:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ricci.calculus.graph import pullbacks, pushforward
+from ricci.calculus.graph import pullbacks, tangents
 from ricci.calculus.modes import derivatives
 from ricci.errors import DTypeError, InputError, RuleError, ShapeError
-from ricci.expr import Expr, Product, Sum, Variable, add, one, product, topological, variable
+from ricci.expr import Expr, Product, Structure, Sum, Variable, add, one, product, topological, variable, zero
 from ricci.expr.structure import is_delta, is_zero
 from ricci.expr.walk import rewritten
 from ricci.simplify import simplify, simplify_all
@@ -223,7 +223,8 @@ def matched(recording: Recording, places: Sequence[int], like: Sequence[Expr], w
 
 def along(ys: Sequence[Expr], xs: Sequence[Expr], dots: Sequence[Expr]) -> list[Expr]:
     """The derivatives of ``ys`` along a direction."""
-    return [pushforward(y, dict(zip(xs, dots, strict=True))) for y in ys]
+    found = tangents(ys, dict(zip(xs, dots, strict=True)))
+    return [found.get(y, zero(y.shape)) for y in ys]
 
 
 def hvp(argnums: Any, what: str = "hvp") -> Callable[[Recording], Recording]:
@@ -329,19 +330,19 @@ def is_diagonal(e: Expr, order: int) -> bool:
 
 
 def split(roots: Sequence[Expr], moving: Sequence[Expr]) -> tuple[list[Expr], list[Variable], list[Expr]]:
-    """``roots`` in two stages: what does not depend on ``moving``, the variables that stand for it, and the rest."""
+    """``roots`` in two stages: what does not depend on ``moving``, the variables that stand for it, and the rest.
+
+    Structures are never made whole: of a gather, the places are what is kept.
+    """
     depends: set[Expr] = set(moving)
     order = topological(*roots)
     for node in order:
         if any(a in depends for a in node.args):
             depends.add(node)
-    kept: dict[Expr, Variable] = {}
-    for node in order:
-        for a in node.args if node in depends else ():
-            if a not in depends and a.args and a not in kept:
-                kept[a] = variable(f"kept{len(kept)}", a.shape)
-    for root in roots:
-        if root not in depends and root.args and root not in kept:
-            kept[root] = variable(f"kept{len(kept)}", root.shape)
+    ends = [a for node in order if node in depends for a in node.args if a not in depends]
+    ends += [root for root in roots if root not in depends]
+    ends += [a for end in ends if isinstance(end, Structure) for a in end.args]
+    found = [end for end in dict.fromkeys(ends) if end.args and not isinstance(end, Structure)]
+    kept = {end: variable(f"kept{k}", end.shape) for k, end in enumerate(found)}
     rest = rewritten(roots, lambda node, args: kept.get(node))
     return list(kept), list(kept.values()), rest

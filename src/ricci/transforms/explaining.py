@@ -116,7 +116,7 @@ def explain(function: Callable, **options: Any) -> Callable[..., Explanation]:
     def call(*args: Any, **kwargs: Any) -> Explanation:
         arguments = transformed.arguments(args, kwargs)
         program = transformed.program(arguments)
-        arrays = [leaf for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if traced]
+        arrays = arguments.traced
         program.run(arrays)
         simplified = iter(program.roots)
         derived = program.derived

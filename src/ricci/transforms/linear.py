@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 from ricci.calculus.graph import pullbacks
+from ricci.compiler.targets import target_of
 from ricci.errors import DTypeError, InputError, ShapeError
-from ricci.expr import Expr, Variable, add, variable
+from ricci.expr import Expr, Variable, add, one, product, variable
 from ricci.tracing import frames, trees
 from ricci.tracing.basics import checked_dtype
 from ricci.tracing.operand import Operand
@@ -23,7 +24,7 @@ from ricci.tracing.recording import Arguments, Recording
 from ricci.tracing.trees import Form
 from ricci.transforms import nans
 from ricci.transforms.deriving import Wanted, along, floats, matched, split, stable
-from ricci.transforms.transformed import Program, Transformed
+from ricci.transforms.transformed import ANY_TYPE, Program, Transformed
 
 MOST_KEPT = 256
 _kept: dict[Any, Transformed] = {}
@@ -113,14 +114,16 @@ class Staged(Transformed):
         wanted = Wanted(recording, tuple(range(recording.positional)), self.what)
         seeds = ys if self.backwards else wanted.inputs
         moving = [variable(f"along{k}", e.shape) for k, e in enumerate(seeds)]
-        linear = pulled(ys, moving, wanted.inputs) if self.backwards else along(ys, wanted.inputs, moving)
-        return Stages(self, recording, wanted, ys, moving, split(linear, moving), arguments)
+        return Stages(self, recording, wanted, ys, moving, arguments)
 
 
 def pulled(ys: Sequence[Expr], bars: Sequence[Expr], xs: Sequence[Expr]) -> list[Expr]:
-    """What flows back to ``xs`` when ``bars`` come in at ``ys``."""
-    parts = [pullbacks(y, bar, xs) for y, bar in zip(ys, bars, strict=True)]
-    return parts[0] if len(parts) == 1 else [add([(1, part[k]) for part in parts]) for k in range(len(xs))]
+    """What flows back to ``xs`` when ``bars`` come in at ``ys``: in one sweep, the gradient of ``Σ bar · y``."""
+    if len(ys) == 1:
+        return pullbacks(ys[0], bars[0], xs)
+    axes = [tuple(range(len(y.shape))) for y in ys]
+    total = add([(1, product([(y, a), (bar, a)], ())) for y, bar, a in zip(ys, bars, axes, strict=True)])
+    return pullbacks(total, one(()), xs)
 
 
 class Stages:
@@ -133,38 +136,29 @@ class Stages:
         wanted: Wanted,
         ys: list[Expr],
         moving: list[Variable],
-        parts: tuple,
         arguments: Arguments,
     ):
-        arrays = [leaf for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if traced]
-        constant, stand_ins, linear = parts
-        floating = np.result_type(*recording.out_dtypes)
+        linear = pulled(ys, moving, wanted.inputs) if owner.backwards else along(ys, wanted.inputs, moving)
+        constant, stand_ins, linear = split(linear, moving)
+        self.recording, self.has_aux, self.what = recording, recording.aux is not None, owner.what
+        self.backend = target_of([*arguments.traced, *recording.captured.values()]).name
+        by_arguments, by_results = (wanted.form, wanted.inputs), (recording.out_form, ys)
+        self.takes: tuple[Form, Sequence[Expr]] = by_results if owner.backwards else by_arguments
         aux_form, aux, aux_dtypes = recording.aux or (("none", None, ()), [], [])
         forms = (recording.out_form, aux_form, ("list", len(constant), (trees.LEAF,) * len(constant)))
-        self.has_aux, self.what = recording.aux is not None, owner.what
-        first = recording.with_outputs(
-            ("tuple", 3, forms),
-            [*ys, *aux, *constant],
-            [*recording.out_dtypes, *aux_dtypes, *[floating] * len(constant)],
+        own = [ANY_TYPE] * len(constant)
+        self.derived = recording.with_outputs(
+            ("tuple", 3, forms), [*ys, *aux, *constant], [*recording.out_dtypes, *aux_dtypes, *own]
         )
-        from ricci.compiler.targets import target_of
-
-        backend = target_of([*arrays, *recording.captured.values()]).name
-        self.first = Program(first, recording, backend, arrays)
-        self.takes: tuple[Form, list[Expr], str] = (
-            (recording.out_form, ys, recording.name)
-            if owner.backwards
-            else (wanted.form, list(wanted.inputs), recording.name)
-        )
-        gives = (wanted.form, wanted.dtypes) if owner.backwards else (recording.out_form, recording.out_dtypes)
-        dtypes = [np.dtype(np.float64)] * len(moving)
+        self.first = Program(self.derived, recording, self.backend, arguments.traced)
         second = replace(
             recording,
             inputs=[*recording.inputs, *stand_ins, *moving],
-            dtypes=[*recording.dtypes, *[floating] * len(stand_ins), *dtypes],
+            dtypes=[*recording.dtypes, *own, *[np.dtype(np.float64)] * len(moving)],
         )
-        self.second = second.with_outputs(gives[0], linear, gives[1])
-        self.derived, self.recording, self.backend, self.program = first, recording, backend, None
+        form, dtypes = (wanted.form, wanted.dtypes) if owner.backwards else (recording.out_form, recording.out_dtypes)
+        self.second = second.with_outputs(form, linear, dtypes)
+        self.program: Program | None = None  # of the linear function, made when that is first called
 
     def run(self, arrays: Sequence[Any]) -> Any:
         """The value, and the linear function at these arguments."""
@@ -173,14 +167,14 @@ class Stages:
 
         def linear(*direction: Any) -> Any:
             tree = direction[0] if self.what == "vjp" and len(direction) == 1 else direction
-            moving = checked(tree, *self.takes, self.what)
+            moving = checked(tree, *self.takes, self.recording.name, self.what)
             if self.program is None:
                 self.program = Program(self.second, self.recording, self.backend, [*held, *moving])
             result = self.program.run([*held, *moving])
             nans.check(self.program, [*held, *moving], result)
             return result
 
-        linear.__name__ = f"{self.what}_of_{self.takes[2]}"
+        linear.__name__ = f"{self.what}_of_{self.recording.name}"
         return (value, linear, aux) if self.has_aux else (value, linear)
 
 

@@ -38,8 +38,8 @@ def checkpoint(function: Callable) -> Callable:
             if any(isinstance(leaf, Operand) for leaf in trees.flatten((args, kwargs))[0]):
                 return on_tensors(call, getattr(function, "__name__", "checkpoint"), args, kwargs)
             return function(*args, **kwargs)
-        arguments = Arguments.of(args, kwargs, (), set(), set())
-        operands = [lift(leaf).expr for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if traced]
+        arguments = Arguments.of(args, kwargs)
+        operands = [lift(leaf).expr for leaf in arguments.traced]
         recording = record(function, arguments)
         exprs = [out for out in recording.outputs if isinstance(out, Expr)]
         lines = here.root.lines

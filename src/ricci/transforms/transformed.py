@@ -37,6 +37,7 @@ from ricci.transforms import nans
 from ricci.transforms.eager import on_tensors
 
 MOST_PROGRAMS = 256
+ANY_TYPE = np.dtype(object)  # of a result that stays in the type it is computed in
 Derive = Callable[[Recording], Recording]
 
 
@@ -111,7 +112,7 @@ class Transformed:
         arguments = self.arguments(args, kwargs)
         if any(isinstance(leaf, Operand) for leaf in arguments.leaves):
             return on_tensors(self, self.what, args, dict(kwargs))
-        arrays = [leaf for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if traced]
+        arrays = arguments.traced
         program = self.program(arguments)
         result = program.run(arrays)
         nans.check(program, arrays, result)
@@ -160,7 +161,7 @@ class Transformed:
 
     def _made(self, arguments: Arguments) -> Program:
         recording = self.recorded(arguments)
-        arrays = [leaf for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if traced]
+        arrays = arguments.traced
         backend = self.backend or target_of([*arrays, *recording.captured.values()]).name
         return Program(self.derive(recording), recording, backend, arrays, self.compressed, self.options)
 
@@ -170,7 +171,7 @@ class Transformed:
         if self.compressed:
             raise InputError("A compressed result is not an array, so it cannot be part of a traced function.")
         arguments = self.arguments(args, kwargs)
-        outer = [lift(leaf) for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if traced]
+        outer = [lift(leaf) for leaf in arguments.traced]
         derived = self.derive(self.recorded(arguments))
         exprs = [out for out in derived.outputs if isinstance(out, Expr)]
         here = frames.current()
@@ -308,7 +309,7 @@ class Program:
         casts: list[Callable | None] = []
         for out, dtype in zip(self.derived.outputs, self.derived.out_dtypes, strict=True):
             if isinstance(out, Expr):
-                same = computed is not None and dtype == computed and bool(self.order)
+                same = dtype == ANY_TYPE or (computed is not None and dtype == computed and bool(self.order))
                 casts.append(None if same else _cast(self.backend, dtype, like if not self.order else None))
         return casts if any(cast is not None for cast in casts) else None
 
