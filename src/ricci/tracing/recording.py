@@ -55,7 +55,7 @@ class Arguments:
         static: Collection[int] = (),
         names: Collection[str] = (),
     ) -> Arguments:
-        """The arguments, and ``extras`` which the function does not get; ``static`` and ``names`` say which are static."""
+        """The arguments, and ``extras`` that the function does not get; ``static`` and ``names`` say what is static."""
         leaves: list[Any] = []
         forms: list[Form] = []
         fixed: list[int] = []  # the numbers of leaves that are static because the argument is
