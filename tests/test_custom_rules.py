@@ -232,3 +232,71 @@ def test_more_than_one_result():
     f.derivative(lambda x: x)
     with pytest.raises(rc.InputError, match="one array"):
         rc.grad(lambda x: f(x)[0].sum())(X)
+
+
+# Functions that cannot be traced
+
+
+def bessel():
+    special = pytest.importorskip("scipy.special", reason="SciPy is not installed")
+    j0, j1 = rc.custom(special.j0), rc.custom(special.j1)
+    j0.derivative(lambda x: -j1(x))
+    j1.derivative(lambda x: j0(x) - j1(x) / x)
+    return special, j0
+
+
+def test_a_function_that_cannot_be_traced_is_run():
+    special, j0 = bessel()
+    x = np.abs(X) + 0.2
+    close(rc.grad(lambda x: j0(x).sum())(x), -special.j1(x))
+    close(rc.hessian(lambda x: j0(x).sum())(x), -np.diag(special.jvp(1, x)))
+    for mode in ("forward", "reverse"):
+        close(rc.jacobian(lambda x: j0(2 * x), mode=mode)(x), np.diag(-2 * special.j1(2 * x)))
+    close(rc.vmap(rc.grad(lambda t: j0(t) * t))(x), special.j0(x) - x * special.j1(x))
+    assert rc.grad(lambda x: j0(x).sum())(x.astype(np.float32)).dtype == np.float32
+    rc.check_grads(lambda x: j0(np.sin(x)), (x,), order=2)
+    t = rc.Tensor(x)
+    j0(t).sum().backward()
+    close(t.grad.numpy(), -special.j1(x))
+    assert "outside_" in rc.explain(rc.grad(lambda x: j0(x).sum()))(x).source
+
+
+@pytest.mark.parametrize("backend", ["torch", "jax"])
+def test_it_runs_in_programs_of_all_backends(backend):
+    library = pytest.importorskip(backend, reason=f"{backend} is not installed")
+    special, j0 = bessel()
+    if backend == "jax":
+        library.config.update("jax_enable_x64", True)
+    x = np.abs(X) + 0.2
+    close(np.asarray(rc.grad(lambda x: j0(x).sum(), backend=backend)(x)), -special.j1(x))
+
+
+def test_a_function_that_branches_on_values():
+    @rc.custom
+    def size(x, shift):
+        return x + shift if x.sum() > 0 else -x + shift
+
+    @size.vjp
+    def _(primals, gradient):
+        return np.where(primals[0].sum() > 0, gradient, -gradient), gradient.sum()
+
+    for x in (X, -X):
+        close(rc.grad(lambda x: (size(x, 1.0) * x).sum())(x), np.sign(x.sum()) * 2 * x + 1)
+        close(rc.compile(lambda x: size(x, 2.0))(x), x * np.sign(x.sum()) + 2)
+
+
+def test_what_cannot_be_run_either_says_so():
+    f = rc.custom(lambda x: np.linalg.cholesky(np.fft.fft(x).real))
+    f.derivative(lambda x: x)
+    with pytest.raises(rc.TraceError, match=r"(?s)np\.fft\.fft cannot be traced.*on an example.*fails"):
+        rc.grad(lambda x: f(x).sum())(X)
+
+
+def test_a_rule_that_goes_in_circles():
+    f = rc.custom(lambda x: np.fft.fft(x).real)
+    f.jvp(lambda primals, tangents: f(tangents[0]))
+    with pytest.raises(rc.RuleError, match="before itself"):
+        rc.grad(lambda x: f(x).sum())(X)
+    g = rc.custom(lambda x: np.fft.fft(x).real)
+    g.derivative(lambda x: np.fft.fft(np.eye(3)).real)
+    close(rc.jacobian(lambda x: g(x) ** 2)(X), np.diag(2 * np.fft.fft(X).real) @ np.fft.fft(np.eye(3)).real)

@@ -8,7 +8,8 @@ rule is traced, so it is an expression, and can be differentiated itself. One ru
 - ``.vjp``: a linear function of the incoming gradient. Its derivative by that is the Jacobian, transposed.
 
 So each gives the local derivative, and that serves both directions. Before anything is computed, the body takes the
-place of the node.
+place of the node. A function that cannot be traced (it calls other packages, or branches on values) is run as it is, on
+arrays of NumPy; its rule says what calculus needs to know of it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ from collections.abc import Callable, Hashable, Sequence
 from itertools import count
 from typing import Any
 
+import numpy as np
+
 from ricci.calculus.modes import derivative
+from ricci.compiler.outside import Outside
 from ricci.errors import InputError, RuleError, ShapeError, TraceError
 from ricci.expr import Expr, Op, Variable, delta, function, product, rebuild, variable, variables, zero
 from ricci.expr.batching import batched
@@ -28,13 +32,15 @@ from ricci.notation.resolve import resolve
 from ricci.simplify import simplify
 from ricci.tracing import frames, trees
 from ricci.tracing.array import Traced
-from ricci.tracing.basics import lift
+from ricci.tracing.basics import checked_dtype, lift
 from ricci.tracing.operand import Operand
 from ricci.tracing.recording import Arguments, Recording, record
 from ricci.tracing.shapes import Shaped
 from ricci.transforms.eager import on_tensors
 
 _numbers = count()
+QUOTE = "'"
+EXAMPLE = 0.5  # within the domain of most functions
 
 
 class Custom:
@@ -93,24 +99,70 @@ class Custom:
         key = (self, arguments.form, tuple([(x.shape, x.dtype) for x in operands]), tuple(map(_identity, static)))
         rule = here.root.rules.get(key)
         if rule is None:
-            rule = here.root.rules[key] = _Rule(self, record(self.function, arguments), operands)
+            rule = here.root.rules[key] = self._rule(arguments, operands)
             rule.derive()  # the rule may use the function itself, and finds it then
         node = function(rule.op, tuple([x.expr for x in operands]))
         here.note(node)
         return Traced(node, rule.dtype, here)
 
+    def _rule(self, arguments: Arguments, operands: Sequence[Traced]) -> _Rule:
+        """The function for operands of this kind: as an expression, or as code that only runs if it cannot be one."""
+        name = self.__name__  # type: ignore[attr-defined]
+        try:
+            body = record(self.function, arguments)
+        except TraceError as error:
+            outside = _outside(self.function, name, arguments, error)
+            here = frames.current()
+            assert here is not None
+            inputs = [variable(f"{name}.{k}{QUOTE * here.depth}", x.shape) for k, x in enumerate(operands)]
+            return _Rule(self, inputs, outside.shape, outside.dtype, operands, outside=outside)
+        if body.out_form != trees.LEAF or not isinstance(body.outputs[0], Expr):
+            raise InputError(f"A function with a rule of its own returns one array; {name} does not.")
+        e = body.outputs[0]
+        return _Rule(self, body.inputs, e.shape, body.out_dtypes[0], operands, body=e)  # type: ignore[arg-type]
+
+
+def _outside(function: Callable, name: str, arguments: Arguments, reason: TraceError) -> Outside:
+    """A function that cannot be traced, as one that runs; what it gives is learnt from an example."""
+    count, keywords, forms = arguments.form
+
+    def native(*arrays: Any) -> Any:
+        given = iter(arrays)
+        leaves = [next(given) if t else leaf for leaf, t in zip(arguments.leaves, arguments.arrays, strict=True)]
+        parts = trees.unflatten(("list", len(forms), forms), leaves)
+        with frames.suspended():
+            return function(*parts[:count], **dict(zip(keywords, parts[count:], strict=True)))
+
+    shapes = [tuple(np.shape(x)) for x in arguments.traced]
+    try:
+        with np.errstate(all="ignore"):
+            example = np.asarray(native(*[np.full(shape, EXAMPLE)[()] for shape in shapes]))
+    except Exception as error:
+        raise TraceError(
+            f"{name} cannot be traced: {reason}\nSo it is run as it is; but on an example, arrays of {EXAMPLE} of the "
+            f"shapes {shapes}, it fails: {error}"
+        ) from error
+    return Outside(native, tuple(map(len, shapes)), example.shape, checked_dtype(example.dtype))
+
 
 class _Rule:
-    """A body and its derivatives by each operand, as templates: expressions of stand-ins for the operands."""
+    """A function and its derivatives by each operand, as templates: expressions of stand-ins for the operands."""
 
-    def __init__(self, owner: Custom, body: Recording, operands: Sequence[Traced]):
+    def __init__(
+        self,
+        owner: Custom,
+        inputs: Sequence[Variable],
+        shape: tuple[int, ...],
+        dtype: np.dtype,
+        operands: Sequence[Traced],
+        body: Expr | None = None,
+        outside: Outside | None = None,
+    ):
         self.name, self.owner = owner.__name__, owner  # type: ignore[attr-defined]
-        if body.out_form != trees.LEAF or not isinstance(body.outputs[0], Expr):
-            raise InputError(f"A function with a rule of its own returns one array; {self.name} does not.")
-        self.body: Expr = body.outputs[0]
-        self.inputs, self.shape, self.dtype = body.inputs, self.body.shape, body.out_dtypes[0]
-        self.operands = operands
-        self._check_closed(self.body, "")
+        self.inputs, self.shape, self.dtype, self.operands = list(inputs), shape, dtype, operands
+        self.body, self.outside = body, outside
+        if body is not None:
+            self._check_closed(body, "")
         self.jacobians: list[Expr] = []
         self.op = self._op(f"custom.{self.name}.{next(_numbers)}")
 
@@ -235,10 +287,16 @@ class _Rule:
             works_on=orders,
             result=lambda shapes: self.shape,
             rectangular=True,
-            body=lambda args: self._placed(self.body, args),
+            body=None if self.body is None else functools.partial(self._placed, self.body),
+            outside=self.outside,
         )
 
     def _partial(self, number: int, operands: tuple, y: Expr, params: tuple) -> Expr:
+        if not self.jacobians:
+            raise RuleError(
+                f"The rule of {self.name} is written with {self.name} of what it shall be linear in, so its derivative "
+                "is not known before itself; write it without, or give the Jacobian as .derivative."
+            )
         return self._placed(self.jacobians[number], operands)
 
     def _placed(self, template: Expr, operands: Sequence[Expr]) -> Expr:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ricci.compiler.backends.numpy import ELEMENTWISE, FUNCTIONS
 from ricci.compiler.paths import REARRANGED
-from ricci.compiler.program import Form, Labels, Number, Operand, Step, Value, distinct
+from ricci.compiler.program import OUTSIDE, Form, Labels, Number, Operand, Step, Value, distinct
 from ricci.expr import OPS
 
 ARITHMETIC: dict[str, Callable[..., Any]] = {
@@ -225,7 +225,8 @@ class Builder:
     ) -> Operand:
         """A function over the last axes of its operands; ``own`` says how many, ``result`` labels the result's own."""
         operands = [self.array(operand) for operand in self.aligned(operands)]
-        kind = _gives(name, tuple([v.kind for v, _ in operands]), own, params)  # type: ignore
+        kinds = tuple([v.kind for v, _ in operands])  # type: ignore[union-attr]
+        kind = params[0].kind if name == OUTSIDE else _gives(name, kinds, own, params)
         if kind == "f":
             operands = [self.cast(operand, "f") for operand in operands]
         lead = operands[0][1][: len(operands[0][1]) - own[0]]

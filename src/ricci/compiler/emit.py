@@ -8,10 +8,10 @@ NumPy's, with its buffers and views, is in ``emit_numpy``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ricci.compiler.program import Labels, Number, Operand, Program, Result, Step, Value
+from ricci.compiler.program import OUTSIDE, Labels, Number, Operand, Program, Result, Step, Value
 
 INDENT = "    "
 
@@ -52,6 +52,16 @@ class Emitter:
         """The name of a function of the backend."""
         self.scope[name] = thing
         return name
+
+    def called(self, step: Step, backend: str, functions: Mapping[str, Callable]) -> str:
+        """A call of a function over axes, with its parameters."""
+        args, (params, _) = [self.name(value) for value, _ in step.args], step.params
+        if step.name == OUTSIDE:
+            f = self.function(params[0].name, params[0].on(backend))
+        else:
+            f = self.function(f"f_{step.name}", functions[step.name])
+            args += [self.number(p) for p in params]
+        return f"{f}({', '.join(args)})"
 
     def name(self, value: Value | Number) -> str:
         return self.names[value] if isinstance(value, Value) else self.number(value)

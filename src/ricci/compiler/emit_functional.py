@@ -22,6 +22,7 @@ OPERATORS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
 class FunctionalEmitter(MatrixEmitter):
     """Source that makes a new array in every step. Subclasses bring tables of functions."""
 
+    backend: str
     elementwise: Mapping[str, Any]
     functions: Mapping[str, Any]
     helpers: Mapping[str, Any]
@@ -61,9 +62,7 @@ class FunctionalEmitter(MatrixEmitter):
         return f"{self.name(value)}.sum({tuple_text(axes)})"
 
     def call(self, step: Step) -> str:
-        params, _ = step.params
-        args = [self.name(value) for value, _ in step.args] + [self.number(p) for p in params]
-        return f"{self.function(f'f_{step.name}', self.functions[step.name])}({', '.join(args)})"
+        return self.called(step, self.backend, self.functions)
 
     def check(self, step: Step) -> str:
         """Places are taken as they are: to look at them would break what compilers make of the program."""

@@ -19,6 +19,7 @@ from ricci.errors import DTypeError
 
 
 class JaxEmitter(FunctionalEmitter):
+    backend = "jax"
     elementwise = ELEMENTWISE
     functions = FUNCTIONS
     helpers: Mapping[str, Any] = {

@@ -318,13 +318,9 @@ class NumpyEmitter(MatrixEmitter):
 
     def call(self, step: Step) -> str:
         self.quiet = True
-        params, _ = step.params
         if step.name in INTO and step.out.kind == "f":
             return self.into(step)
-        args = [self.name(value) for value, _ in step.args]
-        args += [self.number(p) for p in params]
-        f = self.function(f"f_{step.name}", FUNCTIONS[step.name])
-        return f"{f}({', '.join(args)})"
+        return self.called(step, "numpy", FUNCTIONS)
 
     def check(self, step: Step) -> str:
         return f"{self.helper('checked_places')}({self.name(step.args[0][0])}, {step.params[0]})"

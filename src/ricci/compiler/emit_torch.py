@@ -44,6 +44,7 @@ def _owner(value: Value) -> Value:
 
 
 class TorchEmitter(FunctionalEmitter):
+    backend = "torch"
     elementwise = ELEMENTWISE
     functions = FUNCTIONS
     helpers: Mapping[str, Any] = {

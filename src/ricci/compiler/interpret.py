@@ -227,7 +227,8 @@ def _function(run: Run, node: Function, values: list) -> Array:
     leads = [v.shape[: v.ndim - own] for v, own in zip(values, node.op.axes_of(node.params), strict=True)]
     if len(set(leads)) > 1:
         raise ShapeError(f"The leading axes of the operands of {node.op.name} differ: {' and '.join(map(str, leads))}.")
-    return run.settled(FUNCTIONS[node.op.name](*values, *node.params))
+    f = FUNCTIONS[node.op.name] if node.op.outside is None else node.op.outside.on_numpy
+    return run.settled(f(*values, *node.params))
 
 
 def _product(run: Run, node: Product, values: list) -> Array:

@@ -18,7 +18,7 @@ from ricci.compiler.layout import Layout
 from ricci.compiler.opening import Opening
 from ricci.compiler.partial_sums import PartialSums
 from ricci.compiler.paths import REARRANGED
-from ricci.compiler.program import Labels, Number, Operand, Program, Result, Value, index, used
+from ricci.compiler.program import OUTSIDE, Labels, Number, Operand, Program, Result, Value, index, used
 from ricci.compiler.relations import Gather, relations_of
 from ricci.compiler.relations import Product as Resolving
 from ricci.compiler.signs import nonnegative
@@ -161,7 +161,8 @@ class Lowering:
             sizes.update({label: shape[axis] for axis, label in inner.items()})
             labels = tuple([inner.get(x, x) for x in operand[1]])
             spread.append(self.builder.spread((operand[0], labels), (*axes, *inner.values()), sizes))
-        value, labels = self.builder.call(node.op.name, spread, own, node.params, tuple(result), sizes)
+        name, params = (node.op.name, node.params) if node.op.outside is None else (OUTSIDE, (node.op.outside,))
+        value, labels = self.builder.call(name, spread, own, params, tuple(result), sizes)
         back = {label: lead + k for k, label in enumerate(result)}
         return value, tuple([back.get(x, x) for x in labels])
 

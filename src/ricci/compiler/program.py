@@ -24,6 +24,7 @@ from typing import Any
 Labels = tuple[int, ...]
 Number = int | float
 KIND_BYTES = {"i": 8, "b": 1}
+OUTSIDE = "outside"  # the name of a call of code that only runs; that is its parameter
 VIEWS = ("read", "spread", "merge", "check")
 
 

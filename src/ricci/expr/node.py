@@ -277,7 +277,9 @@ class Op:
     result: Callable[..., Shape] | None = None
     columns: bool = False  # the last operand carries further axes, their number being the first parameter
     rectangular: bool = False  # of matrices: rows and columns may differ in number
-    body: Callable[..., Expr] | None = None  # made of other nodes, which take its place before anything is computed
+    # made in this process, for one function of the user's, and in no table:
+    body: Callable[..., Expr] | None = None  # of other nodes, which take its place before anything is computed
+    outside: Any = None  # or of code that only runs; see ``compiler/outside.py``
 
     def axes_of(self, params: tuple) -> tuple[int, ...]:
         """How many axes of each operand the function works on."""
@@ -287,12 +289,12 @@ class Op:
         return f"op:{self.name}"
 
     def __reduce__(self):
-        if self.body is not None:
+        if self.body is not None or self.outside is not None:
             raise TypeError(f"The function {self.name} was made in this process, so expressions with it stay in it.")
         return find_op, (self.name,)
 
     def __post_init__(self):
-        if self.body is not None:
+        if self.body is not None or self.outside is not None:
             return
         if self.name in OPS:
             raise ValueError(f"There are two functions named {self.name!r}.")
