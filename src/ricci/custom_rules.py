@@ -24,10 +24,10 @@ import numpy as np
 from ricci.calculus.modes import derivative
 from ricci.compiler.outside import Outside
 from ricci.errors import InputError, RuleError, ShapeError, TraceError
-from ricci.expr import Expr, Op, Variable, delta, function, product, rebuild, variable, variables, zero
+from ricci.expr import Expr, Op, Variable, delta, function, product, variable, variables, zero
 from ricci.expr.batching import batched
 from ricci.expr.structure import is_zero
-from ricci.expr.walk import rewritten, with_bodies
+from ricci.expr.walk import with_bodies
 from ricci.notation.resolve import resolve
 from ricci.simplify import simplify
 from ricci.tracing import frames, trees
@@ -37,6 +37,7 @@ from ricci.tracing.operand import Operand
 from ricci.tracing.recording import Arguments, Recording, record
 from ricci.tracing.shapes import Shaped
 from ricci.transforms.eager import on_tensors
+from ricci.transforms.transformed import replace_all
 
 _numbers = count()
 QUOTE = "'"
@@ -195,7 +196,7 @@ class _Rule:
 
     def _same(self, exprs: Sequence[Expr], inputs: Sequence[Expr]) -> list[Expr]:
         """Expressions of the rule's own stand-ins, in those of the body."""
-        return replaced(exprs, dict(zip(inputs, self.inputs, strict=False)))
+        return replace_all(exprs, dict(zip(inputs, self.inputs, strict=False)))
 
     def _from_derivative(self, rule: Callable | str) -> list[Expr]:
         if isinstance(rule, str):
@@ -267,7 +268,7 @@ class _Rule:
 
     def _check_linear(self, e: Expr, moving: Sequence[Variable], word: str) -> None:
         """Whether a rule is linear: its derivative by what moves does not hold that, and at zero it is zero."""
-        at_zero = simplify(with_bodies(replaced([e], {v: zero(v.shape) for v in moving}))[0])
+        at_zero = simplify(with_bodies(replace_all([e], {v: zero(v.shape) for v in moving}))[0])
         bent = any(v in variables(derivative(e, x, "reverse")) for x in moving for v in moving)
         if bent or not is_zero(at_zero):
             raise RuleError(
@@ -308,12 +309,7 @@ class _Rule:
             wide = [variable(f"wide{k}.{axis}", (shape[axis], *v.shape)) for k, v in enumerate(inner)]
             (template,) = batched([template], dict(zip(inner, wide, strict=True)), shape[axis])
             inner = wide
-        return replaced([template], dict(zip(inner, operands, strict=True)))[0]
-
-
-def replaced(roots: Sequence[Expr], values: dict[Expr, Expr]) -> list[Expr]:
-    """``roots`` with variables replaced by expressions of their shapes."""
-    return rewritten(roots, lambda node, args: values[node] if node in values else rebuild(node, args))
+        return replace_all([template], dict(zip(inner, operands, strict=True)))[0]
 
 
 def _entrywise(e: Expr, values: dict[Expr, Expr]) -> Expr:
@@ -324,7 +320,7 @@ def _entrywise(e: Expr, values: dict[Expr, Expr]) -> Expr:
         wide = {v: variable(f"wide.{k}.{axis}", (shape[axis], *scalars[v].shape)) for k, v in enumerate(values)}
         (e,) = batched([e], {scalars[v]: wide[v] for v in values}, shape[axis])
         scalars = dict(wide)
-    return replaced([e], {scalars[v]: x for v, x in values.items()})[0]
+    return replace_all([e], {scalars[v]: x for v, x in values.items()})[0]
 
 
 def _identity(value: Any) -> Hashable:

@@ -15,14 +15,15 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-from ricci.errors import RicciError, TraceError, nearest
+from ricci.errors import InvariantError, RicciError, TraceError, nearest
 from ricci.expr import Expr
 from ricci.tracing.array import Traced
 from ricci.tracing.frames import current, user_place
 
-MODULES = ("elementwise", "shaping", "queries", "joining", "repeating", "diagonals", "indexing", "choosing")
-MODULES = (*MODULES, "reductions", "ordering", "contractions", "creation", "linalg", "special")
-MODULES = (*MODULES, "sequences", "nans", "statistics", "einsum")
+MODULES = (
+    *("elementwise", "choosing", "reductions", "nans", "statistics", "sequences", "ordering", "contractions", "einsum"),
+    *("shaping", "repeating", "diagonals", "joining", "indexing", "creation", "queries", "linalg", "special"),
+)
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ def lowers(*callables: Any, note: str = "") -> Callable[[Callable], Callable]:
     def put(lower: Callable) -> Callable:
         for function in callables:
             if function is not None:
+                if function in TABLE and TABLE[function].lower.__module__ != lower.__module__:
+                    raise InvariantError(f"{name_of(function)} has two rows, one of them in {lower.__module__}.")
                 group = lower.__module__.rpartition(".")[2]
                 TABLE[function] = Row(name_of(function), lower, group, note)
         return lower

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from ricci.errors import AxisError, ShapeError
-from ricci.expr import add, merge, one, place, product, window
+from ricci.expr import add, merge, one, place, product
 from ricci.functions import elementwise as e
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import broadcast_shape, lift, like, normal_axis, refuse
-from ricci.tracing.lower.along import converted, entry, flat, vector
+from ricci.tracing.lower.along import entry, flat, vector
 from ricci.tracing.lower.elementwise import UFUNCS
 from ricci.tracing.table import TABLE, fresh, lowers
 
@@ -247,32 +247,6 @@ def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Traced:
 
 
 # The last two axes as a matrix
-
-
-def _diagonal(x: Traced, offset: int) -> tuple[list, tuple[Label, ...], int]:
-    """The factors of a diagonal of the last two axes, the labels before them, and the length."""
-    if x.ndim < 2:
-        raise ShapeError(f"A diagonal is of two axes; the array has the shape {x.shape}.")
-    rows, columns = x.shape[-2:]
-    down, right = max(-offset, 0), max(offset, 0)
-    n = max(min(rows - down, columns - right), 0)
-    lead = tuple(range(x.ndim - 2))
-    read = [(window((1,), down, rows, (n,)), ("r", "d")), (window((1,), right, columns, (n,)), ("c", "d"))]
-    return [(x.expr, (*lead, "r", "c")), *read], lead, n
-
-
-@lowers(np.linalg.diagonal)
-def linalg_diagonal(x: Any, /, *, offset: int = 0) -> Traced:
-    array = lift(x)
-    factors, lead, _ = _diagonal(array, offset)
-    return like(array, product(factors, (*lead, "d")))
-
-
-@lowers(np.linalg.trace)
-def linalg_trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Traced:
-    array = converted(lift(x), dtype)
-    factors, lead, _ = _diagonal(array, offset)
-    return fresh(product(factors, lead), np.sum(np.zeros(1, array.dtype), dtype=dtype).dtype)
 
 
 @lowers(np.linalg.matrix_transpose)
