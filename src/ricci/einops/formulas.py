@@ -29,7 +29,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from ricci.einops.backends.base import Backend
-from ricci.einops.refinement import equal, not_negative, refined
+from ricci.einops.refinement import equal, not_negative, refined, regrouped
 from ricci.errors import AxisError, InputError, ShapeError, nearest
 from ricci.expr import Expr, Function, Size, Variable, add, merge, one_hot, place, product, window, zero
 from ricci.expr import variable as input_node
@@ -129,17 +129,9 @@ class FormulaBackend(Backend):
         if 0 in x.expr.shape and 0 in shape:
             return Formula(zero(tuple(shape)), _unique([None] * len(shape)), x.context)
         inner, outer, context = refined(x.expr.shape, shape, x.indices, x.context)
-        factors, into, out = [], [], []
-        for side, labels, groups in (("in", into, inner), ("out", out, outer)):
-            for axis, parts in enumerate(groups):
-                numbers, sizes = [number for number, _ in parts], tuple([size for _, size in parts])
-                labels.append(numbers[0] if len(parts) == 1 else (side, axis))
-                if len(parts) > 1:
-                    factors.append((merge(sizes), ((side, axis), *numbers)))
-        unit = {label: 1 for label, parts in zip(out, outer, strict=True) if not parts}
+        expr, into, out = regrouped(x.expr, inner, outer)
         whole = dict(zip(into, x.indices, strict=True))
-        names = _unique([whole.get(label) for label in out])
-        return Formula(product([(x.expr, into), *factors], out, unit), names, context)
+        return Formula(expr, _unique([whole.get(label) for label in out]), context)
 
     def split(self, x: Formula, parts: Sequence[Sequence[Size]]) -> Formula:
         """Each axis as the product of axes of these sizes, which are taken to fit where they are not known.

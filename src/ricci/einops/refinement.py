@@ -18,7 +18,7 @@ from itertools import count
 from math import prod
 
 from ricci.errors import ShapeError
-from ricci.expr import Dim, Size, dims
+from ricci.expr import Dim, Expr, Size, dims, merge, product
 from ricci.notation.context import Check, Context, Facts
 
 Groups = list[list[tuple[int, Size]]]  # for each axis the parts it is made of: number and size
@@ -78,6 +78,26 @@ def refined(
         message = f"{where} has the size {size}, which is not the product of {made}."
         context = equal(context, size, prod([part for _, part in parts]), message)
     return *found, context
+
+
+def regrouped(e: Expr, inner: Groups, outer: Groups) -> tuple[Expr, list[Hashable], list[Hashable]]:
+    """``e``, its axes split into the parts of ``inner`` and these merged to ``outer``; and the labels of both sides.
+
+    An axis that is one part has the label of this part, so that a label on both sides is an axis that stays.
+    """
+    factors, unit = [], {}
+    sides: list[list[Hashable]] = []
+    for side, groups in (("in", inner), ("out", outer)):
+        labels: list[Hashable] = []
+        for axis, parts in enumerate(groups):
+            numbers, sizes = [number for number, _ in parts], tuple([size for _, size in parts])
+            labels.append(numbers[0] if len(parts) == 1 else (side, axis))
+            if len(parts) > 1:
+                factors.append((merge(sizes), (labels[-1], *numbers)))
+            elif not parts and side == "out":
+                unit[labels[-1]] = 1
+        sides.append(labels)
+    return product([(e, sides[0]), *factors], sides[1], unit), sides[0], sides[1]
 
 
 def _refinement(shape: Sequence[Size], other: Sequence[Size]) -> tuple[Groups, Groups] | None:

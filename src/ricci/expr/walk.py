@@ -18,21 +18,7 @@ from ricci.expr.sums import add
 
 def topological(*roots: Expr) -> list[Expr]:
     """Every node once, operands before their users, in an order that depends on the structure alone."""
-    seen: set[Expr] = set()
-    done: list[Expr] = []
-    stack = list(reversed(roots))
-    while stack:
-        node = stack[-1]
-        waiting = [a for a in node.args if a not in seen] if node not in seen else None
-        if waiting:
-            waiting.reverse()
-            stack += waiting
-            continue
-        stack.pop()
-        if waiting is not None:
-            seen.add(node)
-            done.append(node)
-    return done
+    return _operands_first(list(reversed(roots)), list.reverse)
 
 
 def by_height(*roots: Expr) -> list[Expr]:
@@ -40,18 +26,23 @@ def by_height(*roots: Expr) -> list[Expr]:
 
     In this order what is needed late is computed late, so that fewer values are kept at once.
     """
-    order = topological(*roots)
     height: dict[Expr, int] = {}
-    for node in order:
+    for node in topological(*roots):
         height[node] = 1 + max([height[a] for a in node.args], default=0)
+    key = height.__getitem__
+    return _operands_first(sorted(roots, key=key), lambda operands: operands.sort(key=key))
+
+
+def _operands_first(stack: list[Expr], arrange: Callable[[list[Expr]], None]) -> list[Expr]:
+    """Every node under those of ``stack`` once; ``arrange`` puts operands in order, the one to visit first last."""
     seen: set[Expr] = set()
     done: list[Expr] = []
-    stack = sorted(roots, key=height.__getitem__)
     while stack:
         node = stack[-1]
         waiting = [a for a in node.args if a not in seen] if node not in seen else None
         if waiting:
-            stack += sorted(waiting, key=height.__getitem__)
+            arrange(waiting)
+            stack += waiting
             continue
         stack.pop()
         if waiting is not None:

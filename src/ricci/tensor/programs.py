@@ -7,13 +7,13 @@ NumPy that Python's operators stand for are these operators, which NumPy's scala
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ricci.compiler.builder import ARITHMETIC
 from ricci.compiler.distribute import distributed
 from ricci.compiler.emit_numpy import NumpyEmitter
 from ricci.compiler.lower import lower
@@ -25,15 +25,6 @@ from ricci.expr.structure import is_zero
 from ricci.expr.walk import with_bodies
 
 DEFAULT = np.dtype(np.float64)
-OPERATORS: dict[str, Callable[..., Any]] = {  # by the name of NumPy's function
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-    "divide": operator.truediv,
-    "negative": operator.neg,
-    "square": lambda x: x * x,
-    "reciprocal": lambda x: 1.0 / x,
-}
 
 
 class _Emitter(NumpyEmitter):
@@ -101,7 +92,7 @@ class Program:
         scope = emitter.scope
         scalar = not any(needed.values()) and not any(node.shape for node in topological(*roots))
         if scalar:
-            scope = {name: OPERATORS.get(name, thing) for name, thing in scope.items()}
+            scope = {name: ARITHMETIC.get(name, thing) for name, thing in scope.items()}
         for name in program.inputs:
             dtype = emitter.dtypes[kinds[name]]
             if name in bound:

@@ -18,7 +18,7 @@ from math import prod
 
 import numpy as np
 
-from ricci.einops.refinement import Groups, refined
+from ricci.einops.refinement import Groups, refined, regrouped
 from ricci.errors import ShapeError
 from ricci.expr import Expr, add, merge, one_hot, product, window, zero
 from ricci.notation.context import Context
@@ -83,17 +83,7 @@ def _regrouped(e: Expr, shape: tuple[int, ...]) -> Expr:
         return e
     found = _refinement(e.shape, shape)  # type: ignore[arg-type]
     assert found is not None
-    factors, labels, units = [], ([], []), {}
-    for side, groups in enumerate(found):
-        for axis, parts in enumerate(groups):
-            numbers, sizes = [number for number, _ in parts], tuple([size for _, size in parts])
-            whole = (side, axis)
-            labels[side].append(numbers[0] if len(parts) == 1 else whole)
-            if len(parts) > 1:
-                factors.append((merge(sizes), (whole, *numbers)))
-            elif not parts and side:
-                units[whole] = 1
-    return product([(e, labels[0]), *factors], labels[1], units)
+    return regrouped(e, *found)[0]
 
 
 def along(e: Expr, axis: int, structure: Expr) -> Expr:

@@ -27,6 +27,8 @@ from ricci.tracing.operand import Operand
 from ricci.tracing.table import leaked
 from ricci.tracing.trees import Form
 
+ANY_TYPE = np.dtype(object)  # of a result that is no array, or stays in the type it is computed in
+
 
 @dataclass(frozen=True)
 class Static:
@@ -232,8 +234,8 @@ def _unbound(
     except TypeError as error:
         rest = f", the last {extras} of the call not counted, which are directions" if extras else ""
         return InputError(f"{name} was called with {len(args)} arguments by position{rest}: {error}.")
-    except ValueError:  # it has no signature
-        pass
+    except ValueError:
+        return None  # it has no signature
     return None
 
 
@@ -278,7 +280,7 @@ def _results(inner: Frame, leaves: Sequence[Any], keep_numbers: bool = False) ->
             dtypes.append(x.dtype)
         else:
             outputs.append(Static(leaf))
-            dtypes.append(np.dtype(object))
+            dtypes.append(ANY_TYPE)
     return outputs, dtypes
 
 

@@ -11,21 +11,15 @@ from dataclasses import replace
 from typing import Any
 
 from ricci.errors import InputError, ShapeError
-from ricci.expr import Expr, product, topological, variable
+from ricci.expr import Expr, topological, variable
 from ricci.expr.batching import batched
 from ricci.tracing import trees
+from ricci.tracing.movements import moved_axis
 from ricci.tracing.recording import Arguments, Recording, Static, record
 from ricci.tracing.shapes import Shaped
 from ricci.tracing.trees import LEAF, Form
 from ricci.transforms.linear import identity
 from ricci.transforms.transformed import Transformed
-
-
-def moved(e: Expr, axis: int, to: int) -> Expr:
-    """``e`` with one axis at another place."""
-    order = [a for a in range(len(e.shape)) if a != axis]
-    order.insert(to, axis)
-    return product([(e, range(len(e.shape)))], order)
 
 
 class Mapped(Transformed):
@@ -72,7 +66,7 @@ class Mapped(Transformed):
         for v, (leaf, axis) in zip(inner.inputs, traced, strict=True):
             inputs.append(v if axis is None else variable(v.name, tuple(leaf.shape)))
             if axis is not None:
-                wide[v] = moved(inputs[-1], axis, 0)
+                wide[v] = moved_axis(inputs[-1], axis, 0)
         return self._spread(replace(inner, inputs=inputs), wide, size)
 
     def _spread(self, inner: Recording, wide: Mapping[Expr, Expr], size: int) -> Recording:
@@ -95,7 +89,7 @@ class Mapped(Transformed):
                     raise InputError("rc.vmap: out_axes=None is for results that do not depend on the mapped axis.")
                 outputs.append(out)
             else:
-                outputs.append(moved(e, 0, _within(to, len(e.shape), "out_axes")))
+                outputs.append(moved_axis(e, 0, _within(to, len(e.shape), "out_axes")))
         return replace(inner, outputs=outputs)
 
     def _axes(self, arguments: Arguments) -> list[int | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,7 @@ def stable(ys: Sequence[Expr]) -> list[Expr]:
     return [simplify(ys[0])] if len(ys) == 1 else simplify_all(ys)
 
 
-def _paired(recording: Recording, form: Form, outputs: list[Any], dtypes: list[np.dtype], *first: tuple) -> Recording:
+def paired(recording: Recording, form: Form, outputs: list[Any], dtypes: list[np.dtype], *first: tuple) -> Recording:
     """Results in a tuple after ``first`` ones, and aux last where there is one."""
     parts = [*first, (form, outputs, dtypes)]
     if recording.aux is not None:
@@ -144,14 +145,12 @@ def gradient(argnums: Any, value: bool, what: str) -> Callable[[Recording], Reco
         (settled,) = stable([scalar(recording, what)])
         found = pullbacks(settled, one(()), wanted.inputs)
         if not value:
-            return _paired(recording, wanted.form, found, wanted.dtypes)
-        main = (LEAF, [settled], recording.out_dtypes)
-        if recording.aux is None:
-            return _paired(recording, wanted.form, found, wanted.dtypes, main)
-        pair = ("tuple", 2, (LEAF, recording.aux[0]))  # ((value, aux), gradient), as in JAX
-        first = (pair, [settled, *recording.aux[1]], [*recording.out_dtypes, *recording.aux[2]])
-        whole = ("tuple", 2, (pair, wanted.form))
-        return recording.with_outputs(whole, [*first[1], *found], [*first[2], *wanted.dtypes])
+            return paired(recording, wanted.form, found, wanted.dtypes)
+        first = (LEAF, [settled], recording.out_dtypes)
+        if recording.aux is not None:  # ((value, aux), gradient), as in JAX
+            form, outputs, dtypes = recording.aux
+            first = (("tuple", 2, (LEAF, form)), [settled, *outputs], [*recording.out_dtypes, *dtypes])
+        return paired(replace(recording, aux=None), wanted.form, found, wanted.dtypes, first)
 
     return derive
 
@@ -163,7 +162,7 @@ def jacobian(argnums: Any, mode: str, what: str) -> Callable[[Recording], Record
         wanted = Wanted(recording, argnums, what)
         ys = floats(recording, what)
         rows = derivatives(stable(ys), wanted.inputs, mode)
-        return _paired(
+        return paired(
             recording,
             _nested(recording.out_form, wanted.form),
             [x for row in rows for x in row],
@@ -188,7 +187,7 @@ def hessian(argnums: Any, mode: str, what: str = "hessian") -> Callable[[Recordi
         rows = derivatives(stable(first), wanted.inputs, mode)
         form = _nested(recording.out_form, _nested(wanted.form, wanted.form))
         dtypes = wanted.dtypes * (len(ys) * len(wanted.inputs))
-        return _paired(recording, form, [x for row in rows for x in row], dtypes)
+        return paired(recording, form, [x for row in rows for x in row], dtypes)
 
     return derive
 
@@ -235,7 +234,7 @@ def hvp(argnums: Any, what: str = "hvp") -> Callable[[Recording], Recording]:
         y = scalar(recording, what)
         dots = extra(recording, 1, wanted, what)
         grads = stable(pullbacks(stable([y])[0], one(()), wanted.inputs))
-        return _paired(recording, wanted.form, along(grads, wanted.inputs, dots), wanted.dtypes)
+        return paired(recording, wanted.form, along(grads, wanted.inputs, dots), wanted.dtypes)
 
     return derive
 
@@ -261,11 +260,11 @@ def hessian_diagonal(argnums: Any, trace: bool, what: str) -> Callable[[Recordin
                 diagonals.append((len(y.shape), diagonal_of(h, len(x.shape))))
         if not trace:
             form = _nested(recording.out_form, wanted.form)
-            return _paired(recording, form, [d for _, d in diagonals], wanted.dtypes * len(ys))
+            return paired(recording, form, [d for _, d in diagonals], wanted.dtypes * len(ys))
         sums = [product([(d, range(len(d.shape)))], range(lead)) for lead, d in diagonals]
         n = len(wanted.inputs)
         totals = [add([(1, s) for s in sums[k * n : (k + 1) * n]]) for k in range(len(ys))]
-        return _paired(recording, recording.out_form, totals, recording.out_dtypes)
+        return paired(recording, recording.out_form, totals, recording.out_dtypes)
 
     return derive
 
@@ -281,7 +280,7 @@ def taylor(order: int, argnums: Any, what: str = "taylor") -> Callable[[Recordin
         for _ in range(order):
             rows.append(stable(along(rows[-1], wanted.inputs, dots)))
         form = ("tuple", order + 1, (recording.out_form,) * (order + 1))
-        return _paired(recording, form, [y for row in rows for y in row], recording.out_dtypes * (order + 1))
+        return paired(recording, form, [y for row in rows for y in row], recording.out_dtypes * (order + 1))
 
     return derive
 
@@ -308,7 +307,7 @@ def elementwise_gradient(argnums: Any, what: str = "elementwise_grad") -> Callab
                     "may depend on other entries of the argument. Use rc.jacobian, or rc.grad of the sum."
                 )
             found.append(diagonal_of(whole, len(x.shape)))
-        return _paired(recording, wanted.form, found, wanted.dtypes)
+        return paired(recording, wanted.form, found, wanted.dtypes)
 
     return derive
 

@@ -15,16 +15,17 @@ import numpy as np
 
 from ricci.calculus.graph import pullbacks
 from ricci.compiler.targets import target_of
+from ricci.einops.tables import keep
 from ricci.errors import DTypeError, InputError, ShapeError
 from ricci.expr import Expr, Variable, add, one, product, variable
 from ricci.tracing import frames, trees
 from ricci.tracing.basics import checked_dtype
 from ricci.tracing.operand import Operand
-from ricci.tracing.recording import Arguments, Recording
+from ricci.tracing.recording import ANY_TYPE, Arguments, Recording
 from ricci.tracing.trees import Form
 from ricci.transforms import nans
-from ricci.transforms.deriving import Wanted, along, floats, matched, split, stable
-from ricci.transforms.transformed import ANY_TYPE, Program, Transformed
+from ricci.transforms.deriving import Wanted, along, floats, matched, paired, split, stable
+from ricci.transforms.transformed import Program, Transformed
 
 MOST_KEPT = 256
 _kept: dict[Any, Transformed] = {}
@@ -37,9 +38,8 @@ def kept(function: Callable, kind: str, make: Callable[[], Transformed]) -> Tran
     except TypeError:  # not hashable
         return make()
     if found is None:
-        if len(_kept) >= MOST_KEPT:
-            _kept.pop(next(iter(_kept)), None)
-        found = _kept[function, kind] = make()
+        found = make()
+        keep(_kept, (function, kind), found, MOST_KEPT)
     return found
 
 
@@ -47,9 +47,7 @@ def identity(recording: Recording) -> Recording:
     """The results as they are, and aux beside them where there is one."""
     if recording.aux is None:
         return recording
-    form, outputs, dtypes = recording.aux
-    whole = ("tuple", 2, (recording.out_form, form))
-    return recording.with_outputs(whole, [*recording.outputs, *outputs], [*recording.out_dtypes, *dtypes])
+    return paired(recording, recording.out_form, recording.outputs, recording.out_dtypes)
 
 
 def _tuple(primals: Any, what: str, word: str) -> tuple:
@@ -91,12 +89,8 @@ def _pushed(count: int) -> Callable[[Recording], Recording]:
     def derive(recording: Recording) -> Recording:
         ys = stable(floats(recording, "jvp"))
         wanted, dots = _directions(recording, count, "jvp")
-        outputs, dtypes = [*ys, *along(ys, wanted.inputs, dots)], recording.out_dtypes * 2
-        forms = [recording.out_form] * 2
-        if recording.aux is not None:
-            forms.append(recording.aux[0])
-            outputs, dtypes = outputs + recording.aux[1], dtypes + recording.aux[2]
-        return recording.with_outputs(("tuple", len(forms), tuple(forms)), outputs, dtypes)
+        value = (recording.out_form, ys, recording.out_dtypes)
+        return paired(recording, recording.out_form, along(ys, wanted.inputs, dots), recording.out_dtypes, value)
 
     return derive
 

@@ -23,6 +23,7 @@ from ricci.compiler.distribute import distributed
 from ricci.compiler.function import Compiled
 from ricci.compiler.solves import solved
 from ricci.compiler.targets import target_named, target_of
+from ricci.einops.tables import keep
 from ricci.errors import InputError
 from ricci.expr import Expr, rebuild
 from ricci.notation.context import Facts
@@ -32,12 +33,11 @@ from ricci.tracing.array import Traced
 from ricci.tracing.basics import lift
 from ricci.tracing.guards import Guards
 from ricci.tracing.operand import Operand
-from ricci.tracing.recording import Arguments, Recording, Static, carried, record
+from ricci.tracing.recording import ANY_TYPE, Arguments, Recording, Static, carried, record
 from ricci.transforms import nans
 from ricci.transforms.eager import on_tensors
 
 MOST_PROGRAMS = 256
-ANY_TYPE = np.dtype(object)  # of a result that stays in the type it is computed in
 Derive = Callable[[Recording], Recording]
 
 
@@ -130,29 +130,23 @@ class Transformed:
             return
         if len(met) != len(arrays) or any(a is not b for a, b in zip(met, arrays, strict=True)):
             return
-        if len(self._direct) >= MOST_PROGRAMS:
-            self._direct = {}
-        self._direct[key] = program
+        keep(self._direct, key, program, MOST_PROGRAMS)
 
     def program(self, arguments: Arguments) -> Program:
         """The program for arguments of this kind; made if there is none."""
-        if self._guards is None or not self._guards.hold():
+        if self._guards is not None and not self._guards.hold():
             with self._lock:
                 self._programs, self._direct = {}, {}
-                self._guards = Guards(self.function)
         key = (arguments.form, tuple(map(_kind, arguments.leaves, arguments.arrays)))
         try:
             found = self._programs.get(key)
         except TypeError:
-            found = None
             raise InputError(_unhashable(arguments)) from None
         if found is None:
             found = self._made(arguments)
             with self._lock:
-                self._guards = Guards(self.function)  # again: it may have changed a list of its own while it was traced
-                if len(self._programs) >= MOST_PROGRAMS:
-                    self._programs.pop(next(iter(self._programs)))
-                self._programs[key] = found
+                self._guards = Guards(self.function)  # after the call, which may have changed a list of its own
+                keep(self._programs, key, found, MOST_PROGRAMS)
         return found
 
     def recorded(self, arguments: Arguments) -> Recording:

@@ -1,26 +1,18 @@
-"""Movements along one axis, from which lowerings are built: a part, parts joined, all axes as one, a look-up.
-
-    part      y[i] = [j == step·i + start] x[j]
-    joined    y[c] = sum over k of [c == i + o_k] x_k[i],  o_k the sizes before
-    flat      y[c] = [c == a·B + b] x[a,b]
-    looked_up y[i] = [v == n[i]] x[v]
-
-Each is a product with a structure, which the product rule differentiates and compiled code turns back into a view.
-"""
+"""Movements along one axis of traced arrays, from which lowerings are built; what they are is in ``movements``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ricci.errors import ShapeError
-from ricci.expr import Expr, Size, add, constant, one_hot, place, product, window
+from ricci.expr import Expr, Size, constant, place, product
 from ricci.functions import elementwise as e
-from ricci.functions.axes import last
 from ricci.tracing.array import Traced
-from ricci.tracing.basics import INT, common, kept_as_ones, lift, like, normal_axis, pointwise
+from ricci.tracing.basics import INT, common, kept_as_ones, lift, like, normal_axis
+from ricci.tracing.casting import cast
+from ricci.tracing.movements import gathered, reshaped, sliced
+from ricci.tracing.movements import joined as in_a_row
 from ricci.tracing.table import fresh
 
 Array = Any  # a traced array, whose operators come from a table that type checkers do not see
@@ -28,12 +20,7 @@ Array = Any  # a traced array, whose operators come from a table that type check
 
 def part(x: Traced, axis: int, start: int, count: int, step: int = 1) -> Array:
     """``count`` entries along an axis, from ``start`` on; none where they are outside."""
-    axis = normal_axis(x, axis)
-    n, order = x.shape[axis], x.ndim
-    if (start, count, step) == (0, n, 1):
-        return x
-    read = ["read" if a == axis else a for a in range(order)]
-    return like(x, product([(x.expr, read), (window((step,), start, n, (count,)), ("read", axis))], range(order)))
+    return like(x, sliced(x.expr, normal_axis(x, axis), start, step, count))
 
 
 def entry(x: Traced, axis: int, position: int) -> Array:
@@ -51,21 +38,13 @@ def places(expr: Expr) -> Traced:
 
 def joined(parts: Sequence[Traced], axis: int, dtype: Any = None) -> Traced:
     """Arrays one after the other along an axis."""
-    axis = normal_axis(parts[0], axis)
-    order, total = parts[0].ndim, sum(x.shape[axis] for x in parts)
-    terms, before = [], 0
-    for x in parts:
-        read = ["read" if a == axis else a for a in range(order)]
-        n = x.shape[axis]
-        goes = window((1,), before, total, (n,))
-        terms.append((1, product([(x.expr, read), (goes, (axis, "read"))], range(order))))
-        before += n
-    return fresh(add(terms), common(*parts) if dtype is None else dtype)
+    found = in_a_row([x.expr for x in parts], normal_axis(parts[0], axis))
+    return fresh(found, common(*parts) if dtype is None else dtype)
 
 
 def flat(x: Traced) -> Traced:
     """All entries along one axis, in row-major order."""
-    return x if x.ndim == 1 else like(x, last(x.expr, tuple(range(x.ndim))))
+    return like(x, reshaped(x.expr, (x.size,)))
 
 
 def along_one(x: Traced, axis: int | None) -> tuple[Traced, int]:
@@ -85,20 +64,12 @@ def along(vector: Traced, axis: int, order: int) -> Array:
 
 def looked_up(vector: Traced, index: Traced) -> Array:
     """The entries of a vector at places that an array of whole numbers gives."""
-    axes = tuple(range(index.ndim))
-    hot = one_hot(index.expr, vector.shape[0])
-    return like(vector, product([(vector.expr, ("v",)), (hot, (*axes, "v"))], axes))
+    return like(vector, gathered(vector.expr, 0, index.expr))
 
 
 def converted(x: Traced, dtype: Any) -> Traced:
-    """The array in another type: to whole numbers, what is behind the point is cut off."""
-    if dtype is None or x.dtype == (wanted := np.dtype(dtype)):
-        return x
-    if wanted.kind == "b":
-        return pointwise(lambda v: e.not_equal(v, 0), x, dtype=wanted)
-    if wanted.kind in "iu" and x.dtype.kind == "f":
-        return pointwise(lambda v: e.where(e.less(v, 0), e.ceil(v), e.floor(v)), x, dtype=wanted)
-    return like(x, x.expr, wanted)
+    """The array in another type, if one is given."""
+    return x if dtype is None else cast(x, dtype)
 
 
 def vector(x: Any, what: str) -> Traced:

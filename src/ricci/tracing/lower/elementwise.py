@@ -17,6 +17,7 @@ from ricci.expr import Expr, constant
 from ricci.functions import elementwise as e
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import BOOL, common, lift, pointwise, python_type, refuse
+from ricci.tracing.casting import truncated
 from ricci.tracing.table import lowers
 
 Build = Callable[..., Expr]
@@ -50,10 +51,6 @@ def ufunc_row(ufunc: np.ufunc, build: Build, module: str = __name__) -> None:
 
 def heaviside(x: Expr, middle: Expr) -> Expr:
     return e.where(e.less(x, 0), 0, e.where(e.less(0, x), 1, middle))
-
-
-def trunc(x: Expr) -> Expr:
-    return e.where(e.less(x, 0), e.ceil(x), e.floor(x))
 
 
 def floor_divide(a: Expr, b: Expr) -> Expr:
@@ -121,7 +118,7 @@ UFUNCS: dict[np.ufunc, Build] = {
     np.heaviside: heaviside,
     np.floor: e.floor,
     np.ceil: e.ceil,
-    np.trunc: trunc,
+    np.trunc: truncated,
     np.rint: e.round_,
     np.reciprocal: e.reciprocal,
     np.square: e.square,
@@ -192,7 +189,7 @@ def _two_results(ufunc: np.ufunc, first: Build, second: Build) -> None:
 
 
 _two_results(np.divmod, floor_divide, e.mod)
-_two_results(np.modf, lambda x: fmod(x, constant(1)), trunc)
+_two_results(np.modf, lambda x: fmod(x, constant(1)), truncated)
 
 
 def _on_truths(ufunc: np.ufunc, build: Build) -> None:
@@ -250,7 +247,7 @@ def round_(a: Any, decimals: int = 0, out: Any = None) -> Traced:
 @lowers(np.fix)
 def fix(x: Any, out: Any = None) -> Traced:
     refuse("np.fix", out=out)
-    return pointwise(trunc, lift(x), dtype=result_type(np.trunc, lift(x)))
+    return pointwise(truncated, lift(x), dtype=result_type(np.trunc, lift(x)))
 
 
 @lowers(np.sinc)
