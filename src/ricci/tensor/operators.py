@@ -10,13 +10,12 @@ import numpy as np
 
 from ricci.compiler.backends.numpy import ELEMENTWISE
 from ricci.errors import RuleError
-from ricci.functions import elementwise as rows
 from ricci.tensor.calls import applied, call, raw
 from ricci.tensor.modes import state
 from ricci.tensor.node import Node, numbers
 from ricci.tensor.operations import Rule
 from ricci.tensor.tensor import Tensor
-from ricci.tracing.basics import lift, pointwise
+from ricci.tracing.functions import lowering
 from ricci.tracing.operand import Operand
 
 # Operators. Those of floats that are recorded and have no names for their axes take a short way, which does what
@@ -98,11 +97,8 @@ def _numpy_method(function: Any, name: str) -> Callable:
     return method
 
 
-def _row_method(build: Callable, name: str) -> Callable:
-    def lower(x: Any) -> Any:
-        return pointwise(build, lift(x), dtype=lift(x).dtype)
-
-    rule = Rule(lower, name, ELEMENTWISE[name])
+def _row_method(name: str) -> Callable:
+    rule = Rule(lowering(name), name, ELEMENTWISE[name])
 
     def method(self: Tensor) -> Any:
         return applied(rule, (self,), {})
@@ -114,4 +110,4 @@ def _row_method(build: Callable, name: str) -> Callable:
 for _name in ["exp", "log", "tanh", "sqrt", "sin", "cos", "maximum", "minimum", "abs", "square", "log1p", "expm1"]:
     setattr(Tensor, _name, _numpy_method(getattr(np, _name), _name))
 for _name in ("sigmoid", "relu", "softplus"):
-    setattr(Tensor, _name, _row_method(getattr(rows, _name), _name))
+    setattr(Tensor, _name, _row_method(_name))
