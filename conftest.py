@@ -1,0 +1,38 @@
+"""Options of the tests.
+
+Property tests draw the same examples in every run, so that a failure is one of the change at hand.
+``HYPOTHESIS_PROFILE=explore`` draws new ones, to look further, and ``--cases 10000`` draws that many for each
+property, whatever number the test asks for. Tests marked ``thorough`` run with ``--thorough`` alone.
+"""
+
+import os
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("explore", deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("ricci")
+    group.addoption("--thorough", action="store_true", help="run the tests that take long, too")
+    group.addoption("--cases", type=int, metavar="N", help="examples of each property test, instead of its own number")
+
+
+def pytest_collection_modifyitems(config, items):
+    for item in items:
+        if item.get_closest_marker("thorough") and not config.option.thorough:
+            item.add_marker(pytest.mark.skip(reason="takes long: ./test --thorough"))
+        if config.option.cases is not None and getattr(item.obj, "is_hypothesis_test", False):
+            draw_cases(item.function, config.option.cases)
+
+
+def draw_cases(test, number):
+    """Numbers that tests name themselves would win over a profile, so the settings of the test itself are replaced."""
+    own = test._hypothesis_internal_use_settings
+    everything = list(HealthCheck)
+    test._hypothesis_internal_use_settings = settings(
+        own, max_examples=number, deadline=None, suppress_health_check=everything
+    )
