@@ -16,7 +16,7 @@ SOURCE = Path(ricci.__file__).parent
 # Each part imports only from lines above its own; a new part gets its place here.
 ORDER = [
     ["errors"],
-    ["scopes"],
+    ["kinds", "scopes"],
     ["expr"],
     ["functions"],
     ["notation"],

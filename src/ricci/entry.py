@@ -10,6 +10,7 @@ from ricci.errors import InputError, ShapeError
 from ricci.expr import Size, dims
 from ricci.expr import variable as input_node
 from ricci.formula import Formula, derive_in_text
+from ricci.kinds import check_usable
 from ricci.notation.context import Context, Facts
 from ricci.notation.resolve import resolve
 
@@ -49,6 +50,7 @@ def variable(text: str, value: Any = None) -> Formula:
     if value is not None:
         import numpy as np
 
+        check_usable(value, f"The value of {name!r}", name)
         shape: tuple[Size, ...] = np.shape(value)
         names = names or list("ijklmnpqrstuvw"[: len(shape)])
         if len(names) != len(shape):

@@ -14,6 +14,7 @@ from typing import Any
 from ricci.errors import InputError
 from ricci.formula import Formula, apply, as_formula
 from ricci.functions.table import FUNCTIONS
+from ricci.kinds import kind_of
 
 
 def function(name: str) -> Callable[..., Any]:
@@ -34,11 +35,13 @@ def function(name: str) -> Callable[..., Any]:
 
 def of_arrays(args: tuple) -> bool:
     """Whether a call is on arrays: one is among its arguments, or a function is being traced; and no formula is."""
-    if any(isinstance(a, Formula) for a in args):
+    kinds = {kind_of(a) for a in args}
+    if "formula" in kinds:
         return False
     frames = sys.modules.get("ricci.tracing.frames")
-    traced = frames is not None and frames.current() is not None
-    return traced or any(getattr(a, "shape", ()) != () or hasattr(a, "__array__") for a in args)
+    if (frames is not None and frames.current() is not None) or kinds - {"number", "other"}:
+        return True
+    return any(hasattr(a, "__array__") for a in args)
 
 
 def _on_arrays(name: str, args: tuple, kwargs: dict[str, Any]) -> Any:

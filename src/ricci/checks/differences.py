@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ricci.errors import DTypeError, InputError
+from ricci.kinds import check_usable
 from ricci.tracing import trees
 
 LEVELS = 10  # steps h, h/2, …
@@ -34,6 +35,7 @@ class Call:
         self.f, self.args, self.kwargs, self.what = f, args, kwargs, what
         self.name = getattr(f, "__name__", type(f).__name__)
         self.leaves, self.form = trees.flatten((args, kwargs))
+        check_usable(self.leaves, f"An argument of rc.{what}")
         words = [f"argument {k}" for k in range(len(args))] + [f"argument {key!r}" for key in sorted(kwargs)]
         forms = [*self.form[2][0][2], *self.form[2][1][2]]
         paths = [(k, path) for k, form in enumerate(forms) for path in trees.spelled(form)]

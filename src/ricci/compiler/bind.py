@@ -10,6 +10,7 @@ import numpy as np
 from ricci.errors import DTypeError, InputError, NotationError, ShapeError, nearest
 from ricci.expr import Dim, Expr, Size, Variable, dims, topological, variables
 from ricci.expr.settle import SizeClasses, links, own_sizes
+from ricci.kinds import check_usable
 from ricci.notation.context import Facts
 
 Env = dict[dims.Atom, int]
@@ -81,6 +82,7 @@ def as_arrays(given: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
 
 def _array(name: str, value: Any) -> np.ndarray:
+    check_usable(value, f"The input {name!r}", name)
     try:
         array = np.asarray(value)
     except Exception as error:

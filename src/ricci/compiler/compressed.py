@@ -24,6 +24,7 @@ from ricci.compiler.shell import Shell
 from ricci.compiler.targets import Target
 from ricci.errors import InputError, ShapeError
 from ricci.expr import Expr, Size
+from ricci.kinds import check_usable
 from ricci.notation.context import Facts
 from ricci.show.naming import Namer
 
@@ -157,6 +158,7 @@ class Compressed:
 
 
 def _array(v: Any) -> Any:
+    check_usable(v, "What a compressed result is multiplied with", "v")
     return v if hasattr(v, "shape") and hasattr(v, "dtype") else np.asarray(v)
 
 

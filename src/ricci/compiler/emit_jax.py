@@ -16,6 +16,7 @@ from ricci.compiler.plan import Plan, run_source
 from ricci.compiler.program import Program, Result, Step
 from ricci.compiler.targets import Target
 from ricci.errors import DTypeError
+from ricci.kinds import check_usable
 
 
 class JaxEmitter(FunctionalEmitter):
@@ -112,6 +113,7 @@ class JaxTarget(Target):
 
 def _array(name: str, value: Any) -> Any:
     if not isinstance(value, jax.Array):
+        check_usable(value, f"The input {name!r}", name)
         try:
             value = jnp.asarray(value)
         except (TypeError, ValueError) as error:

@@ -13,6 +13,7 @@ from ricci.compiler.plan import Plan, run_source
 from ricci.compiler.program import Form, Labels, Program, Result, Step, Value, placed_strides
 from ricci.compiler.targets import Target
 from ricci.errors import DTypeError
+from ricci.kinds import check_usable
 
 
 class _Constant:
@@ -172,6 +173,7 @@ class TorchTarget(Target):
 
 
 def _tensor(name: str, value: Any, device: Any) -> Any:
+    check_usable(value, f"The input {name!r}", name)
     try:
         if not getattr(getattr(value, "flags", None), "writeable", True):
             value = value.copy()  # tensors are always writable, and PyTorch warns of arrays that are not

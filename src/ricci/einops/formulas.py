@@ -37,6 +37,7 @@ from ricci.expr.product import contract
 from ricci.formula import Formula, as_formula
 from ricci.functions.axes import last
 from ricci.functions.table import FUNCTIONS
+from ricci.kinds import check_usable
 from ricci.notation.context import Context, Facts, merged
 
 Label = Hashable
@@ -403,6 +404,7 @@ def _carrying(array: Any) -> Formula:
     """An input that carries an array; its name tells the contents, so that it stands for no other."""
     import numpy as np
 
+    check_usable(array, "An array beside formulas")
     value = np.array(array)
     value.flags.writeable = False
     text = f"{value.shape}{value.dtype.str}".encode() + value.tobytes()

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ricci.errors import InputError, RuleError, ShapeError
+from ricci.kinds import check_usable
 from ricci.tensor.calls import made, operated
 from ricci.tensor.modes import enable_grad, state
 from ricci.tensor.node import Node, Recorded
@@ -54,6 +55,7 @@ def _seed(root: Recorded, gradient: Any) -> Any:
     if isinstance(gradient, Recorded):
         seed: Any = gradient
     else:
+        check_usable(gradient, "The gradient given to backward", "gradient")
         try:
             seed = np.array(gradient, dtype=root.dtype)[()]
         except (TypeError, ValueError) as error:

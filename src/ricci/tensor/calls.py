@@ -8,14 +8,15 @@ return is made by :func:`made`.
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Sequence
 from functools import cache
+from operator import is_
 from typing import Any
 
 import numpy as np
 
 from ricci.errors import AxisError, DTypeError, InputError, RicciError, TraceError, nearest
+from ricci.kinds import check_usable, kind_of
 from ricci.tensor.modes import state
 from ricci.tensor.node import Call, Node, Recorded, numbers
 from ricci.tensor.operations import Operation, Rule, operation_name, resolve
@@ -24,7 +25,6 @@ from ricci.tracing.table import has_traced, lowered, name_of, table, unknown
 from ricci.tracing.trees import flatten, unflatten
 
 KIND: list[type[Recorded]] = []  # the class of tensors; its module puts it here
-_FOREIGN = frozenset(["torch", "jax", "jaxlib"])
 AXIS_ARGUMENTS = frozenset(["axis", "axes", "axis1", "axis2", "source", "destination", "start"])
 
 
@@ -65,8 +65,7 @@ def call(function: Any, args: tuple, kwargs: dict) -> Any:
         return lowered(function, args, kwargs)
     if kwargs.get("out") is not None:
         _refuse_out(function)
-    if not _FOREIGN.isdisjoint(sys.modules):
-        args = tuple([_own_array(a) for a in args])
+    args = tuple([own_array(a) for a in args])
     tensors: list[Recorded] = []
     values = [raw(a, tensors) for a in args]
     named = any(t._axes is not None for t in tensors)
@@ -139,6 +138,7 @@ def applied(rule: Rule, args: tuple, kwargs: dict) -> Any:
     """The same for a rule that is kept from call to call."""
     if _tracing(args, kwargs):
         return rule.lower(*args, **kwargs)
+    args = tuple([own_array(a) for a in args])
     tensors: list[Recorded] = []
     values = [raw(a, tensors) for a in args]
     more = {name: raw(value, tensors) for name, value in kwargs.items()}
@@ -236,11 +236,30 @@ def _smooth(value: Any) -> bool:
     return any(isinstance(v, (np.ndarray, np.generic, float)) and np.asarray(v).dtype.kind in "fc" for v in leaves)
 
 
-def _own_array(value: Any) -> Any:
-    """An array of another library as one of NumPy."""
-    if type(value).__module__.partition(".")[0] not in _FOREIGN:
+def own_array(value: Any) -> Any:
+    """An operand beside tensors: arrays of other libraries as NumPy's, and an error for what would lose something."""
+    kind = kind_of(value)
+    if kind in ("numpy", "number", "tensor"):
         return value
-    return np.asarray(value.detach().cpu() if hasattr(value, "detach") else value)
+    if kind == "list":
+        parts = [own_array(part) for part in value]
+        return value if all(map(is_, parts, value)) else type(value)(parts)
+    if kind == "torch":
+        if value.requires_grad:
+            raise InputError(
+                "A tensor of PyTorch that has a gradient stands beside one of ricci's, and the gradients of one cannot "
+                "flow into the other. Write t.detach(), or make both tensors of one library."
+            )
+        return np.asarray(value.cpu())
+    if kind == "formula":
+        raise InputError(
+            "A formula stands beside a tensor, and a formula has no value until it is called. "
+            "Call it, f(x=t), or take the tensor as a formula, t.expression()."
+        )
+    if kind == "jax":
+        return np.asarray(value)
+    check_usable(value, "An array beside a tensor")
+    return value
 
 
 def _read_only(value: Any) -> Any:

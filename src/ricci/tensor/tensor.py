@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ricci.errors import DTypeError, InputError, RuleError, TraceError
+from ricci.kinds import check_usable
 from ricci.tensor import calls
 from ricci.tensor.backward import backward as flow_back
 from ricci.tensor.calls import axes_of, call, made, raw
@@ -266,6 +267,7 @@ class Tensor(Recorded):
                 "x[…] = v would change a tensor in place, which gradients cannot flow through. "
                 "Write x = x.at[…].set(v), or change it inside `with rc.no_grad():`."
             )
+        check_usable(value, "The value put into a tensor")
         array = np.array(self._value)
         array[raw(key, [])] = raw(value, [])
         self._put(array, "x[…] = v")
@@ -294,6 +296,7 @@ calls.KIND.append(Tensor)
 
 def _as_array(value: Any, requires_grad: bool | None, dtype: Any) -> np.ndarray:
     """A copy of the values. Python's whole numbers become floats, unless no gradient is wanted."""
+    check_usable(value, "The value of a tensor")
     tensors: list[Recorded] = []
     raw(value, tensors)
     if tensors and tensors[0] is not value:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ricci.errors import AxisError, DTypeError, ShapeError, TraceError
 from ricci.expr import Expr, constant, product
+from ricci.kinds import check_usable
 from ricci.tracing.array import Traced
 from ricci.tracing.frames import current
 from ricci.tracing.table import fresh
@@ -45,6 +46,7 @@ def _number(x: np.generic) -> Traced:
 
 def _array(x: Any) -> Any:
     """An array that a program can be given: NumPy's, or one of another package that has a shape and a type."""
+    check_usable(x, "An array beside a traced array")
     if hasattr(x, "shape") and hasattr(x, "dtype"):
         return x
     if hasattr(x, "__array__"):
@@ -61,6 +63,7 @@ def _of_sequence(x: Sequence) -> Traced:
         from ricci.tracing.lower.joining import stack
 
         return stack([lift(part) for part in x])
+    check_usable(x, "An array beside a traced array")
     return lift(np.asarray(x))
 
 

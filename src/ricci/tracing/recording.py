@@ -18,6 +18,7 @@ from ricci.errors import DTypeError, InputError, RicciError, TraceError
 from ricci.expr import Expr, Variable
 from ricci.expr.walk import rewritten
 from ricci.functions.table import FUNCTIONS
+from ricci.kinds import check_usable
 from ricci.tracing import trees
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import checked_dtype, lift
@@ -73,9 +74,7 @@ class Arguments:
                 own, form = trees.flatten(part)
                 leaves += own
                 forms.append(form)
-        arrays = [is_array(leaf) for leaf in leaves]
-        for number in fixed:
-            arrays[number] = False
+        arrays = [number not in fixed and is_array(leaf) for number, leaf in enumerate(leaves)]
         return cls(leaves, (len(args), tuple(kwargs), tuple(forms)), arrays)
 
     @property
@@ -85,9 +84,10 @@ class Arguments:
 
 
 def is_array(leaf: Any) -> bool:
-    """Whether a leaf is traced: arrays of any package and floats are."""
-    if type(leaf) is np.ndarray or isinstance(leaf, (float, Operand, np.ndarray, np.generic)):
+    """Whether a leaf is traced: arrays of any package and floats are; an error for those that would lose something."""
+    if type(leaf) is np.ndarray or isinstance(leaf, (float, Operand, np.generic)):
         return True
+    check_usable(leaf, "An argument or result of a traced function")
     if isinstance(leaf, complex):
         raise DTypeError(f"The argument {leaf} is complex; ricci computes with real numbers.")
     return hasattr(leaf, "shape") and hasattr(leaf, "dtype")

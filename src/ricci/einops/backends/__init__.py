@@ -9,6 +9,7 @@ from typing import Any
 from ricci.einops.backends.base import Backend
 from ricci.einops.tables import keep
 from ricci.errors import EinopsTypeError
+from ricci.kinds import remedy
 
 # The package that must be imported for an array of that kind to exist, and the module and class here.
 _KINDS = [
@@ -79,6 +80,7 @@ def _find(array: Any) -> Any:
         return NamespaceBackend(array.__array_namespace__())
     raise EinopsTypeError(
         f"Tensor type unknown to einops: {type(array).__module__}.{type(array).__qualname__}.",
-        hint="Arrays are those of NumPy, PyTorch, JAX, CuPy, Dask and of the array API standard, and expressions of "
+        hint=remedy(array)
+        or "Arrays are those of NumPy, PyTorch, JAX, CuPy, Dask and of the array API standard, and expressions of "
         "ricci; numpy.asarray makes one of numbers.",
     )

@@ -1,0 +1,139 @@
+"""What kind of thing an operand is: found by its type, once, and asked for by every road.
+
+A call on formulas, traced arrays, tensors, patterns or compiled functions first asks here what its operands are. An
+array of another library has that library's meaning, or is refused with what to write instead: a mask, units or labels
+are never dropped, and data that lies in blocks or on a disk is never loaded, without a word.
+
+This module imports no library: a type says by its bases which one it is of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ricci.errors import InputError
+
+_MOST = 1000  # types that are kept; some are made on the fly
+_known: dict[type, str] = {bool: "number", int: "number", float: "number", complex: "number"}
+
+# The kind of the types of a package; of NumPy, PyTorch and JAX also of the classes that others derive from theirs.
+_PACKAGES = {
+    **{name: name for name in ("numpy", "torch", "jax", "cupy", "dask", "sparse")},
+    "jaxlib": "jax",
+    **dict.fromkeys(["h5py", "zarr", "tensorstore", "netCDF4"], "stored"),
+    **dict.fromkeys(["pandas", "polars", "pyarrow", "xarray"], "labelled"),
+}
+_OURS = {
+    ("ricci.formula", "Formula"): "formula",
+    ("ricci.tracing.array", "Traced"): "traced",
+    ("ricci.tensor.node", "Recorded"): "tensor",
+}
+# What an array of NumPy means is in these; a class that replaces one of them means something else.
+_MEANING = ("__array_ufunc__", "__array_function__", "__add__", "__mul__", "__matmul__", "__pow__")
+
+# What a kind is, and what to write in place of it; ``{x}`` is the operand as it is called in the message.
+_REFUSED = {
+    "masked": ("is a masked array, whose mask would be lost", "Write {x}.filled(value), or {x}.data for all entries"),
+    "matrix": ("is an np.matrix, whose * and ** are those of matrices", "Write np.asarray({x}), and @ for products"),
+    "subclass": (
+        "is of a class that computes in its own way ({type}), which would be lost",
+        "Write np.asarray({x}) for its plain numbers",
+    ),
+    "dask": (
+        "is a Dask array, which would be loaded whole",
+        "Write {x}.compute() to load it, or {x}.map_blocks(…) to go block by block; patterns (rc.rearrange, "
+        "rc.einsum, …) take it as it is",
+    ),
+    "stored": ("lies in a file ({type}), which would be loaded whole", "Write {x}[...] to load it"),
+    "sparse": ("is a sparse matrix ({type}); ricci computes with dense arrays", "Write {x}.toarray()"),
+    "labelled": ("is of {type}, whose labels would be lost", "Write {x}.to_numpy() for its numbers"),
+}
+
+
+def kind_of(value: Any) -> str:
+    """The kind of an operand.
+
+    That is "number", "formula", "traced", "tensor", "numpy", "torch", "jax", "cupy", "dask"; "list" for lists and
+    tuples; one of those that are refused; and "other".
+
+    >>> kind_of(2.0), kind_of([1, 2]), kind_of("x")
+    ('number', 'list', 'other')
+    """
+    kind = type(value)
+    found = _known.get(kind)
+    if found is None:
+        found = _kind(kind)
+        if len(_known) < _MOST:
+            _known[kind] = found
+    return found
+
+
+def _kind(kind: type) -> str:
+    if issubclass(kind, (list, tuple)):
+        return "list"
+    for base in kind.__mro__:
+        ours = _OURS.get((base.__module__, base.__name__))
+        if ours is not None:
+            return ours
+        package = base.__module__.partition(".")[0]
+        if package == "numpy":
+            return _of_numpy(kind, base)
+        if package == "scipy" and base.__module__.startswith("scipy.sparse"):
+            package = "sparse"
+        if package in _PACKAGES and (hasattr(kind, "shape") or hasattr(kind, "__array__")):  # not a dtype or a device
+            return _PACKAGES[package]
+    return "other"
+
+
+def _of_numpy(kind: type, base: type) -> str:
+    """NumPy's arrays and scalars, and what is derived from them."""
+    import numpy as np
+
+    if issubclass(kind, np.ma.MaskedArray):
+        return "masked"
+    if issubclass(kind, np.matrix):
+        return "matrix"
+    if not issubclass(kind, (np.ndarray, np.generic)):
+        return "other"
+    plain = base if issubclass(kind, np.generic) else np.ndarray
+    own = any(getattr(kind, name) is not getattr(plain, name) for name in _MEANING if hasattr(plain, name))
+    return "subclass" if own else "numpy"
+
+
+def check_usable(value: Any, what: str = "An operand", name: str = "x") -> None:
+    """An error if ``value``, or something in a list, is of a kind that ricci refuses.
+
+    >>> import numpy as np
+    >>> check_usable(np.ma.masked_less([1.0, 2.0], 1.5), "The input 'x'")
+    Traceback (most recent call last):
+        ...
+    ricci.errors.InputError: The input 'x' is a masked array, whose mask would be lost. Write x.filled(value), or ...
+    """
+    if kind_of(value) == "list":
+        for part in _distinct_types(value):
+            check_usable(part, what, name)
+    else:
+        fault = remedy(value, what, name)
+        if fault:
+            raise InputError(fault)
+
+
+def remedy(value: Any, what: str = "The array", name: str = "x") -> str:
+    """Why a value is refused, and what to write in its place; empty if it is not."""
+    found = _REFUSED.get(kind_of(value))
+    if found is None:
+        return ""
+    called = f"{type(value).__module__.partition('.')[0]}.{type(value).__name__}"
+    return f"{what} {found[0].format(type=called)}. {found[1].format(x=name)}."
+
+
+def _distinct_types(values: Iterable[Any]) -> Iterable[Any]:
+    """One value of each type, and all lists: whether one is refused depends on its type."""
+    seen: dict[type, Any] = {}
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield value
+        else:
+            seen.setdefault(type(value), value)
+    yield from seen.values()
