@@ -164,7 +164,11 @@ class Formula:
     # What it is worth.
 
     def __call__(self, /, *, sizes: Mapping[str, int] | None = None, **inputs: Any) -> Any:
-        """The value for NumPy arrays (or numbers) as inputs; sizes are inferred from them and checked."""
+        """The value for NumPy arrays (or numbers) as inputs; sizes are inferred from them and checked.
+
+        Inside a function that is traced, and on tensors, the formula is part of what is recorded and differentiated.
+        """
+        from ricci.compiler.elsewhere import Called, asked, recorded
         from ricci.compiler.evaluate import evaluate
 
         if sizes is not None and not isinstance(sizes, Mapping):
@@ -172,6 +176,9 @@ class Formula:
         if sizes and not self.context.facts.ranges.keys().isdisjoint(sizes):
             return self._read_again(sizes)(sizes=None, **inputs)
         named = dict(zip(self.indices, self.expr.shape, strict=True))
+        if asked(inputs.values()):
+            title = self.name or "formula"
+            return recorded(Called(self, title, [self.expr], named, self.context.facts, True), inputs, sizes or {})
         (result,) = evaluate([self.expr], named, self.context.facts, inputs, sizes or {})
         return result
 

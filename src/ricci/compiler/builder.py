@@ -34,7 +34,7 @@ _DTYPES = {"f": np.float64, "i": np.int64, "b": np.bool_}
 
 
 @cache
-def _gives(name: str, kinds: tuple[str, ...], own_axes: tuple[int, ...] | None, params: tuple = ()) -> str:
+def gives(name: str, kinds: tuple[str, ...], own_axes: tuple[int, ...] | None, params: tuple = ()) -> str:
     """What a function makes of operands of these kinds; asked of NumPy. "n" and "r" are Python's numbers."""
     samples: list[Any] = [1 if kind == "n" else 1.0 if kind == "r" else None for kind in kinds]
     for place, kind in enumerate(kinds):
@@ -153,7 +153,7 @@ class Builder:
             operands = (condition, *branches)
         else:
             operands = tuple(self.aligned(operands))
-        kind = _gives(name, tuple([_kind(v) for v, _ in operands]), None)
+        kind = gives(name, tuple([_kind(v) for v, _ in operands]), None)
         if kind == "f":
             operands = tuple(
                 [
@@ -226,7 +226,7 @@ class Builder:
         """A function over the last axes of its operands; ``own`` says how many, ``result`` labels the result's own."""
         operands = [self.array(operand) for operand in self.aligned(operands)]
         kinds = tuple([v.kind for v, _ in operands])  # type: ignore[union-attr]
-        kind = params[0].kind if name == OUTSIDE else _gives(name, kinds, own, params)
+        kind = params[0].kind if name == OUTSIDE else gives(name, kinds, own, params)
         if kind == "f":
             operands = [self.cast(operand, "f") for operand in operands]
         lead = operands[0][1][: len(operands[0][1]) - own[0]]

@@ -204,6 +204,12 @@ class CompressedFunction(Compiled):
         plan.run = _wrapped(plan.run, shells, [[place[e] for e in p.cores] for p in parts], self.single)
         return plan
 
+    def _recorded(self, given: Mapping[str, Any], sizes: Mapping[str, int]) -> Any:
+        raise InputError(
+            "A compressed result is not an array, so it can be no part of a traced function, nor made of tensors; "
+            "compile the formula without compressed=True there, or call this function outside, on arrays."
+        )
+
     def _label_names(self, position: int, parts: Parts) -> dict[int, str]:
         """The user's names of the axes, and others for the labels that are summed."""
         names = dict(enumerate(self.indices[position]))

@@ -18,6 +18,7 @@ from weakref import WeakSet
 
 from ricci.compiler import workspace
 from ricci.compiler.bind import bind_shapes, check_names
+from ricci.compiler.elsewhere import Called, asked, here, recorded
 from ricci.compiler.fused import shelf
 from ricci.compiler.lower import lower
 from ricci.compiler.plan import Plan
@@ -134,6 +135,7 @@ class Compiled:
         options: tuple = (),
         preferred: Sequence[str] = (),
     ):
+        self.written = list(roots)  # with the functions whose bodies are opened below
         self.roots, self._names, self._facts = with_bodies(roots), dict(names), facts
         self.single = single
         self._needed = variables(*self.roots)
@@ -163,7 +165,7 @@ class Compiled:
         return f"<ricci.Compiled function of {', '.join(self.inputs) or 'nothing'} on {where}>"
 
     def __call__(self, /, *args: Any, **inputs: Any) -> Any:
-        if self._tracing is not None and self._tracing():
+        if here.frame is not None or (self._tracing is not None and self._tracing()):
             return self._first(args, inputs)
         ordered = self._arranged(args, inputs) if inputs else args
         try:
@@ -191,6 +193,8 @@ class Compiled:
         if settled:
             raise InputError(f"The range of {settled} was settled when the text was read; give its size to rc.parse.")
         given = {**self._facts.values, **self._named(args, inputs)}
+        if asked(given.values()):
+            return self._recorded(given, sizes)
         check_names(self._needed, {**dict.fromkeys(self.inputs), **self._facts.inputs}, given)
         target = self.backend or target_of(given.values())
         arrays = target.arrays({name: given[name] for name in [*self.inputs, *given] if name in given})
@@ -203,6 +207,11 @@ class Compiled:
         if plan.later is None and not sizes and given.keys() >= set(self.inputs) and not self._facts.values:
             self._remember([given[name] for name in self.inputs], arrays, plan)
         return result
+
+    def _recorded(self, given: Mapping[str, Any], sizes: Mapping[str, int]) -> Any:
+        """A call that is not on arrays."""
+        called = Called(self, "formula", self.written, self._names, self._facts, self.single)
+        return recorded(called, given, sizes)
 
     def _named(self, args: tuple, inputs: dict[str, Any]) -> dict[str, Any]:
         if len(args) > len(self.inputs):

@@ -12,18 +12,17 @@ from __future__ import annotations
 
 import linecache
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ricci.compiler.elsewhere import here
 from ricci.expr import Expr, Variable
 from ricci.expr import variable as input_node
 
 _OURS = str(Path(__file__).parent.parent)
 _NUMPY = f"{__import__('numpy').__path__[0]}"
-_here = threading.local()
 MOST_COPIED = 1 << 26  # bytes; a larger array is not checked for being changed by the function that is traced
 
 
@@ -102,7 +101,7 @@ def note_line(lines: dict[Expr, Place], expr: Expr, place: Place) -> None:
 
 def current() -> Frame | None:
     """The innermost function being traced in this thread, if any."""
-    return getattr(_here, "frame", None)
+    return here.frame
 
 
 @contextmanager
@@ -112,22 +111,22 @@ def frame(name: str, taken: frozenset[str] = frozenset()) -> Iterator[Frame]:
     inner = Frame(outer, name)
     if outer is None:
         inner.taken = taken
-    _here.frame = inner
+    here.frame = inner
     try:
         yield inner
     finally:
         inner.active = False
-        _here.frame = outer
+        here.frame = outer
 
 
 @contextmanager
 def suspended() -> Iterator[None]:
     """No frame: what is computed inside is computed now."""
-    outer, _here.frame = current(), None
+    outer, here.frame = current(), None
     try:
         yield
     finally:
-        _here.frame = outer
+        here.frame = outer
 
 
 def user_place() -> Place | None:

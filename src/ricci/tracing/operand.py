@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ricci.compiler.elsewhere import KINDS
 from ricci.errors import InputError
 from ricci.tracing.frames import user_place
 
@@ -166,6 +167,9 @@ class Operand:
 
     def fill(self, value: Any) -> Any:
         raise _in_place("x.fill(…) would change x in place", "write np.full_like(x, value)")
+
+
+KINDS.append(Operand)
 
 
 def _in_place(what: str, remedy: str) -> InputError:
