@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ricci.compiler.backends import numpy as reference
+from ricci.compiler.backends import numpy_table as reference
 from ricci.errors import MissingPackageError, ShapeError
 from ricci.functions import special
 
@@ -100,7 +100,7 @@ def torch_framework() -> Framework:
 
         return call
 
-    table = importlib.import_module("ricci.compiler.backends.torch")
+    table = importlib.import_module("ricci.compiler.backends.torch_table")
     return Framework("torch", table, array, program, torch.func.vmap, grad)
 
 
@@ -119,7 +119,7 @@ def jax_framework() -> Framework:
     def grad(f: Callable) -> Callable:
         return lambda *args: jax.grad(f, tuple(range(len(args))))(*args)
 
-    table = importlib.import_module("ricci.compiler.backends.jax")
+    table = importlib.import_module("ricci.compiler.backends.jax_table")
     return Framework("jax", table, jax.numpy.asarray, program, jax.vmap, grad)
 
 
@@ -471,9 +471,9 @@ def test_torch_stays_on_the_device_of_the_operands():
 @pytest.mark.parametrize("name", FRAMEWORKS)
 def test_a_missing_framework_is_an_error_in_words(name, monkeypatch):
     monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.delitem(sys.modules, f"ricci.compiler.backends.{name}", raising=False)
+    monkeypatch.delitem(sys.modules, f"ricci.compiler.backends.{name}_table", raising=False)
     with pytest.raises(MissingPackageError, match=rf"{FRAMEWORKS[name]}; install it: pip install {name}\."):
-        importlib.import_module(f"ricci.compiler.backends.{name}")
+        importlib.import_module(f"ricci.compiler.backends.{name}_table")
 
 
 # Wrong rows are found, each by the cases made to find it.

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import ricci as rc
-from ricci.compiler.backends.numpy import ELEMENTWISE, FUNCTIONS
+from ricci.compiler.backends.numpy_table import ELEMENTWISE, FUNCTIONS
 from ricci.compiler.builder import Builder
 from ricci.compiler.fused import emit, nodes, shelf, source
 from ricci.compiler.fused import kernel as kernels_of

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ricci.calculus.modes import derivative
-from ricci.compiler.backends import numpy as reference
+from ricci.compiler.backends import numpy_table as reference
 from ricci.compiler.function import Compiled
 from ricci.compiler.interpret import interpret
 from ricci.expr import Expr, merge, one_hot, product, triangle, variable, variables, window

@@ -9,7 +9,7 @@ import pytest
 from directional import ELEMENTWISE as ROWS
 from directional import assert_derivatives, directional, value
 
-from ricci.compiler.backends import numpy as backend
+from ricci.compiler.backends import numpy_table as backend
 from ricci.errors import InputError, ShapeError
 from ricci.expr import OPS, Op, check, constant, elementwise, numeric, one, variable
 from ricci.functions import elementwise as e

@@ -7,7 +7,7 @@ import scipy.special
 from directional import OVER_AXES as ROWS
 from directional import PLACES, assert_derivatives, directional, value
 
-from ricci.compiler.backends import numpy as backend
+from ricci.compiler.backends import numpy_table as backend
 from ricci.errors import AxisError, ShapeError
 from ricci.expr import OPS, Op, axis_size, check, function, product, variable
 from ricci.functions import factorisations as f

@@ -8,7 +8,7 @@ import pytest
 from directional import ELEMENTWISE, OVER_AXES
 
 import ricci
-from ricci.compiler.backends import numpy as backend
+from ricci.compiler.backends import numpy_table as backend
 from ricci.expr import check, variable
 from ricci.functions import FUNCTIONS
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ricci.compiler.backends.numpy import ELEMENTWISE, FUNCTIONS
+from ricci.compiler.backends.numpy_table import ELEMENTWISE, FUNCTIONS
 from ricci.compiler.paths import REARRANGED
 from ricci.compiler.program import OUTSIDE, Form, Labels, Number, Operand, Step, Value, distinct
 from ricci.expr import OPS

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ricci.compiler.backends.jax import ELEMENTWISE, FUNCTIONS, jax, jnp, lax
+from ricci.compiler.backends.jax_table import ELEMENTWISE, FUNCTIONS, jax, jnp, lax
 from ricci.compiler.compressed import Compressed
 from ricci.compiler.emit import tuple_text
 from ricci.compiler.emit_functional import FunctionalEmitter, constant_array

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ricci.compiler.backends.numpy import ELEMENTWISE, FUNCTIONS
+from ricci.compiler.backends.numpy_table import ELEMENTWISE, FUNCTIONS
 from ricci.compiler.emit import INDENT, tuple_text
 from ricci.compiler.emit_matrices import MatrixEmitter
 from ricci.compiler.loops import PLAIN, Block, Loop, Worth, blocked

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ricci.compiler.backends.torch import ELEMENTWISE, FUNCTIONS, torch
+from ricci.compiler.backends.torch_table import ELEMENTWISE, FUNCTIONS, torch
 from ricci.compiler.emit import tuple_text
 from ricci.compiler.emit_functional import FunctionalEmitter, constant_array
 from ricci.compiler.loops import bound_by_memory

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ricci.compiler.backends.numpy import ELEMENTWISE, FUNCTIONS
+from ricci.compiler.backends.numpy_table import ELEMENTWISE, FUNCTIONS
 from ricci.compiler.patterns import Pattern, contracted, read_patterns
 from ricci.errors import AxisError, DTypeError, InputError, ShapeError
 from ricci.expr import (

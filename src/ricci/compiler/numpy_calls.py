@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ricci.compiler.backends.numpy import ELEMENTWISE
+from ricci.compiler.backends.numpy_table import ELEMENTWISE
 from ricci.errors import AxisError, DTypeError
 
 Array = np.ndarray

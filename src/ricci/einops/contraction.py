@@ -333,7 +333,7 @@ _constant_steps._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 def _recorded(xs: Sequence, pattern: str, op: Any, reduce: Any, lengths: Mapping, broadcasts: str) -> Any:
     """In a program that is being compiled: plain steps on sizes that may be symbols."""
-    from ricci.einops.backends.torch import TorchBackend
+    from ricci.einops.backends.torch_arrays import TorchBackend
 
     backend = TorchBackend()
     shapes = [x.shape for x in xs]

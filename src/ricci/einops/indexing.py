@@ -121,7 +121,7 @@ def _check_reduction(reduce: str) -> None:
 
 def _recorded(what: str, xs: Sequence[Any], pattern: str, reduce: str, lengths: Mapping[str, Any]) -> Any:
     """In a program that is being compiled: plain steps on sizes that may be symbols; no place is looked at."""
-    from ricci.einops.backends.torch import TorchBackend
+    from ricci.einops.backends.torch_arrays import TorchBackend
 
     backend = TorchBackend()
     _check_reduction(reduce)

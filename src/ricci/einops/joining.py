@@ -393,7 +393,7 @@ _constant_names._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 def _recorded(xs: Sequence, pattern: str, lengths: Mapping[str, Any]) -> Any:
     """In a program that is being compiled: plain steps on sizes that may be symbols."""
-    from ricci.einops.backends.torch import TorchBackend
+    from ricci.einops.backends.torch_arrays import TorchBackend
 
     backend = TorchBackend()
     layout = _constant(pattern, tuple([len(x.shape) for x in xs]), tuple(lengths))

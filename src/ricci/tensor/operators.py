@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ricci.compiler.backends.numpy import ELEMENTWISE
+from ricci.compiler.backends.numpy_table import ELEMENTWISE
 from ricci.errors import RuleError
 from ricci.tensor.calls import applied, call, raw
 from ricci.tensor.modes import state

@@ -8,14 +8,14 @@ imports Numba.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-instruction: Any = intrinsic
+instruction = cast("Callable[..., Any]", intrinsic)  # so that type checkers need no Numba to know what it gives
 FRACTION = {"float64": 52, "float32": 23}  # bits
 MOST_SCOPES = 64  # memories that are told apart; what is beyond is one
 

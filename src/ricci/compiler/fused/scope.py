@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ricci.compiler.fused.llvm import NATIVE, hidden, load, store
-from ricci.compiler.fused.math import MAKERS, library, plus, times
+from ricci.compiler.fused.scalars import MAKERS, library, plus, times
 
 FIXED: dict[str, Any] = {
     **NATIVE,

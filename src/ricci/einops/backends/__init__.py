@@ -13,9 +13,9 @@ from ricci.kinds import remedy
 
 # The package that must be imported for an array of that kind to exist, and the module and class here.
 _KINDS = [
-    ("numpy", "backends.numpy", "NumpyBackend"),
-    ("torch", "backends.torch", "TorchBackend"),
-    ("jax", "backends.jax", "JaxBackend"),
+    ("numpy", "backends.numpy_arrays", "NumpyBackend"),
+    ("torch", "backends.torch_arrays", "TorchBackend"),
+    ("jax", "backends.jax_arrays", "JaxBackend"),
     ("cupy", "backends.namespaces", "CupyBackend"),
     ("dask.array", "backends.namespaces", "DaskBackend"),
     ("ricci.formula", "formulas", "FormulaBackend"),

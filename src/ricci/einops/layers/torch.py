@@ -9,6 +9,8 @@ What was made is not part of the state of a layer: copies and pickles make their
 """
 
 # TorchScript reads the annotations of this file when it runs, so they are not postponed.
+# Where PyTorch is not installed, pyright takes this module, which has its name, for it:
+# pyright: reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
 
 from functools import lru_cache
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""The operations of the PyTorch backend: the rows of ``numpy.py``, each made of PyTorch's own operations.
+"""The operations of the PyTorch backend: the rows of ``numpy_table.py``, each made of PyTorch's own operations.
 
 So they run on the device and in the type of their operands, and inside ``torch.compile``, ``torch.func`` and autograd:
 what Python decides here depends on shapes and types, never on values. Where PyTorch has one kernel for a row it is

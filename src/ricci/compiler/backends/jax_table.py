@@ -1,4 +1,4 @@
-"""The operations of the JAX backend: the rows of ``numpy.py``, each made of JAX's own operations.
+"""The operations of the JAX backend: the rows of ``numpy_table.py``, each made of JAX's own operations.
 
 So they run on the device of their operands, inside ``jax.jit``, ``jax.vmap`` and ``jax.grad``: what Python decides here
 depends on shapes and types, never on values. JAX fuses elementwise steps, so formulas that are exact everywhere cost no
