@@ -11,7 +11,7 @@ import numpy as np
 from ricci.calculus.graph import pullbacks, tangents
 from ricci.calculus.modes import derivatives
 from ricci.errors import DTypeError, InputError, RuleError, ShapeError
-from ricci.expr import Expr, Product, Structure, Sum, Variable, add, one, product, topological, variable, zero
+from ricci.expr import Constant, Expr, Product, Structure, Sum, Variable, add, one, product, topological, variable, zero
 from ricci.expr.structure import is_delta, is_zero
 from ricci.expr.walk import rewritten
 from ricci.simplify import simplify, simplify_all
@@ -331,7 +331,8 @@ def is_diagonal(e: Expr, order: int) -> bool:
 def split(roots: Sequence[Expr], moving: Sequence[Expr]) -> tuple[list[Expr], list[Variable], list[Expr]]:
     """``roots`` in two stages: what does not depend on ``moving``, the variables that stand for it, and the rest.
 
-    Structures are never made whole: of a gather, the places are what is kept.
+    Inputs are kept too, so that the second stage does not see what becomes of the arrays. Structures are never made
+    whole: of a gather, the places are what is kept.
     """
     depends: set[Expr] = set(moving)
     order = topological(*roots)
@@ -341,7 +342,7 @@ def split(roots: Sequence[Expr], moving: Sequence[Expr]) -> tuple[list[Expr], li
     ends = [a for node in order if node in depends for a in node.args if a not in depends]
     ends += [root for root in roots if root not in depends]
     ends += [a for end in ends if isinstance(end, Structure) for a in end.args]
-    found = [end for end in dict.fromkeys(ends) if end.args and not isinstance(end, Structure)]
+    found = [end for end in dict.fromkeys(ends) if not isinstance(end, (Constant, Structure))]
     kept = {end: variable(f"kept{k}", end.shape) for k, end in enumerate(found)}
     rest = rewritten(roots, lambda node, args: kept.get(node))
     return list(kept), list(kept.values()), rest

@@ -17,15 +17,16 @@ from ricci.calculus.graph import pullbacks
 from ricci.compiler.targets import target_of
 from ricci.einops.tables import keep
 from ricci.errors import DTypeError, InputError, ShapeError
-from ricci.expr import Expr, Variable, add, one, product, variable
+from ricci.expr import Expr, Variable, add, one, product, variable, variables
 from ricci.tracing import frames, trees
-from ricci.tracing.basics import checked_dtype
+from ricci.tracing.basics import checked_dtype, lift
 from ricci.tracing.operand import Operand
 from ricci.tracing.recording import ANY_TYPE, Arguments, Recording
 from ricci.tracing.trees import Form
 from ricci.transforms import nans
 from ricci.transforms.deriving import Wanted, along, floats, matched, paired, split, stable
-from ricci.transforms.transformed import Program, Transformed
+from ricci.transforms.eager import on_tensors
+from ricci.transforms.transformed import Program, Transformed, placed
 
 MOST_KEPT = 256
 _kept: dict[Any, Transformed] = {}
@@ -147,8 +148,9 @@ class Stages:
         self.first = Program(self.derived, recording, self.backend, arguments.traced)
         second = replace(
             recording,
-            inputs=[*recording.inputs, *stand_ins, *moving],
-            dtypes=[*recording.dtypes, *own, *[np.dtype(np.float64)] * len(moving)],
+            inputs=[*stand_ins, *moving],
+            dtypes=[*own, *[np.dtype(np.float64)] * len(moving)],
+            captured={},
         )
         form, dtypes = (wanted.form, wanted.dtypes) if owner.backwards else (recording.out_form, recording.out_dtypes)
         self.second = second.with_outputs(form, linear, dtypes)
@@ -156,20 +158,44 @@ class Stages:
 
     def run(self, arrays: Sequence[Any]) -> Any:
         """The value, and the linear function at these arguments."""
-        value, aux, constant = self.first.run(arrays)
-        held = [*arrays, *constant]
-
-        def linear(*direction: Any) -> Any:
-            tree = direction[0] if self.what == "vjp" and len(direction) == 1 else direction
-            moving = checked(tree, *self.takes, self.recording.name, self.what)
-            if self.program is None:
-                self.program = Program(self.second, self.recording, self.backend, [*held, *moving])
-            result = self.program.run([*held, *moving])
-            nans.check(self.program, [*held, *moving], result)
-            return result
-
-        linear.__name__ = f"{self.what}_of_{self.recording.name}"
+        value, aux, held = self.first.run(arrays)
+        linear = Linear(self, held, arrays)
         return (value, linear, aux) if self.has_aux else (value, linear)
+
+
+class Linear:
+    """A derivative at a point, as a function of directions: on arrays, on tensors, and inside functions being traced.
+
+    ``held`` is what it needs to know of the point, and its own: arrays that change later change nothing here.
+    ``point`` is there to say where something goes wrong.
+    """
+
+    def __init__(self, stages: Stages, held: list[Any], point: Sequence[Any]):
+        self.stages, self.held, self.point = stages, held, point
+        self.__name__ = f"{stages.what}_of_{stages.recording.name}"
+
+    def __repr__(self) -> str:
+        return f"<rc.{self.stages.what} of {self.stages.recording.name}, at a point>"
+
+    def __call__(self, /, *direction: Any) -> Any:
+        stages = self.stages
+        tree = direction[0] if stages.what == "vjp" and len(direction) == 1 else direction
+        moving = checked(tree, *stages.takes, stages.recording.name, stages.what)
+        if frames.current() is not None:
+            values = dict(zip(stages.second.inputs, [*self.held, *moving], strict=True))
+            return placed(stages.second, {v: lift(values[v]) for v in _used(stages.second)})
+        if any(isinstance(leaf, Operand) for leaf in moving):
+            return on_tensors(self, stages.what, direction, {})
+        arrays = [*self.held, *moving]
+        if stages.program is None:
+            stages.program = Program(stages.second, stages.recording, stages.backend, arrays)
+        result = stages.program.run(arrays)
+        nans.check(stages.program, arrays, result, self.point)
+        return result
+
+
+def _used(recording: Recording) -> list[Variable]:
+    return variables(*[out for out in recording.outputs if isinstance(out, Expr)])
 
 
 def checked(tree: Any, form: Form, like: Sequence[Expr], name: str, what: str) -> list[Any]:

@@ -76,12 +76,16 @@ def watch_value(name: str, value: Any, operands: Sequence[Any] = ()) -> None:
     raise NonFiniteError(f"{_arises(array, name, user_place(), 'An')}{_entries(array, ' and '.join(shown))}")
 
 
-def check(program: Any, arrays: Sequence[Any], results: Any) -> None:
-    """An error if the results of a program are not finite, that says where in the user's function this arises."""
+def check(program: Any, arrays: Sequence[Any], results: Any, point: Sequence[Any] = ()) -> None:
+    """An error if the results of a program are not finite, that says where in the user's function this arises.
+
+    ``point`` are the arguments of the function, where the program has others.
+    """
     if not watching():
         return
-    inputs = {v.name: as_numpy(a) for v, a in zip(program.derived.inputs, arrays, strict=True)}
-    inputs |= {name: as_numpy(a) for name, a in program.derived.captured.items()}
+    inputs = {v.name: as_numpy(a) for v, a in zip(program.recording.inputs, point, strict=False)}
+    inputs |= {v.name: as_numpy(a) for v, a in zip(program.derived.inputs, arrays, strict=True)}
+    inputs |= {name: as_numpy(a) for name, a in program.recording.captured.items()}
     if isinstance(getattr(program, "compiled", None), CompressedFunction):
         found = interpret(program.roots, inputs, {})
     else:

@@ -167,17 +167,21 @@ class Transformed:
         arguments = self.arguments(args, kwargs)
         outer = [lift(leaf) for leaf in arguments.traced]
         derived = self.derive(self.recorded(arguments))
-        exprs = [out for out in derived.outputs if isinstance(out, Expr)]
-        here = frames.current()
-        assert here is not None
-        values: dict[Expr, Expr] = dict(zip(derived.inputs, [x.expr for x in outer], strict=True))
-        made = replace_all(exprs, values, here.root.lines)
-        for expr in made:
-            here.note(expr)
-        replaced, leaves = iter(made), []
-        for out, dtype in zip(derived.outputs, derived.out_dtypes, strict=True):
-            leaves.append(out.value if isinstance(out, Static) else Traced(next(replaced), dtype, here))
-        return trees.unflatten(derived.out_form, leaves)
+        return placed(derived, dict(zip(derived.inputs, outer, strict=True)))
+
+
+def placed(derived: Recording, values: Mapping[Any, Traced]) -> Any:
+    """The results of a recording inside a function that is traced: with these in place of its inputs."""
+    here = frames.current()
+    assert here is not None
+    exprs = [out for out in derived.outputs if isinstance(out, Expr)]
+    made = replace_all(exprs, {v: x.expr for v, x in values.items()}, here.root.lines)
+    for expr in made:
+        here.note(expr)
+    replaced, leaves = iter(made), []
+    for out, dtype in zip(derived.outputs, derived.out_dtypes, strict=True):
+        leaves.append(out.value if isinstance(out, Static) else Traced(next(replaced), dtype, here))
+    return trees.unflatten(derived.out_form, leaves)
 
 
 def replace_all(
