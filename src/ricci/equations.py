@@ -16,7 +16,7 @@ from ricci.expr import Expr, Product, Variable, product, rebuild, substitute, tr
 from ricci.expr.product import contract
 from ricci.expr.walk import reopened
 from ricci.formula import Formula, as_formula
-from ricci.show.lines import open_factors
+from ricci.functions.axes import open_factors
 
 
 class Equation:

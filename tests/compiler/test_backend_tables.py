@@ -49,8 +49,8 @@ SOLVERS = {
     "triangular_solve": [(0, True, False), (1, True, True), (1, False, False), (2, False, True)],
 }
 OVER_AXES = [(name, params) for name in reference.FUNCTIONS for params in SOLVERS.get(name, [()])]
-NO_EMPTY = {"max", "min", "argmax", "argmin"}
-NOT_SMOOTH = {*COMPARISONS, "argmax", "argmin", "argsort", "any", "all"}
+NO_EMPTY = {"max", "min", "argmax", "argmin", "hardmax", "hardmin"}
+NOT_SMOOTH = {*COMPARISONS, "argmax", "argmin", "argsort", "any", "all", "hardmax", "hardmin"}
 
 
 @dataclass

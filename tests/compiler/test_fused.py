@@ -212,18 +212,18 @@ def test_functions_over_axes_with_special_values():
     rows = np.array(
         [[1.0, 2.0, 3.0], [np.nan, 1.0, 0.0], [np.inf, 0.0, 1.0], [-np.inf, -np.inf, -np.inf], [0.0, -np.inf, 5.0]]
     )
-    names = ["softmax", "log_softmax", "logsumexp", "max", "min", "prod", "any", "all"]
+    names = ["softmax", "log_softmax", "logsumexp", "hardmax", "hardmin", "max", "min", "prod", "any", "all"]
     build = Builder()
     x = Value(rows.shape, "f", source="x")
     made = []
     for name in names:
-        keeps = name.endswith("softmax")
+        keeps = name.endswith("softmax") or name.startswith("hard")
         value, _ = build.call(name, [(x, (0, 1))], (1,), (), (2,) if keeps else (), {0: 5, 1: 3, 2: 3})
         made.append(value)
     results = [Result(value, tuple(range(len(value.shape))), value.shape, value.kind) for value in made]
     (loop,) = blocked(Program({"x": x}, build.steps, results), 8, Saving())
     kernel = kernels_of.kernel(loop, np.dtype("float64"))
-    assert kernel.source.count("maximum(") == 1, "the maximum is taken once for all three"
+    assert kernel.source.count("maximum(") == 1, "the maximum is taken once for all five"
     found = dict(zip(kernel.results, kernel.function(rows), strict=True))
     for name, value in zip(names, made, strict=True):
         with np.errstate(all="ignore"):

@@ -22,7 +22,7 @@ SOLVERS = {
     "triangular_solve": [(0, True, False), (1, True, True), (1, False, False), (2, False, True)],
 }
 UP_TO_SIGNS = {"eigh_vectors", "svd_vectors", "qr_q"}
-NO_EMPTY = {"max", "min", "argmax", "argmin"}
+NO_EMPTY = {"max", "min", "argmax", "argmin", "hardmax", "hardmin"}
 
 
 def vectors(n: int, seed: int = 0) -> np.ndarray:

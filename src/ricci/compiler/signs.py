@@ -8,7 +8,7 @@ from ricci.expr.numbers import Number
 _POSITIVE = {"exp", "exp2", "sigmoid", "softplus", "abs", "relu", "hypot", "cosh", "erfc", "sqrt"}
 _TRUTHS = {"less", "less_equal", "equal", "not_equal"}
 _AT_MOST_ONE = {"sigmoid", "tanh", "erf", "sin", "cos", *_TRUTHS}  # and at least -1
-_FUNCTIONS = {"softmax", "any", "all"}
+_FUNCTIONS = {"softmax", "hardmax", "hardmin", "any", "all"}
 _KEEPING = {"max", "min", "prod", "sort", "cumprod"}
 
 

@@ -275,7 +275,7 @@ class Op:
     # over axes only: how many axes of each operand it works on, and the shape of the result on them
     works_on: tuple[int, ...] = ()
     result: Callable[..., Shape] | None = None
-    columns: bool = False  # the last operand carries further axes, their number being the first parameter
+    columns: bool = False  # the last operand carries further axes, their number being the first parameter, if any
     rectangular: bool = False  # of matrices: rows and columns may differ in number
     # made in this process, for one function of the user's, and in no table:
     body: Callable[..., Expr] | None = None  # of other nodes, which take its place before anything is computed
@@ -283,7 +283,8 @@ class Op:
 
     def axes_of(self, params: tuple) -> tuple[int, ...]:
         """How many axes of each operand the function works on."""
-        return (*self.works_on[:-1], self.works_on[-1] + params[0]) if self.columns else self.works_on
+        further = params[0] if self.columns and params else 0
+        return (*self.works_on[:-1], self.works_on[-1] + further)
 
     def __repr__(self) -> str:
         return f"op:{self.name}"

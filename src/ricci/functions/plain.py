@@ -66,16 +66,18 @@ def inv(a: Matrix) -> Matrix:
 
 def solve(a: Matrix, b: list, columns: int) -> list:
     """``x`` with ``a x = b``, for each of the places along the further axes of ``b``."""
-    rows = [_flat(entry, columns) for entry in b]
-    return [_unflat(iter(x), entry, columns) for x, entry in zip(eliminate(a, rows)[1], b, strict=True)]
+    rows = [flat(entry, columns) for entry in b]
+    return [unflat(iter(x), entry, columns) for x, entry in zip(eliminate(a, rows)[1], b, strict=True)]
 
 
-def _flat(entry: Any, depth: int) -> list:
-    return [v for part in entry for v in _flat(part, depth - 1)] if depth else [entry]
+def flat(entry: Any, depth: int) -> list:
+    """The numbers of ``depth`` lists within one another."""
+    return [v for part in entry for v in flat(part, depth - 1)] if depth else [entry]
 
 
-def _unflat(values: Iterator, like: Any, depth: int) -> Any:
-    return [_unflat(values, part, depth - 1) for part in like] if depth else next(values)
+def unflat(values: Iterator, like: Any, depth: int) -> Any:
+    """``values`` in lists within one another, as those of ``like`` are."""
+    return [unflat(values, part, depth - 1) for part in like] if depth else next(values)
 
 
 def triangular_solve(a: Matrix, b: list, columns: int, lower: bool, transpose: bool) -> list:

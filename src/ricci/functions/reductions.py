@@ -7,11 +7,15 @@ templates have ``{0}`` for the operand and ``{axes}`` for the indices worked on.
 
     prod:         dy/dx[k]    = prod[l](x[l] (1 - delta[k,l]) + delta[k,l])    the product of the others, zeros or not
     cumprod:      dy[i]/dx[k] = (k <= i) prod of the others up to i
-    max, min:     dy/dx[k]    = (x[k] == y) / number of ties                    equal shares
+    max, min:     dy/dx[k]    = hardmax(x)[k], hardmin(x)[k]                    equal shares
     logsumexp:    dy/dx[k]    = softmax(x)[k]
     softmax:      dy[k]/dx[l] = y[k] (delta[k,l] - y[l])
     log_softmax:  dy[k]/dx[l] = delta[k,l] - softmax(x)[l]
     sort:         dy[k]/dx[l] = (l == argsort(x)[k])
+
+``hardmax`` is 1/n at the n largest entries and 0 elsewhere: what softmax tends to where ``x`` grows. A choice is one
+function of one operand, so it is made once, of the very values that are compared. Written as ``x == max(x)`` it would
+stand on two operands, which may be rewritten, and so rounded, each in its own way.
 
 Sums, means, variances, norms and cumulative sums need no rows: they are products, powers and structures.
 """
@@ -24,10 +28,10 @@ from fractions import Fraction
 from functools import reduce
 
 from ricci.errors import AxisError, ShapeError
-from ricci.expr import Expr, Op, Shape, broadcast, constant, delta, function, one_hot, product, triangle
-from ricci.functions import special
-from ricci.functions.axes import Axes, batch, count, kept, others, positions, reduced, transpose
-from ricci.functions.elementwise import abs_, equal, exp, not_equal, sqrt
+from ricci.expr import Expr, Op, Shape, broadcast, constant, delta, function, merge, one, one_hot, product, triangle
+from ricci.functions import plain, special
+from ricci.functions.axes import Axes, batch, count, kept, others, positions, reduced, transpose, unmerged
+from ricci.functions.elementwise import abs_, exp, not_equal, sqrt
 
 # Derivatives
 
@@ -53,14 +57,6 @@ def _cumprod_of_others(operands: tuple, y: Expr, params: tuple) -> Expr:
     return product([(function(PROD, (entries,)), (*b, "i", "k")), (lower, "ik")], (*b, "i", "k"))
 
 
-def _shares(operands: tuple, y: Expr, params: tuple) -> Expr:
-    (x,) = operands
-    b = batch(x, 1)
-    hit = equal(x, broadcast(y, b, x.shape))
-    ties = product([(hit, (*b, "k"))], b)
-    return product([(hit, (*b, "k")), (ties**-1, b)], (*b, "k"))
-
-
 def _softmax_by(operands: tuple, y: Expr, params: tuple) -> Expr:
     b, n = batch(y, 1), y.shape[-1]
     axes = (*b, "k", "l")
@@ -74,6 +70,22 @@ def _log_softmax_by(operands: tuple, y: Expr, params: tuple) -> Expr:
     axes, sizes = (*b, "k", "l"), {**dict(zip(b, x.shape, strict=False)), "k": n}
     same = product([(delta(n), "kl")], axes, sizes)
     return same - product([(function(SOFTMAX, (x,)), (*b, "l"))], axes, sizes)
+
+
+def _by_share(op: Callable[[], Op]) -> Callable[[tuple, Expr, tuple], Expr]:
+    """The shares of the entries, where they are on several axes that were merged into one, on these."""
+
+    def partial(operands: tuple, y: Expr, params: tuple) -> Expr:
+        apart = unmerged(operands[0])
+        if apart is None:
+            return function(op(), operands)
+        x, number = apart
+        axes = tuple(range(x.order))
+        own = axes[x.order - number :]
+        merged = (merge(tuple([x.shape[axis] for axis in own])), ("all", *own))
+        return product([(function(op(), (x,), (number - 1,)), axes), merged], (*axes[: x.order - number], "all"))
+
+    return partial
 
 
 def _sort_by(operands: tuple, y: Expr, params: tuple) -> Expr:
@@ -116,6 +128,18 @@ def _cumprod(x: list) -> list:
     return [math.prod(x[: k + 1]) for k in range(len(x))]
 
 
+def _shares(name: str, f: Callable) -> Callable[..., list]:
+    extreme = _extreme(name, f)
+
+    def value(x: list, further: int = 0) -> list:
+        entries = plain.flat(x, 1 + further)
+        top = extreme(entries)
+        shares = ((v == top) / entries.count(top) if top in entries else math.nan for v in entries)
+        return plain.unflat(shares, x, 1 + further)
+
+    return value
+
+
 def _argsort(x: list) -> list:
     return sorted(range(len(x)), key=x.__getitem__)
 
@@ -127,7 +151,7 @@ def _removes(shapes: list[Shape]) -> Shape:
     return ()
 
 
-def _keeps(shapes: list[Shape]) -> Shape:
+def _keeps(shapes: list[Shape], further: int = 0) -> Shape:
     return shapes[0]
 
 
@@ -135,13 +159,36 @@ def _row(name: str, value, partial, result, latex: str, note: str = "") -> Op:
     return Op(name, 1, value, (partial,), latex=latex + "({0})", note=note, works_on=(1,), result=result)
 
 
+def _shares_row(name: str, f: Callable) -> Op:
+    """On any number of axes, all but one of which are counted by a parameter."""
+    latex = rf"\operatorname{{{{{name}}}}}_{{{{{{axes}}}}}}({{0}})"
+    value = _shares(name, f)
+    return Op(name, 1, value, (None,), latex=latex, note=_NO_EMPTY, works_on=(1,), result=_keeps, columns=True)
+
+
 _A_PLACE = "its value is the place of an entry, a whole number, which has no derivative."
 _NO_EMPTY = "Over an axis of size 0 there is none."
 _TIES = "Entries that tie share the derivative equally. " + _NO_EMPTY
 
 PROD = _row("prod", math.prod, _prod_of_others, _removes, r"\prod_{{{axes}}}")
-MAX = _row("max", _extreme("max", special.maximum), _shares, _removes, r"\max_{{{axes}}}", _TIES)
-MIN = _row("min", _extreme("min", special.minimum), _shares, _removes, r"\min_{{{axes}}}", _TIES)
+MAX = _row(
+    "max",
+    _extreme("max", special.maximum),
+    _by_share(lambda: HARDMAX),
+    _removes,
+    r"\max_{{{axes}}}",
+    _TIES,
+)
+MIN = _row(
+    "min",
+    _extreme("min", special.minimum),
+    _by_share(lambda: HARDMIN),
+    _removes,
+    r"\min_{{{axes}}}",
+    _TIES,
+)
+HARDMAX = _shares_row("hardmax", special.maximum)
+HARDMIN = _shares_row("hardmin", special.minimum)
 ARGMAX = _row(
     "argmax",
     lambda x: x.index(_extreme("argmax", max)(x)),
@@ -221,6 +268,23 @@ def max_(x: Expr, axes: Axes = None) -> Expr:
 
 def min_(x: Expr, axes: Axes = None) -> Expr:
     return reduced(MIN, x, axes)
+
+
+def hardmax(x: Expr, axes: Axes = None) -> Expr:
+    return _shared(HARDMAX, x, axes)
+
+
+def hardmin(x: Expr, axes: Axes = None) -> Expr:
+    return _shared(HARDMIN, x, axes)
+
+
+def _shared(op: Op, x: Expr, axes: Axes) -> Expr:
+    along = positions(x, axes)
+    if not along:
+        return one(x.shape)
+    order = (*others(x, along), *along)
+    further = (len(along) - 1,) if len(along) > 1 else ()
+    return product([(function(op, (transpose(x, order),), further), order)], range(x.order))
 
 
 def any_(x: Expr, axes: Axes = None) -> Expr:

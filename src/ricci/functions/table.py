@@ -118,6 +118,8 @@ _REDUCE = [
 _KEEP = [
     ("softmax", r.softmax, "exp(x) / sum(exp(x)) without overflow"),
     ("log_softmax", r.log_softmax, "x - logsumexp(x)"),
+    ("hardmax", r.hardmax, "1/n at the n largest entries, otherwise 0"),
+    ("hardmin", r.hardmin, "1/n at the n smallest entries, otherwise 0"),
     ("cumsum", r.cumsum, "the sums of the entries so far"),
     ("cumprod", r.cumprod, "the products of the entries so far"),
     ("sort", r.sort, "the entries in ascending order"),

@@ -21,11 +21,12 @@ from ricci.expr import (
 )
 from ricci.expr.axes import natural, restrict
 from ricci.expr.structure import is_delta
+from ricci.functions.axes import unmerged
 from ricci.functions.table import FUNCTIONS
 from ricci.notation import syntax
 from ricci.notation.context import Facts
 from ricci.notation.occurrences import free_indices, names_in
-from ricci.show.lines import arranged_inner, parts_with_lines, unmerged
+from ricci.show.lines import arranged_inner, parts_with_lines
 from ricci.show.naming import Namer
 from ricci.show.products import ProductWriter, with_heights
 from ricci.show.trees import (

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ricci.expr import Constant, Expr, Function, Product, Structure, Sum, Variable, product, scale, topological
+from ricci.expr import Constant, Expr, Function, Product, Structure, Sum, Variable, topological
 from ricci.expr.axes import natural, restrict
-from ricci.expr.product import merged_axis
+from ricci.functions.axes import unmerged
 
 DEEPEST = 30  # brackets
 SMALL = 60  # nodes; an expression up to this size is printed whole
@@ -58,50 +58,6 @@ def arranged_inner(node: Expr) -> Expr:
         if axes != tuple(range(len(node.shape))):
             return restrict(node, axes)
     return node
-
-
-def unmerged(e: Expr) -> tuple[Expr, int] | None:
-    """An expression whose last axis is several merged into one: the expression with these apart, and their number."""
-    if isinstance(e, Sum) and len(e.args) == 1:
-        found = unmerged(e.args[0])
-        return None if found is None else (scale(e.coefs[0], found[0]), found[1])
-    if not isinstance(e, Product):
-        return None
-    factors = open_factors(e)
-    for at, (a, labels) in enumerate(factors):
-        merged = merged_axis(a) if isinstance(a, Structure) and a.relation[0] == "==" else None
-        if merged is None or labels[merged] != len(e.shape) - 1:
-            continue
-        order = sorted((p for p in range(len(labels)) if p != merged), key=lambda p: _stride(a, p), reverse=True)
-        apart = [labels[p] for p in order]
-        rest = factors[:at] + factors[at + 1 :]
-        if all(isinstance(x, tuple) for x in apart) and not any(len(e.shape) - 1 in ls for _, ls in rest):
-            lead = range(len(e.shape) - 1)
-            known = {**dict(zip(labels, a.shape, strict=True)), **dict(enumerate(e.shape))}
-            out = (*lead, *apart)
-            return product(rest, out, {x: known[x] for x in out}), len(apart)
-    return None
-
-
-def _stride(e: Expr, axis: int) -> tuple[int, str]:
-    assert isinstance(e, Structure)
-    coef = e.relation[1][axis]
-    terms = ((),) if isinstance(coef, int) else tuple(monomial for monomial, _ in coef.terms)
-    return max(len(monomial) for monomial in terms), str(abs(coef)).rjust(20, "0") if isinstance(coef, int) else ""
-
-
-def open_factors(e: Product) -> list[tuple[Expr, tuple]]:
-    """Factors, contractions opened, with axes as numbers and summed labels as tuples."""
-    name = {label: axis for axis, label in enumerate(e.out)}
-    result: list[tuple[Expr, tuple]] = []
-    for at, (a, labels) in enumerate(e.factors()):
-        outer = tuple([name.get(x, ("sum", x)) for x in labels])
-        if isinstance(a, Product) and a.sums:
-            inner = dict(zip(a.out, outer, strict=True))
-            result += [(b, tuple([inner.get(x, ("sum", at, x)) for x in ls])) for b, ls in a.factors()]
-        else:
-            result.append((a, outer))
-    return result
 
 
 def _uses(order: list[Expr]) -> dict[Expr, int]:

@@ -22,7 +22,10 @@ from ricci.simplify.match import (
 )
 
 NOT_NEGATIVE = frozenset(
-    ("abs", "exp", "exp2", "sigmoid", "softplus", "relu", "cosh", "hypot", "softmax", "erfc", "acos", "acosh")
+    (
+        *("abs", "exp", "exp2", "sigmoid", "softplus", "relu", "cosh", "hypot", "softmax", "hardmax", "hardmin"),
+        *("erfc", "acos", "acosh"),
+    )
 )
 ZERO_OR_ONE = frozenset(("less", "less_equal", "equal", "not_equal", "any", "all"))
 

@@ -26,6 +26,10 @@ def _softmax(x: list) -> list:
     return [math.exp(v) / total for v in x]
 
 
+def _shares(x: list, extreme: float) -> list:
+    return [(v == extreme) / x.count(extreme) for v in x]
+
+
 def _argsort(x: list) -> list:
     return [k for _, k in sorted((v, k) for k, v in enumerate(x))]
 
@@ -48,6 +52,8 @@ REDUCE: dict[str, Callable[[list], float]] = {
 KEEP: dict[str, Callable[[list], list]] = {
     "softmax": _softmax,
     "log_softmax": lambda x: [v - _logsumexp(x) for v in x],
+    "hardmax": lambda x: _shares(x, max(x)),
+    "hardmin": lambda x: _shares(x, min(x)),
     "cumsum": lambda x: [sum(x[: k + 1]) for k in range(len(x))],
     "cumprod": lambda x: [math.prod(x[: k + 1]) for k in range(len(x))],
     "sort": sorted,

@@ -170,7 +170,7 @@ def over_step(g: Generator) -> Item | None:
     name = g.rng.choice([*REDUCE, *KEEP])
     single = name in ("argmax", "argmin", "cumsum", "cumprod", "sort", "argsort")
     axes = tuple(g.rng.sample(range(len(x.sizes)), 1 if single else g.rng.randint(1, len(x.sizes))))
-    jumps = name in ("argmax", "argmin", "argsort", "any", "all")
+    jumps = name in ("argmax", "argmin", "argsort", "any", "all", "hardmax", "hardmin")
     if (jumps and not x.exact) or (name.startswith("arg") and not g.options.integers):
         return None
     total = name in ("sum", "prod", "any", "all", "cumsum", "cumprod", "sort", "argsort")

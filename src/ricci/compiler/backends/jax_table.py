@@ -138,6 +138,21 @@ def _extreme(name: str, f: Callable) -> Callable:
     return call
 
 
+def _shares(name: str, f: Callable) -> Callable:
+    """One, shared by the entries that are extreme. XLA must not compute them anew for each of their two uses."""
+    extreme = _extreme(name, f)
+
+    def call(x: Array, further: int = 0) -> Array:
+        entries = x.reshape(*x.shape[: x.ndim - further - 1], math.prod(x.shape[x.ndim - further - 1 :]))
+        entries = lax.optimization_barrier(lax.stop_gradient(entries))
+        hits = entries == extreme(entries)[..., None]
+        count = jnp.sum(hits, axis=-1, keepdims=True)
+        shares = hits.astype(_real(x).dtype) / count
+        return jnp.where(count > 0, shares, jnp.nan).reshape(x.shape)  # XLA takes 0/0 for 0 here
+
+    return call
+
+
 def _shift(x: Array) -> Array:
     """The largest entry, to be taken off before exponentials; 0 where it is not finite. No derivative goes through."""
     top = jnp.max(lax.stop_gradient(x), axis=-1, keepdims=True, initial=-jnp.inf)
@@ -272,6 +287,8 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "min": _extreme("min", jnp.min),
     "argmax": _extreme("argmax", jnp.argmax),
     "argmin": _extreme("argmin", jnp.argmin),
+    "hardmax": _shares("hardmax", jnp.max),
+    "hardmin": _shares("hardmin", jnp.min),
     "any": lambda x: jnp.any(x, axis=-1),
     "all": lambda x: jnp.all(x, axis=-1),
     "logsumexp": logsumexp,

@@ -105,6 +105,19 @@ def _shift(x: Array) -> Array:
     return np.where(np.isfinite(top), top, 0)
 
 
+def _shares(name: str, f: Callable) -> Callable:
+    """One, shared by the entries that are extreme; NaN all along where one of them is."""
+    extreme = _extreme(name, f)
+
+    def call(x: Array, further: int = 0) -> Array:
+        entries = x.reshape(*x.shape[: x.ndim - further - 1], math.prod(x.shape[x.ndim - further - 1 :]))
+        hits = entries == extreme(entries)[..., None]
+        shares = hits / np.sum(hits, axis=-1, keepdims=True)
+        return shares.astype(_as_floating(x[:0]).dtype, copy=False).reshape(x.shape)
+
+    return call
+
+
 def logsumexp(x: Array) -> Array:
     x = _as_floating(x)
     shift = _shift(x)
@@ -253,6 +266,8 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "min": _extreme("min", np.min),
     "argmax": _extreme("argmax", np.argmax),
     "argmin": _extreme("argmin", np.argmin),
+    "hardmax": _shares("hardmax", np.max),
+    "hardmin": _shares("hardmin", np.min),
     "any": lambda x: np.any(x, axis=-1),
     "all": lambda x: np.all(x, axis=-1),
     "logsumexp": logsumexp,

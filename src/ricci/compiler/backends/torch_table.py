@@ -130,6 +130,18 @@ def _extreme(name: str, f: Callable) -> Callable:
     return call
 
 
+def _shares(name: str, f: Callable) -> Callable:
+    """One, shared by the entries that are extreme; NaN all along where one of them is."""
+    extreme = _extreme(name, f)
+
+    def call(x: Array, further: int = 0) -> Array:
+        entries = x.reshape(*x.shape[: x.ndim - further - 1], math.prod(x.shape[x.ndim - further - 1 :]))
+        hits = entries == extreme(entries)[..., None]
+        return (hits.to(_real(x).dtype) / hits.sum(dim=-1, keepdim=True)).reshape(x.shape)
+
+    return call
+
+
 # Of matrices
 
 
@@ -241,6 +253,8 @@ FUNCTIONS: dict[str, Callable[..., Array]] = {
     "min": _extreme("min", torch.amin),
     "argmax": _extreme("argmax", torch.argmax),
     "argmin": _extreme("argmin", torch.argmin),
+    "hardmax": _shares("hardmax", torch.amax),
+    "hardmin": _shares("hardmin", torch.amin),
     "any": lambda x: torch.any(x, dim=-1),
     "all": lambda x: torch.all(x, dim=-1),
     "logsumexp": lambda x: torch.logsumexp(x, dim=-1),

@@ -75,8 +75,7 @@ def fusable(step: Step) -> bool:
         kinds = {v.kind for v in [*step.operands, step.out]}
         return step.name in (FLOATING | SLOW if "f" in kinds and "i" not in kinds else WHOLE)
     if step.op == "call":
-        params, own = step.params
-        return step.name in CALLS and not params and own == 1 and step.operands[0].kind == "f"
+        return step.name in CALLS and step.params[1] == 1 and step.operands[0].kind == "f"
     return step.op in ("cast", "sum", "dot", "spread")
 
 
@@ -90,6 +89,7 @@ class Nodes:
         self.of: dict[Value, Node] = {}
         self.numbers: dict[tuple[type, Number, str], Node] = {}
         self.known: dict[tuple, Node] = {}
+        self.compared: set[Node] = set()  # what choices are made of: never computed twice, which may round otherwise
         for value in loop.operands:
             self.of[value] = self.add(Node("array", kind=value.kind, value=value))
         for step in loop.steps:
@@ -210,6 +210,19 @@ def _log_softmax(nodes: Nodes, like: Node) -> Node:
     return nodes.finished(like, nodes.map(like, "subtract", less, nodes.map(like, "log", total)))
 
 
+def _shares(name: str) -> Callable[[Nodes, Node], Node]:
+    """One, shared by the entries that are the largest, or the smallest."""
+
+    def shares(nodes: Nodes, like: Node) -> Node:
+        nodes.compared.add(like.args[0][0])
+        extreme = nodes.reduce(like, name, like.args[0])
+        hits = nodes.map(like, "same", like.args[0], extreme)
+        each = nodes.map(like, "reciprocal", nodes.reduce(like, "sum", hits))
+        return nodes.finished(like, nodes.map(like, "multiply", hits, each))
+
+    return shares
+
+
 def _reduction(name: str) -> Callable[[Nodes, Node], Node]:
     return lambda nodes, like: nodes.finished(like, nodes.reduce(like, name, like.args[0], like.kind))
 
@@ -218,5 +231,7 @@ CALLS: dict[str, Callable[[Nodes, Node], Node]] = {
     "softmax": _softmax,
     "log_softmax": _log_softmax,
     "logsumexp": _logsumexp,
+    "hardmax": _shares("max"),
+    "hardmin": _shares("min"),
     **{name: _reduction(name) for name in ("max", "min", "prod", "any", "all")},
 }

@@ -3,8 +3,8 @@
 A reduction needs one pass over its operand, and what depends on it a later one: the *level* of a node is how many
 passes must come before it. All reductions and results of one level and one space share a pass; one that nobody in the
 loop waits for goes to the pass with which it shares most. Other values are computed where they are needed, again in
-each pass if that is cheaper than a buffer: a buffer is for values that are dear, and for those that are used at more
-indices than they have.
+each pass if that is cheaper than a buffer: a buffer is for values that are dear, for those that are used at more
+indices than they have, and for those that are compared: computed again they might be rounded otherwise.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ class Schedule:
         self.place: dict[Node, Pass] = {}  # the pass that ends a sink
         self.passes: dict[Key, Pass] = {}
         self._levels()
+        self.buffered |= {node for node in nodes.compared if node.op == "map" and node.labels}
         self._pinned()
         self._free()
         self._dear()

@@ -43,6 +43,7 @@ MAPS = {
     "less_equal": "{0} <= {1}",
     "equal": "{0} == {1}",
     "not_equal": "{0} != {1}",
+    "same": "real({0} == {1})",
     "finite": "{0} if fabs({0}) < infinity else zero",
     "cast_f": "real({0})",
     "cast_i": "whole({0})",
