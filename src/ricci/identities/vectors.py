@@ -56,7 +56,7 @@ VECTORS = (
         exact=False,
     ),
     _row("norm of order 1", "f = 1[i] abs(x[i])", "x[p]", "sign(x[p])", _N),
-    _row("largest entry", "f = max[i](x[i])", "x[p]", "x[p] == f", _N, "entries that tie share it equally", False),
+    _row("largest entry", "f = max[i](x[i])", "x[p]", "hardmax[p](x[p])", _N, "entries that tie share it equally"),
     _row("log-sum-exp", "f = logsumexp[i](x[i])", "x[p]", "softmax[p](x[p])", _N),
     _row(
         "log-sum-exp, Hessian",
