@@ -137,3 +137,19 @@ def _distinct_types(values: Iterable[Any]) -> Iterable[Any]:
         else:
             seen.setdefault(type(value), value)
     yield from seen.values()
+
+
+def as_numpy(value: Any, what: str = "An operand") -> Any:
+    """A number or an array of any library as an array of NumPy; an error for what would lose something by it."""
+    import numpy as np
+
+    kind = kind_of(value)
+    if kind == "torch":
+        if value.requires_grad:
+            raise InputError(
+                f"{what} is of PyTorch and has a gradient there, and gradients cannot flow from one library into "
+                "another. Write t.detach(), or make all of them tensors of one library."
+            )
+        value = value.cpu()
+    check_usable(value, what)
+    return np.asarray(value)

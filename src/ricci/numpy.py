@@ -50,12 +50,10 @@ class _Function:
         self._function = function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._function in _MAKING and current() is not None:
+            return lowered(self._function, args, kwargs)  # so that it is an input, and can be indexed by traced arrays
         operand = _operand((*args, kwargs))
-        if operand is not None:
-            return operand._call(self._function, args, kwargs)
-        if current() is not None and self._function in _MAKING:
-            return lowered(self._function, args, kwargs)  # so that it can be indexed by traced arrays
-        return self._function(*args, **kwargs)
+        return self._function(*args, **kwargs) if operand is None else operand._call(self._function, args, kwargs)
 
     def __getattr__(self, name: str) -> Any:
         if name == "_function":

@@ -18,12 +18,12 @@ from typing import Any
 from ricci.einops.backends.base import Backend
 from ricci.einops.equations import compact, explained
 from ricci.einops.labels import Labels, Terms, labels_of, merged_back, solved, split_up, terms_of
+from ricci.einops.naming import carried, check, note, watched
 from ricci.einops.operations import all_plain, plain_kinds, sizes_given
 from ricci.einops.products import common_backend, compiling, contraction, equation_of, product, steps_of
 from ricci.einops.semirings import check_names, combined
 from ricci.einops.tables import keep, keep_call, table, table_of_calls
 from ricci.errors import EinopsError, EinopsTypeError, EinopsValueError
-from ricci.scopes import watch
 
 _MOST = 4096  # calls that are kept
 _MOST_SHAPES = 512  # shapes that are kept for a call
@@ -71,7 +71,7 @@ def _first_plain(arguments: tuple) -> Any:
     if compiling(tensors):
         return _recorded(tensors, pattern, "multiply", "sum", {}, "all")
     backend = common_backend(tensors, "einsum")
-    if watch.WATCHERS.get() or backend.name == "formula":
+    if watched(backend, tensors):
         compact(pattern)  # what einops refuses is refused
         return _anew(backend, tensors, pattern, "multiply", "sum", {}, "all")
     kinds = tuple(map(type, tensors))
@@ -98,7 +98,16 @@ def _tried(run: Callable, pattern: str, tensors: Sequence[Any]) -> Any:
 
 def _plain_run(backend: Backend, kinds: tuple[type, ...], pattern: str) -> Callable:
     """The function for arrays of these types."""
-    return backend.einsum_of(kinds, compact(pattern), _by_shape(backend, pattern, (), (), "multiply", "sum", "all"))
+    run = backend.einsum_of(kinds, compact(pattern), _by_shape(backend, pattern, (), (), "multiply", "sum", "all"))
+    return _mixed(backend, kinds, run, lambda *xs: einsum(*xs, pattern))
+
+
+def _mixed(backend: Backend, kinds: Sequence[type], run: Callable, slow: Callable) -> Callable:
+    """``run``, where arrays of several kinds stand beside one another or carry names."""
+    if backend.name != "ricci":
+        return run
+    plain = run if len({*kinds}) == 1 else (lambda *xs: run(*backend.together(xs)))
+    return backend.unless_named(plain, slow)
 
 
 def _by_shape(
@@ -215,7 +224,7 @@ def _first_wide(operands: tuple, op: Any, reduce: Any, lengths: dict[str, Any]) 
         return _recorded(tensors, pattern, op, reduce, lengths, "hidden")
     backend = common_backend(tensors, "rc.einsum")
     key = _key(pattern, tensors, op, reduce, lengths) if op.__class__ is reduce.__class__ is str else None
-    if key is None or backend.name == "formula" or watch.WATCHERS.get():
+    if key is None or backend.name == "formula" or watched(backend, tensors):
         sizes = sizes_given(lengths, pattern)
         check_names(op, reduce)
         return _anew(backend, tensors, pattern, op, reduce, sizes, "hidden")
@@ -249,6 +258,10 @@ def _key(pattern: Any, tensors: Sequence, op: str, reduce: str, sizes: Mapping[s
 def _wide_run(backend: Backend, tensors: Sequence, pattern: str, op: str, reduce: str, sizes: Mapping) -> Callable:
     """The function for arrays of these types."""
     run = _by_shape(backend, pattern, tuple(sizes), tuple(sizes.values()), op, reduce, "hidden")
+    if backend.name == "ricci":
+        return _mixed(
+            backend, [*map(type, tensors)], run, lambda *xs: _first_wide((pattern, *xs), op, reduce, {**sizes})
+        )
     if not all(hasattr(x, "shape") for x in tensors):  # numbers among the arrays
         asarray = backend.xp.asarray
         if backend.name not in ("numpy", "jax"):
@@ -359,33 +372,24 @@ def _anew(
     backend: Backend, tensors: Sequence, pattern: str, op: Any, reduce: Any, sizes: Mapping, broadcasts: str
 ) -> Any:
     """Without tables: for formulas, functions of the user, sizes that are symbols, and while axes are watched."""
-    xs = [backend.lift(x) for x in tensors]
+    xs = backend.together(tensors)
     names, values = tuple(sizes), tuple(sizes.values())
     shapes = tuple([backend.shape(x) for x in xs])
     kind = "einops" if broadcasts == "all" else "einsum"
     labels = in_shapes(shapes, names, values, labels_of, pattern, tuple(map(len, shapes)), names, kind)
     run = planned(backend, xs, labels, shapes, values, op, reduce, broadcasts)
-    if not watch.WATCHERS.get():
-        return called(backend, run(*xs), labels, xs)
+    if not watched(backend, xs):
+        return run(*xs)
     lengths = dict(zip(labels.axes, solved(labels, shapes, values, broadcasts)))
     named = {name: size for name, size in lengths.items() if isinstance(name, str)}
     inputs = [(x, labels.named(groups)) for x, groups in zip(xs, labels.operands)]
-    watch.check("einsum", pattern, inputs, named)
-    result = called(backend, run(*xs), labels, xs)
-    watch.note("einsum", pattern, inputs, [(result, labels.named(labels.out))], named)
-    return result
+    result = run(*check(backend, "einsum", pattern, inputs, named))
+    return noted(backend, "einsum", pattern, labels, inputs, result, named)
 
 
-def called(backend: Backend, result: Any, labels: Labels, xs: Sequence[Any]) -> Any:
-    """A formula gets the names of its axes: those of the pattern, and its own under an ellipsis."""
-    if backend.name != "formula":
-        return result
-    own: dict[int, str] = {}
-    for x, groups in zip(xs, labels.operands):
-        own.update({group[0]: name for group, name in zip(groups, x.indices) if len(group) == 1})
-    names: list[str | None] = []
-    for group in labels.out:
-        axis = labels.axes[group[0]] if len(group) == 1 else None
-        name = own.get(group[0]) if axis.__class__ is tuple else axis
-        names.append(name if isinstance(name, str) and name not in names else None)
-    return backend.named(result, names)
+def noted(
+    backend: Backend, what: str, pattern: str, labels: Labels, inputs: Sequence, result: Any, sizes: Mapping
+) -> Any:
+    """The result, with the names of its axes where it can carry them."""
+    names = carried(backend, [x for x, _ in inputs], labels.axes, labels.operands, labels.out)
+    return note(backend, what, pattern, inputs, [(result, labels.named(labels.out))], sizes, [names])[0]

@@ -83,6 +83,10 @@ class FormulaBackend(Backend):
         """
         return as_formula(x) if isinstance(x, Formula) or getattr(x, "shape", ()) == () else _carrying(x)
 
+    def names(self, x: Any) -> tuple[str, ...] | None:
+        """The index names; those of scalars, and of arrays beside formulas, are none."""
+        return x.indices or None if isinstance(x, Formula) else None
+
     def named(self, x: Formula, names: Sequence[str | None]) -> Formula:
         """``x`` with these index names; ``None`` asks for a name that is not among them."""
         given = [name for name in names if name is not None]

@@ -14,15 +14,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ricci.einops.backends.base import Backend
-from ricci.einops.contraction import called, in_shapes, pattern_and_arrays
+from ricci.einops.contraction import in_shapes, noted, pattern_and_arrays
 from ricci.einops.labels import Labels, Terms, labels_of, merged_back, solved, split_up, terms_of
+from ricci.einops.naming import check, watched
 from ricci.einops.operations import all_plain, sizes_given
 from ricci.einops.patterns import span_of
 from ricci.einops.products import aligned, common_backend, compiling, total
-from ricci.einops.scattering import REDUCTIONS, as_places, kernel_of, out_of_range, taken
+from ricci.einops.scattering import REDUCTIONS, as_places, kept_out, kernel_of, out_of_range, taken
 from ricci.einops.tables import keep, table
 from ricci.errors import EinopsError, EinopsTypeError, nearest
-from ricci.scopes import watch
 
 _MOST = 2048
 
@@ -83,20 +83,19 @@ def _call(what: str, operands: Sequence[Any], lengths: Mapping[str, Any], reduce
     if compiling(arrays):
         return _recorded(what, arrays, pattern, reduce, lengths)
     backend = common_backend(arrays, f"rc.{what}")
-    xs = [backend.lift(x) for x in arrays]
-    shapes = tuple([backend.shape(x) for x in xs])
+    shapes = tuple([backend.shape(x) for x in backend.together(arrays)])
     sizes = sizes_given(lengths, pattern)
     names, values = tuple(sizes), tuple(sizes.values())
     key = (pattern, what, reduce, backend.name, shapes, names, values)
     if not all(map(all_plain, (*shapes, values))):
-        return _done(_planned(what, backend, shapes, pattern, reduce, names, values), backend, xs, pattern)
+        return _done(_planned(what, backend, shapes, pattern, reduce, names, values), backend, arrays, pattern)
     plan = _plans.get(key)
     if plan is None:
         plan = _planned(what, backend, shapes, pattern, reduce, names, values)
-        result = _done(plan, backend, xs, pattern)  # a call that fails leaves nothing behind
+        result = _done(plan, backend, arrays, pattern)  # a call that fails leaves nothing behind
         keep(_plans, key, plan, _MOST)
         return result
-    return _done(plan, backend, xs, pattern)
+    return _done(plan, backend, arrays, pattern)
 
 
 def _planned(
@@ -181,22 +180,23 @@ def _fault(labels: Labels, message: str, label: int, hint: str, left: bool = Tru
     return EinopsError(message, labels.text, *span_of(labels.text, labels.axes[label], left), hint)
 
 
-def _done(plan: Plan, backend: Backend, xs: Sequence[Any], pattern: str) -> Any:
+def _done(plan: Plan, backend: Backend, given: Sequence[Any], pattern: str) -> Any:
+    xs = backend.together(given)
     labels, terms = plan.labels, plan.terms
-    watched = bool(watch.WATCHERS.get())
-    if watched:
+    inputs, named = [], {}
+    seen = watched(backend, xs)
+    if seen:
         named = {name: size for name, size in zip(labels.axes, plan.sizes) if isinstance(name, str)}
         inputs = [(x, labels.named(groups)) for x, groups in zip(xs, labels.operands)]
-        watch.check(plan.what, pattern, inputs, named)
+        xs = check(backend, plan.what, pattern, inputs, named)
     x, *indices = split_up(backend, xs, terms)
     if backend.name != "formula":
         indices = [as_places(backend, index) for index in indices]
-        _check_range(backend, indices, plan)
-    result = plan.run(x, indices)
-    result = called(backend, merged_back(backend, result, terms), labels, xs)
-    if watched:
-        watch.note(plan.what, pattern, inputs, [(result, labels.named(labels.out))], named)
-    return result
+        _check_range(given[1:] if backend.name == "ricci" else indices, plan)
+        whole = total(plan.sizes, {*plan.places, *[label for term in terms.terms[1:] for label in term]})
+        indices = [kept_out(backend, at, plan.sizes[k], whole) for at, k in zip(indices, plan.places)]
+    result = merged_back(backend, plan.run(x, indices), terms)
+    return noted(backend, plan.what, pattern, labels, inputs, result, named) if seen else result
 
 
 def looked_up(what: str, labels: Labels, terms: Terms) -> tuple[int, ...]:
@@ -305,10 +305,10 @@ def _count(backend: Backend, size: Any, indices: Sequence[Any]) -> Any:
     return backend.xp.arange(size, dtype=indices[0].dtype, **where)
 
 
-def _check_range(backend: Backend, indices: Sequence[Any], plan: Plan) -> None:
+def _check_range(indices: Sequence[Any], plan: Plan) -> None:
     labels, sizes = plan.labels, plan.sizes
     for number, (label, index) in enumerate(zip(plan.places, indices), 1):
-        wrong = out_of_range(backend, index, sizes[label])
+        wrong = out_of_range(index, sizes[label])
         if wrong is not None:
             name = labels.axes[label]
             message = f"Index {wrong} is out of range for axis {name} of size {sizes[label]}, in array {number}."

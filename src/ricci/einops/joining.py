@@ -17,6 +17,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from ricci.einops.backends.base import Backend, apply_by_axes, compiled
+from ricci.einops.naming import check, note, watched
 from ricci.einops.operations import all_plain, rearrange, sizes_given
 from ricci.einops.patterns import ELLIPSIS, Joined, group_text, names_of, parse, side_text, span_of
 from ricci.einops.products import common_backend, compiling
@@ -24,7 +25,6 @@ from ricci.einops.recipes import differ, divides, moves, recipe_of
 from ricci.einops.recipes import sizes_of as axis_sizes
 from ricci.einops.tables import cached, keep, table
 from ricci.errors import EinopsError, EinopsTypeError, nearest
-from ricci.scopes import watch
 
 _MOST = 1024
 _plans: dict[tuple, Plan] = table()
@@ -59,8 +59,8 @@ def rearrange_many(tensors: Any, pattern: str, lengths: Mapping[str, Any]) -> An
     if compiling(xs):
         return _recorded(xs, pattern, lengths)
     backend = common_backend(xs, "rc.rearrange")
-    if not backend.direct:
-        xs = [backend.lift(x) for x in xs]
+    if not backend.direct or backend.name == "ricci":
+        xs = backend.together(xs)
     shapes = tuple([backend.shape(x) for x in xs])
     sizes = sizes_given(lengths, pattern)
     key = (pattern, backend.name, *map(type, xs), shapes, *sizes, *sizes.values())
@@ -87,7 +87,7 @@ def _arrays(tensors: Any, pattern: str) -> list:
             message = f"The pattern is of one array, and a list of {len(tensors)} with unequal shapes was given."
             hint = f"Input shapes: {', '.join(map(str, shapes))}."
             raise EinopsError(message, pattern, 0, max(1, len(pattern.split("->")[0].rstrip())), hint)
-        return [backend.stack(list(tensors))]
+        return [backend.stack(backend.together(tensors) if backend.name == "ricci" else list(tensors))]
     return list(tensors)
 
 
@@ -333,10 +333,10 @@ def _composite(text: str) -> tuple[str, ...]:
 
 
 def _done(backend: Backend, xs: Sequence[Any], plan: Plan, pattern: str) -> Any:
-    watched = bool(watch.WATCHERS.get())
-    if watched:
-        inputs = [(x, _named(axes)) for x, axes in zip(xs, plan.layout.axes)]
-        watch.check("rearrange", pattern, inputs, plan.sizes)
+    inputs = [(x, _named(axes)) for x, axes in zip(xs, plan.layout.axes)]
+    seen = watched(backend, xs)
+    if seen:
+        xs = check(backend, "rearrange", pattern, inputs, plan.sizes)
     if not backend.direct:
         xs = [_whole(backend, x, axes, plan.sizes) for x, axes in zip(xs, plan.layout.axes)]
     results = []
@@ -348,14 +348,13 @@ def _done(backend: Backend, xs: Sequence[Any], plan: Plan, pattern: str) -> Any:
                 part = backend.slice(part, axis, start, stop)
             parts.append(run(part))
         results.append(_concatenated(backend, parts, joined, counts))
-    if watched or backend.name == "formula":
+    if seen or backend.name == "formula":
         sides = parse(pattern, wide=True).right or ()
         names = [_named(_hidden(side, len(backend.shape(x)), pattern, 0)) for side, x in zip(sides, results)]
         if backend.name == "formula":
             plain = [[n if isinstance(n, str) else None for n in each] for each in names]
             results = [backend.named(x, each) for x, each in zip(results, plain)]
-        if watched:
-            watch.note("rearrange", pattern, inputs, list(zip(results, names)), plan.sizes)
+        results = note(backend, "rearrange", pattern, inputs, list(zip(results, names)), plan.sizes)
     return results if plan.layout.several else results[0]
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 from ricci.einops.backends import Code, backend_of, compiling, is_traced
 from ricci.einops.backends.base import Backend, Run, apply, apply_by_axes, compiled, guarded, of_something
+from ricci.einops.naming import carried, check, note, watched
 from ricci.einops.patterns import check_text, span_of
 from ricci.einops.products import of_one_kind
 from ricci.einops.recipes import CALLABLE, Moves, Recipe, called, differ, moves, recipe_of, sizes_of, wrong_order
@@ -160,7 +161,7 @@ def first_call(tensor: Any, pattern: str, operation: Any, lengths: dict[str, Any
             return watched_call(backend_of(stacked), stacked, pattern, operation, lengths, wide, tensor)
         return first_call(stacked, pattern, operation, lengths, wide)
     backend = backend_of(tensor)
-    if watch.WATCHERS.get():
+    if watched(backend, (tensor,)):
         return watched_call(backend, tensor, pattern, operation, lengths, wide)
     shape = backend.shape(tensor)
     sizes = checked_sizes(lengths, pattern, shape)
@@ -196,11 +197,13 @@ def _remember(
 ) -> None:
     """Put a call where the functions look, unless axes are watched somewhere."""
     key = key_of(kind, recipe.pattern, recipe.operation, sizes)
+    pattern, operation = recipe.pattern, recipe.operation
     if recipe.shapeless and "..." not in recipe.pattern:
         run = _of_order(run, todo, backend, kind, recipe)
     else:
         others = _by_shape(backend, recipe, sizes, wide, kind, {shape: run})
         run = guarded(backend, todo, run, kind, shape, others) if backend.concrete(kind) else others
+    run = backend.unless_named(run, lambda x: first_call(x, pattern, operation, {**sizes}, wide))
     keep_call(_calls[wide], key, run, _MOST)
     if recipe.operation == "rearrange" and sizes and min(sizes.values()) > 1:  # True equals 1 and must not find it
         keep_call(_recent[wide], recipe.pattern, (kind, {**sizes}, run), _MOST)
@@ -385,7 +388,8 @@ def watched_call(
     title = "reduce" if operation not in ("rearrange", "repeat") else operation
     axes = called(recipe.axes, recipe.groups)
     inputs = [(tensor, axes)] if parts is None else [(part, axes[1:]) for part in parts]
-    watch.check(title, pattern, inputs, named)
-    result = plain_call(backend, tensor, pattern, operation, sizes, wide, function)
-    watch.note(title, pattern, inputs, [(result, called(recipe.axes, recipe.result))], named)
+    names = carried(backend, [tensor], recipe.axes, [recipe.groups], recipe.result)
+    bare = check(backend, title, pattern, inputs, named)
+    result = plain_call(backend, tensor if parts else bare[0], pattern, operation, sizes, wide, function)
+    (result,) = note(backend, title, pattern, inputs, [(result, called(recipe.axes, recipe.result))], named, [names])
     return result

@@ -12,13 +12,13 @@ from operator import index
 from typing import Any
 
 from ricci.einops.backends import backend_of, compiling
+from ricci.einops.naming import check, note, watched
 from ricci.einops.operations import all_plain, plain_kinds
 from ricci.einops.patterns import check_name, check_text
-from ricci.einops.products import of_one_kind
+from ricci.einops.products import common_backend, of_one_kind
 from ricci.einops.recipes import differ, divides
 from ricci.einops.tables import cached, keep_call, table_of_calls
 from ricci.errors import EinopsError, EinopsTypeError
-from ricci.scopes import watch
 
 _MOST = 2048
 _packs: dict[tuple, Callable] = table_of_calls()
@@ -91,23 +91,21 @@ def _first_pack(tensors: Sequence[Any], pattern: str) -> tuple[Any, list[Any]]:
     run, packed = _pack_plan(tensors, pattern)
     if compiling(tensors[0]):
         return run(tensors)
-    backend, around = backend_of(tensors[0]), _around(pattern, 1)
-    if not watch.WATCHERS.get():
+    backend, around = common_backend(tensors, "pack"), _around(pattern, 1)
+    if not watched(backend, tensors):
         result, shapes = run(tensors)
-        if backend.direct and all(all_plain(tensor.shape) for tensor in tensors):
+        if backend.direct and backend.name != "ricci" and all(all_plain(tensor.shape) for tensor in tensors):
             keep_call(_packs, _key(pattern, tensors), run, _MOST)
-        return backend.named(result, around), shapes
+        return backend.named(result, around) if backend.name == "formula" else result, shapes
     inputs, sizes = _names(pattern, packed, tensors)
-    watch.check("pack", pattern, inputs, sizes)
-    result, shapes = run(tensors)
-    result = backend.named(result, around)
-    watch.note("pack", pattern, inputs, [(result, around)], sizes)
+    result, shapes = run(check(backend, "pack", pattern, inputs, sizes))
+    (result,) = note(backend, "pack", pattern, inputs, [(result, around)], sizes)
     return result, shapes
 
 
 def _pack_plan(tensors: Sequence[Any], pattern: str) -> tuple[Callable, list[Any]]:
     """A function that packs arrays like these, and the shapes that go into the axis."""
-    backend = backend_of(tensors[0])
+    backend = common_backend(tensors, "pack")
     before, after = _constant(pattern, "pack")
     reshapes, packed, outer = [], [], None
     for k, tensor in enumerate(tensors):
@@ -207,22 +205,20 @@ def _first_unpack(tensor: Any, packed_shapes: Sequence[Any], pattern: str) -> li
         raise EinopsTypeError(f"unpack takes a list of shapes, as pack gives them, not {packed_shapes!r}.")
     shapes = [_checked(shape, packed_shapes, pattern) for shape in packed_shapes]
     plan = _unpack_plan(tensor, shapes, pattern)
-    watched = bool(watch.WATCHERS.get())
-    if backend.direct and not watched:
-        keep_call(_unpacks, (type(tensor), pattern, tensor.shape, *shapes), plan, _MOST)
+    seen = watched(backend, (tensor,))
+    if backend.direct and not seen:
+        if backend.name != "ricci":
+            keep_call(_unpacks, (type(tensor), pattern, tensor.shape, *shapes), plan, _MOST)
         return _unpacked(tensor, plan)
     inputs, sizes = _names(pattern, [(0,)], [tensor])
-    if watched:
-        watch.check("unpack", pattern, inputs, sizes)
+    (bare,) = check(backend, "unpack", pattern, inputs, sizes)
     around = [_around(pattern, len(shape)) for shape in shapes]
     if backend.direct:
-        parts = _unpacked(tensor, plan)
+        parts = _unpacked(bare, plan)
     else:
-        parts = _unpacked_slowly(tensor, plan, read(pattern, "unpack")[0])
+        parts = _unpacked_slowly(bare, plan, read(pattern, "unpack")[0])
         parts = [backend.named(x, names) for x, names in zip(parts, around, strict=True)]
-    if watched:
-        watch.note("unpack", pattern, inputs, list(zip(parts, around, strict=True)), sizes)
-    return parts
+    return note(backend, "unpack", pattern, inputs, list(zip(parts, around, strict=True)), sizes)
 
 
 def _checked(shape: Any, shapes: Sequence[Any], pattern: str) -> tuple:

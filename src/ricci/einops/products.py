@@ -256,7 +256,11 @@ def compiling(arrays: Sequence[Any]) -> bool:
 
 
 def common_backend(arrays: Sequence[Any], what: str) -> Backend:
-    """The kind that all arrays are of. NumPy's stand beside those of JAX, Dask and formulas; numbers beside any."""
+    """The kind that all arrays are of, or that takes the others in.
+
+    NumPy's stand beside those of JAX and Dask, traced arrays, tensors and formulas; arrays of PyTorch and JAX beside
+    traced arrays, tensors and formulas; numbers beside any.
+    """
     kind = type(arrays[0])
     is_traced(kind)  # so that PyTorch's compiler finds the backend in its place
     if all(type(x) is kind for x in arrays):
@@ -271,22 +275,32 @@ def common_backend(arrays: Sequence[Any], what: str) -> Backend:
             first.setdefault(backend.name, (f"{type(x).__module__}.{type(x).__qualname__}", k))
     if not found:
         return backend_of(arrays[0])
+    for name, others in _TAKES_IN.items():
+        if name in found and found.keys() <= {name, *others}:
+            return found[name]
     if len(found) > 1:
-        found.pop("numpy", None)
-    if "formula" in found:
-        return found["formula"]
-    if len(found) > 1 or ("numpy" in first and next(iter(found)) not in ("numpy", "jax", "dask")):
         kinds, other = " and ".join([name for name, _ in first.values()]), [*first.values()][1][1]
         hint = f"Make them all of one kind; number {other}, counted from 0, is the first of another."
         raise EinopsTypeError(f"{what} was given arrays of several kinds: {kinds}.", hint=hint)
     return next(iter(found.values()))
 
 
+# The kinds that can stand beside one.
+_TAKES_IN = {
+    "formula": ("numpy", "torch", "jax"),
+    "ricci": ("numpy", "torch", "jax"),
+    "jax": ("numpy",),
+    "dask": ("numpy",),
+}
+
+
 def of_one_kind(arrays: Sequence[Any], what: str) -> Sequence[Any]:
     """The arrays, those of NumPy made like the others where there are others."""
-    if len({*map(backend_of, arrays)}) == 1:
+    if len({*map(backend_of, arrays)}) == 1 and len({*map(type, arrays)}) == 1:
         return arrays
     backend = common_backend(arrays, what)
+    if backend.name == "ricci":
+        return backend.together(arrays)
     lift = backend.xp.asarray if backend.direct else backend.lift
     return [x if backend.accepts(x) else lift(x) for x in arrays]
 

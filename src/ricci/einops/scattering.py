@@ -18,6 +18,7 @@ from typing import Any
 
 from ricci.einops.backends.base import Backend
 from ricci.errors import EinopsTypeError
+from ricci.kinds import kind_of
 
 REDUCTIONS = ("sum", "prod", "max", "min", "mean")
 _UFUNCS = {"sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum"}
@@ -72,11 +73,27 @@ def scatter_jax(values: Any, at: Any, places: int, reduce: str) -> Any:
     return getattr(result.at[jnp.where(at < 0, places, at)], _JAX[reduce])(values, mode="drop")
 
 
+def scatter_recorded(values: Any, at: Any, places: int, reduce: str) -> Any:
+    """As :func:`scatter_by_ufunc`, for traced arrays and tensors: by what has a derivative.
+
+    Sums are added up in place. Of other reductions, each place picks its own among all numbers and combines them.
+    """
+    xp = values.__array_namespace__()
+    start = identity(xp, reduce, values.dtype, values.dtype.kind == "f")
+    if reduce == "sum":
+        nothing = xp.zeros_like(values[:1]) if len(values) else values
+        return xp.broadcast_to(xp.sum(nothing, axis=0), (places, values.shape[1])).at[at].add(values)
+    own = xp.equal(xp.arange(places)[:, None], at)[:, :, None]
+    ufunc = getattr(xp, {"prod": "prod", "max": "max", "min": "min"}[reduce])
+    return ufunc(xp.where(own, values, values.dtype.type(start)), axis=1, initial=values.dtype.type(start))
+
+
 _KERNELS: dict[str, Callable] = {
     "numpy": partial(scatter_by_ufunc, "numpy"),
     "cupy": partial(scatter_by_ufunc, "cupy"),
     "torch": scatter_torch,
     "jax": scatter_jax,
+    "ricci": scatter_recorded,
 }
 
 
@@ -116,15 +133,29 @@ def as_places(backend: Backend, index: Any) -> Any:
     return index.long() if backend.name == "torch" else index
 
 
-def out_of_range(backend: Backend, index: Any, size: int) -> int | None:
+def kept_out(backend: Backend, index: Any, size: int, whole: int) -> Any:
+    """A traced index with ``whole``, the number of all places, for each that is out of range.
+
+    So it is out of range too when it is merged with others, and is not counted from the end.
+    """
+    if kind_of(index) != "traced" and (backend.name != "jax" or size == whole):
+        return index
+    xp = backend.xp
+    return xp.where(xp.logical_or(index < 0, index >= size), whole, index)
+
+
+def out_of_range(index: Any, size: int) -> int | None:
     """A place that is not there, where it can be told: on NumPy, and on the CPU with PyTorch outside of programs."""
-    if backend.name == "numpy":
+    kind = kind_of(index)
+    if kind == "numpy":
         import numpy as np
 
-        if index.size == 0 or np.ascontiguousarray(index).view(np.uintp).max() < size:  # negative ones are huge there
+        if (
+            index.size == 0 or np.ascontiguousarray(index, np.intp).view(np.uintp).max() < size
+        ):  # negative ones are huge there
             return None
         return int(index[(index < 0) | (index >= size)][0])
-    if backend.name != "torch" or index.device.type != "cpu" or index.numel() == 0 or _transformed(index):
+    if kind != "torch" or index.device.type != "cpu" or index.numel() == 0 or _transformed(index):
         return None
     low, high = index.aminmax()
     low, high = int(low), int(high)

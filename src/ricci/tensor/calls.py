@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ricci.errors import AxisError, DTypeError, InputError, RicciError, TraceError, nearest
-from ricci.kinds import check_usable, kind_of
+from ricci.kinds import as_numpy, check_usable, kind_of
 from ricci.tensor.modes import state
 from ricci.tensor.node import Call, Node, Recorded, numbers
 from ricci.tensor.operations import Operation, Rule, operation_name, resolve
@@ -244,20 +244,13 @@ def own_array(value: Any) -> Any:
     if kind == "list":
         parts = [own_array(part) for part in value]
         return value if all(map(is_, parts, value)) else type(value)(parts)
-    if kind == "torch":
-        if value.requires_grad:
-            raise InputError(
-                "A tensor of PyTorch that has a gradient stands beside one of ricci's, and the gradients of one cannot "
-                "flow into the other. Write t.detach(), or make both tensors of one library."
-            )
-        return np.asarray(value.cpu())
+    if kind in ("torch", "jax"):
+        return as_numpy(value, "An array beside a tensor")
     if kind == "formula":
         raise InputError(
             "A formula stands beside a tensor, and a formula has no value until it is called. "
             "Call it, f(x=t), or take the tensor as a formula, t.expression()."
         )
-    if kind == "jax":
-        return np.asarray(value)
     check_usable(value, "An array beside a tensor")
     return value
 

@@ -9,7 +9,7 @@ from typing import Any
 from ricci.einops.backends.base import Backend
 from ricci.einops.tables import keep
 from ricci.errors import EinopsTypeError
-from ricci.kinds import remedy
+from ricci.kinds import kind_of, remedy
 
 # The package that must be imported for an array of that kind to exist, and the module and class here.
 _KINDS = [
@@ -70,10 +70,21 @@ def compiling(array: Any) -> bool:
     return is_traced(type(array)) and Code.is_compiling()
 
 
+def _operands(array: Any) -> Any:
+    """The one backend of traced arrays and tensors, which stand beside one another."""
+    if "operands" not in _loaded:
+        from ricci.einops.backends.operands import OperandBackend
+
+        _loaded["operands"] = OperandBackend(array.__array_namespace__())
+    return _loaded["operands"]
+
+
 def _find(array: Any) -> Any:
     for package, module, name in _KINDS:
         if package in sys.modules and _loaded_backend(package, module, name).accepts(array):
             return _loaded[package]
+    if kind_of(array) in ("traced", "tensor"):
+        return _operands(array)
     if hasattr(array, "__array_namespace__") and type(array).__module__ != "numpy":  # NumPy's scalars are no arrays
         from ricci.einops.backends.namespaces import NamespaceBackend
 

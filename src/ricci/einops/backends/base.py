@@ -92,9 +92,25 @@ class Backend:
         """A number as an array; arrays as they are."""
         return x if hasattr(x, "shape") else self.xp.asarray(x)
 
+    def together(self, xs: Sequence[Any]) -> list[Any]:
+        """Arrays of several kinds and numbers, as they can stand beside one another here."""
+        return [self.lift(x) for x in xs]
+
+    def names(self, x: Any) -> Sequence[str | None] | None:
+        """The names of its axes that an array carries, if any."""
+        return None
+
     def named(self, x: Any, names: Sequence[str | None]) -> Any:
         """The array with names for its axes, where it can carry them."""
         return x
+
+    def unnamed(self, x: Any) -> Any:
+        """The array without its names, so that what it is computed by does not meet them."""
+        return x
+
+    def unless_named(self, run: Callable, slow: Callable) -> Callable:
+        """A function that is kept for calls to come: ``run``, and ``slow`` for arrays that carry names."""
+        return run
 
     def movers(self, kind: type) -> tuple[Callable, Callable]:
         """reshape and transpose for arrays of exactly this type, as directly callable as can be."""
