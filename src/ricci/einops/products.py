@@ -20,6 +20,7 @@ from ricci.einops.backends import backend_of, is_traced
 from ricci.einops.backends import compiling as one_compiling
 from ricci.einops.backends.base import Backend
 from ricci.errors import EinopsTypeError
+from ricci.kinds import remedy
 
 Term = tuple[int, ...]
 
@@ -281,7 +282,8 @@ def common_backend(arrays: Sequence[Any], what: str) -> Backend:
     if len(found) > 1:
         kinds, other = " and ".join([name for name, _ in first.values()]), [*first.values()][1][1]
         hint = f"Make them all of one kind; number {other}, counted from 0, is the first of another."
-        raise EinopsTypeError(f"{what} was given arrays of several kinds: {kinds}.", hint=hint)
+        lost = [remedy(x, "One") for x in arrays if remedy(x)]
+        raise EinopsTypeError(f"{what} was given arrays of several kinds: {kinds}.", hint="\n".join([hint, *lost[:1]]))
     return next(iter(found.values()))
 
 
