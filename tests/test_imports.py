@@ -28,6 +28,7 @@ ORDER = [
     ["einops"],
     ["tracing"],
     ["tensor"],
+    ["targets"],
     ["compiling", "derivatives", "entry", "equations"],
     ["transforms"],
     ["checks", "custom_rules", "drawing", "numpy", "surface"],

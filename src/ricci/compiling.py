@@ -82,7 +82,7 @@ def compile(
         for name, size in zip(part.indices, part.expr.shape, strict=True):
             names.setdefault(name, size)
     facts = merged(part.context for part in parts).facts
-    by = [getattr(step.origin[1], "name", "") for part in parts for step in part.chain]
+    by = [step.origin.by.name for part in parts for step in part.chain]
     options = (("fused", fused), *([("jit", jit)] if jit is not None else []))
     if compressed:
         indices = [part.indices for part in parts]

@@ -135,8 +135,8 @@ class Formula:
 
         derived = None
         if self.chain:
-            root = self.chain[0].origin[0]
-            by = [(getattr(x, "name", "t"), names) for _, x, names in (step.origin for step in self.chain)]
+            root = self.chain[0].origin.formula
+            by = [(step.origin.by.name, step.origin.names) for step in self.chain]
             derived = (root.name or "f", root.indices, by)
         return to_latex(self.expr, self.indices, self.context.facts, self.name, self.heights, derived)
 
@@ -158,7 +158,7 @@ class Formula:
         steps, formula = [], self
         while formula.origin is not None:
             steps.append(formula)
-            formula = formula.origin[0]
+            formula = formula.origin.formula
         return steps[::-1]
 
     # What it is worth.
@@ -307,11 +307,19 @@ class Formula:
         for name in result:
             if result.count(name) > 1:
                 raise RuleError(f"Renaming would give two free indices the name {name!r}; free indices are distinct.")
-        return Formula(self.expr, result, self.context, self.name, self.heights)
+        return self._again(self.expr, tuple(result), self.name)
 
     def named(self, name: str | None) -> Formula:
         """The same tensor with another name on the left side."""
-        return Formula(self.expr, self.indices, self.context, name, self.heights)
+        return self._again(self.expr, self.indices, name)
+
+    def _again(self, expr: Expr, indices: tuple[str, ...], name: str | None) -> Formula:
+        """The same value under other names, or in another form; the text that it comes from still says what it is."""
+        again = Formula(expr, indices, self.context, name, self.heights, self.statements)
+        again.source = self.source
+        if self.origin is not None:
+            again.origin = self.origin._replace(names=indices[self.order - len(self.origin.names) :])
+        return again
 
     # Derivatives.
 
@@ -336,7 +344,7 @@ class Formula:
         """
         from ricci.simplify import simplify
 
-        return Formula(simplify(self.expr), self.indices, self.context, self.name, self.heights)
+        return self._again(simplify(self.expr), self.indices, self.name)
 
     def compile(self, backend: str | None = None, *, compressed: bool = False, **options: Any) -> Any:
         """A fast function of arrays: for "numpy", "torch" or "jax", or for whatever arrays it is called with.

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ricci.calculus.cost import cost
 from ricci.calculus.graph import Graph
 from ricci.calculus.local import combine, compose, edge_of
 from ricci.calculus.orders import entries, greedy_order, run, skeleton_of, vertices
 from ricci.errors import InputError, RuleError
-from ricci.expr import Expr
+from ricci.expr import Expr, zero
 
 MODES = ("auto", "forward", "reverse", "cross-country")
 SMALL = 200  # vertices; up to this many, ``auto`` tries all orders and keeps the cheapest
@@ -52,17 +52,20 @@ def eliminated(ys: Sequence[Expr], xs: Sequence[Expr], mode: str, effort: float 
     return counted.graph, counted.cost, mode
 
 
-def through_cut(y: Expr, x: Expr, cut: Sequence[Expr]) -> Expr:
-    """∂y/∂x as the sum over a cut of pullback times pushforward."""
-    nodes = [v for v in dict.fromkeys(cut) if v is not y]
-    bypass = Graph([y], [*nodes, x])
-    if y not in cut and x not in cut and _reaches(bypass, y, x):
+def through_cut(y: Expr, x: Expr, cut: Sequence[Expr] | Mapping[Expr, Expr]) -> Expr:
+    """∂y/∂x as the sum over a cut of pullback times pushforward.
+
+    The nodes of a cut are parts of ``y``, or stand in it for their values, which ``cut`` then gives.
+    """
+    values = cut if isinstance(cut, Mapping) else {node: node for node in cut}
+    nodes = list(values)
+    if y not in values and x not in values and _reaches(Graph([y], [*nodes, x]), y, x):
         raise RuleError("These nodes are no cut: a way from the variable to the result goes past all of them.")
-    ends = [y] if y in cut else nodes
-    outer = derivatives([y], ends, "reverse")[0] if y not in cut else [derivative(y, y)]
-    inner = [row[0] for row in derivatives(ends, [x], "forward")]
-    pairs = zip(ends, outer, inner, strict=True)
-    return combine([compose(edge_of(bar, len(y.shape)), edge_of(dot, len(v.shape))) for v, bar, dot in pairs]).expr()
+    outer = derivatives([y], nodes, "reverse")[0]
+    inner = [row[0] for row in derivatives(list(values.values()), [x], "forward")]
+    pairs = zip(nodes, outer, inner, strict=True)
+    parts = [compose(edge_of(bar, len(y.shape)), edge_of(dot, len(v.shape))) for v, bar, dot in pairs]
+    return combine(parts).expr() if parts else zero((*y.shape, *x.shape))
 
 
 def _reaches(graph: Graph, y: Expr, x: Expr) -> bool:

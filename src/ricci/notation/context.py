@@ -41,6 +41,7 @@ class Facts:
     values: dict[str, Any] = field(default_factory=dict)  # input → the value it carries
     checks: list[Check] = field(default_factory=list)
     definitions: dict[str, Expr] = field(default_factory=dict)  # the names that statements define
+    disputed: set[str] = field(default_factory=set)  # names that two texts define differently
     defined_indices: dict[str, tuple[str, ...]] = field(default_factory=dict)  # and the indices on their left sides
     heights: dict[str, tuple[str, ...]] = field(
         default_factory=dict
@@ -116,6 +117,10 @@ def _join(into: Facts, facts: Facts) -> None:
     into.groups += [group for group in facts.groups if group not in into.groups]
     into.checks += [check for check in facts.checks if check not in into.checks]
     into.integers |= facts.integers
+    into.disputed |= facts.disputed
+    for name, value in facts.definitions.items():
+        if into.definitions.get(name, value) is not value:
+            into.disputed.add(name)
     for what in ("mentions", "sizes", "ranges", "definitions", "defined_indices", "heights"):
         for name, value in getattr(facts, what).items():
             getattr(into, what).setdefault(name, value)

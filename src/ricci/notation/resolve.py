@@ -21,6 +21,7 @@ from ricci.expr import (
     scale,
     substitute,
     variable,
+    zero,
 )
 from ricci.functions.table import FUNCTIONS
 from ricci.notation import syntax
@@ -45,13 +46,16 @@ class Result:
     context: Context
 
 
+Swaps = Mapping[str, Callable[[Expr], Expr]]  # for some definitions, what is used instead of their value
+
+
 def resolve(
-    text: str, sizes: Mapping[str, int], derive: Callable[[Expr, Expr], Expr], independent: str | None = None
+    text: str, sizes: Mapping[str, int], derive: Callable[[Expr, Expr], Expr], swaps: Swaps | None = None
 ) -> list[Result]:
     """All statements of ``text``, in order.
 
-    ``derive(y, x)`` is the derivative that ``D(y, x[i])`` stands for. The definition named ``independent`` is used as
-    an input of that name wherever it occurs.
+    ``derive(y, x)`` is the derivative that ``D(y, x[i])`` stands for. Where a definition is used that ``swaps`` names,
+    what it makes of the value is used instead.
     """
     program = parse_program(text, FUNCTION_NAMES)
     scope = Scope(text, sizes)
@@ -62,17 +66,31 @@ def resolve(
             _define(scope, statement)
     _check_sizes(scope, sizes)
     context = Context(scope.facts)
-    builder = Builder(scope, derive)
+    builder = Builder(scope, derive, swaps)
     for statement in program.statements:
         value, heights = builder.statement(statement)
         if statement.name is not None:
-            expr = variable(statement.name, value.expr.shape) if statement.name == independent else value.expr
-            scope.definitions[statement.name].expr = expr
+            builder.define(statement.name, value.expr)
             scope.facts.definitions[statement.name] = value.expr
             scope.facts.defined_indices[statement.name] = value.names
         results.append(Result(statement.name, value, heights, context))
     scope.finish()
     return results
+
+
+def has_derivatives(text: str) -> bool:
+    """Whether a text speaks of derivatives: ``D(y, x[i])``."""
+    return any(_derivatives(s.body) for s in parse_program(text, FUNCTION_NAMES).statements)
+
+
+def _derivatives(node: syntax.Node) -> bool:
+    stack = [node]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, syntax.Derivative):
+            return True
+        stack += syntax.children(node)
+    return False
 
 
 def _define(scope: Scope, statement: syntax.Statement) -> None:
@@ -100,9 +118,11 @@ def _check_sizes(scope: Scope, sizes: Mapping[str, int]) -> None:
 class Builder(CallBuilder):
     """Builds the pieces of one program."""
 
-    def __init__(self, scope: Scope, derive: Callable[[Expr, Expr], Expr]):
+    def __init__(self, scope: Scope, derive: Callable[[Expr, Expr], Expr], swaps: Swaps | None = None):
         super().__init__(scope)
         self.derive = derive
+        self.swaps: Swaps = swaps or {}
+        self.level = 0
         self.done: list[syntax.Statement] = []
         self.open = Occurrences()
         self.fresh = 0
@@ -295,27 +315,50 @@ class Builder(CallBuilder):
             expr = self.derive(body.expr, self.scope.input(target.name))
         return Named(expr, (*body.names, *names))
 
+    def define(self, name: str, value: Expr) -> None:
+        """Give a name its value, or what stands for it."""
+        self.scope.definitions[name].expr = self.swaps[name](value) if name in self.swaps else value
+
     def _by_definition(self, node: syntax.Derivative, free: Free) -> tuple[Named, Expr]:
-        """The derivative by a defined name, which counts as independent: what uses it is built anew around it."""
+        """The derivative by a defined name, which counts as independent: what uses it is built anew around it.
+
+        A stand-in takes its place. Where there are derivatives by what the name is made of, it is the value plus a
+        fresh variable that is zero: then such a derivative still goes through the name.
+        """
         name = node.variable.name
         definitions = self.scope.definitions
         saved = {key: definition.expr for key, definition in definitions.items()}
         value = saved[name]
         if value is None:
             raise self.fail(f"{name!r} is used before it is defined.", node.variable, "Put its statement first.")
-        stand_in = variable(name, value.shape)
-        definitions[name].expr = stand_in
         after = [s.name for s in self.done].index(name) + 1
-        again = Builder(self.scope, self.derive)
-        for statement in self.done[after:-1]:
-            rebuilt, _ = again.statement(statement)
+        later = self.done[after:-1]
+        nested = any(_derivatives(body) for body in [node.body, *(s.body for s in later)])
+        apart = variable(f"{name}°{self.level}" if nested else name, value.shape)
+
+        def swap(value: Expr) -> Expr:
+            if not nested:
+                return apart
+            return add([(1, self.swaps[name](value) if name in self.swaps else value), (1, apart)])
+
+        again = self._again({**self.swaps, name: swap}, after)
+        definitions[name].expr = add([(1, value), (1, apart)]) if nested else apart
+        for statement in later:
+            rebuilt = again.statement(statement)[0].expr
             if statement.name is not None:
-                definitions[statement.name].expr = rebuilt.expr
-        body = self.sum(node.body, free)
-        expr = self.derive(body.expr, stand_in)
+                again.define(statement.name, rebuilt)
+        again.done, again.order, again.uses_heights = self.done, self.order, self.uses_heights
+        body = again.sum(node.body, free)
+        expr = self.derive(body.expr, apart)
         for key, old in saved.items():
             definitions[key].expr = old
-        return body, substitute(expr, {stand_in: value})
+        return body, substitute(expr, {apart: zero(value.shape) if nested else value})
+
+    def _again(self, swaps: Swaps, count: int) -> Builder:
+        """A builder of the same program that has done the first ``count`` statements, with more of them swapped."""
+        again = Builder(self.scope, self.derive, swaps)
+        again.done, again.level = self.done[:count], self.level + 1
+        return again
 
 
 def _is_leaf(node: syntax.Node) -> bool:

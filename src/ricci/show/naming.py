@@ -8,6 +8,7 @@ for an index of another size elsewhere in the same text, since an index has one 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from itertools import count
 
 from ricci.expr import Dim, Expr, Product, Size, Variable
@@ -29,6 +30,12 @@ class Namer:
                 self.hints.setdefault(axis, []).append(name)
         self.given: dict[str, Size] = {**facts.ranges, **facts.sizes}
         self.classes = SizeClasses(*roots, linked=facts.linked_sizes())
+
+    def again(self) -> Namer:
+        """Another one for the same text that has handed out what this one has."""
+        other = copy(self)
+        other.claims = dict(self.claims)
+        return other
 
     def claim(self, name: str, size: Size) -> None:
         """``name`` stands for an index of ``size`` in this text."""
