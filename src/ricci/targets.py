@@ -106,7 +106,8 @@ def _of_name(formula: Formula, name: str, wanted: tuple[str, ...] | None, given:
             raise InputError(f"{name!r} is not part of the expression as it stands, so there is no derivative by it.")
         return By(name, "part", facts.definitions[name], wanted, facts.defined_indices[name])
     if name in facts.inputs:
-        return By(name, "input", input_node(name, facts.inputs[name]) if given is None else given.expr, wanted, own)
+        shape = facts.given_shape(name) if root.source is not None else facts.inputs[name]
+        return By(name, "input", input_node(name, shape) if given is None else given.expr, wanted, own)
     known = [*facts.inputs, *facts.definitions]
     raise InputError(f"There is no variable {name!r}; there are {', '.join(known)}. {nearest(name, known)}".rstrip())
 

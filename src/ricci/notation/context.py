@@ -47,6 +47,11 @@ class Facts:
         default_factory=dict
     )  # input → where its indices stand, if not in brackets
 
+    def given_shape(self, name: str) -> tuple[Size, ...]:
+        """The sizes of an input's axes, those that were given as numbers; the facts must be those of one text."""
+        given = {axis: self.sizes[index] for index, axes in self.groups if index in self.sizes for axis in axes}
+        return tuple([given.get((name, axis), axis_size(name, axis)) for axis in range(self.inputs[name])])
+
     def linked_sizes(self) -> list[tuple[Size, Size]]:
         """Pairs of sizes that agree because one index ranges over both axes."""
         return [(axis_size(*axes[0]), axis_size(*axis)) for _, axes in self.groups for axis in axes[1:]]
