@@ -20,6 +20,7 @@ from ricci.expr.product import contract
 from ricci.expr.settle import settled
 from ricci.expr.walk import reopened
 from ricci.functions.table import FUNCTIONS
+from ricci.kinds import kind_of
 from ricci.notation.context import EMPTY, Context, Facts, merged
 from ricci.notation.resolve import resolve
 
@@ -84,6 +85,8 @@ class Formula:
     def order(self) -> int:
         """The number of axes."""
         return len(self.indices)
+
+    ndim = order
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -223,6 +226,18 @@ class Formula:
     def __rpow__(self, other: Operand) -> Formula:
         return aligned(lambda a, b: a**b, other, self)
 
+    def __mod__(self, other: Operand) -> Formula:
+        return apply("mod", self, other)
+
+    def __rmod__(self, other: Operand) -> Formula:
+        return apply("mod", other, self)
+
+    def __floordiv__(self, other: Operand) -> Formula:
+        return apply("floor", self / other)
+
+    def __rfloordiv__(self, other: Operand) -> Formula:
+        return apply("floor", other / self)
+
     def __neg__(self) -> Formula:
         return self._new(-self.expr)
 
@@ -298,6 +313,11 @@ class Formula:
             raise AxisError(f"transpose names all indices: {' '.join(self.indices)}.")
         names = [self.indices[p] for p in places]
         return self._new(product([(self.expr, self.indices)], names), names)
+
+    @property
+    def T(self) -> Formula:
+        """The axes reversed."""
+        return self.transpose()
 
     def rename(self, names: Mapping[str, str] | None = None, **more: str) -> Formula:
         """The same tensor with other index names: ``y.rename(i="p")``."""
@@ -414,14 +434,34 @@ def _over(function: str) -> Callable[..., Formula]:
     return method
 
 
-for _name in [name for name, row in FUNCTIONS.items() if row.kind in ("reduce", "keep") and name != "sum"]:
-    setattr(Formula, _name, _over(_name))
+def _entrywise(function: str) -> Callable[..., Formula]:
+    arity = FUNCTIONS[function].arity
+
+    def method(self: Formula, *others: Operand) -> Formula:
+        if len(others) + 1 != arity:
+            raise InputError(f"f.{function}(…) takes {arity - 1} operand(s) beside f, not {len(others)}.")
+        return apply(function, self, *others)
+
+    method.__name__, method.__doc__ = function, f"{FUNCTIONS[function].help}; entry by entry."
+    return method
+
+
+_NOT_METHODS = ("barrier", "neg", "where")
+for _name, _row in FUNCTIONS.items():
+    if _row.kind != "matrix" and _name not in (*_NOT_METHODS, *vars(Formula)):
+        setattr(Formula, _name, _entrywise(_name) if _row.kind == "elementwise" else _over(_name))
 
 
 def as_formula(value: Operand) -> Formula:
     """A number as a formula; a formula as it is."""
     if isinstance(value, Formula):
         return value
+    kind = kind_of(value)
+    if kind in ("traced", "tensor"):
+        raise InputError(
+            f"A formula stands beside a {'traced array' if kind == 'traced' else 'tensor'}, and a formula has no value "
+            "until it is called. Make the other an input of the formula, and give it at the call: f(x=t)."
+        )
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
         value = value.item()
     if isinstance(value, (int, float)) or type(value).__name__ == "Fraction":

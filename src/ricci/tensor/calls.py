@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from ricci.compiler.backends.numpy_table import ELEMENTWISE
 from ricci.errors import AxisError, DTypeError, InputError, RicciError, TraceError, nearest
 from ricci.kinds import as_numpy, check_usable, kind_of
 from ricci.tensor.modes import state
 from ricci.tensor.node import Call, Node, Recorded, numbers
 from ricci.tensor.operations import Operation, Rule, operation_name, resolve
 from ricci.tracing.frames import current
+from ricci.tracing.functions import lowering
 from ricci.tracing.table import has_traced, lowered, name_of, table, unknown
 from ricci.tracing.trees import flatten, unflatten
 
@@ -152,6 +154,12 @@ def applied(rule: Rule, args: tuple, kwargs: dict) -> Any:
     needed = state.recording and any(t.requires_grad for t in met)
     value = unflatten(operation.form, _values(operation, node.inputs))
     return _wrapped(rule, value, node if needed or named else None, needed, met)
+
+
+@cache
+def row_rule(name: str) -> Rule:
+    """A function of ricci's own table, one object for each."""
+    return Rule(lowering(name), name, ELEMENTWISE.get(name))
 
 
 def operated(operation: Operation, args: tuple) -> list[Any]:

@@ -8,14 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ricci.compiler.backends.numpy_table import ELEMENTWISE
 from ricci.errors import RuleError
-from ricci.tensor.calls import applied, call, raw
+from ricci.tensor.calls import raw
 from ricci.tensor.modes import state
 from ricci.tensor.node import Node, numbers
-from ricci.tensor.operations import Rule
 from ricci.tensor.tensor import Tensor
-from ricci.tracing.functions import lowering
 from ricci.tracing.operand import Operand
 
 # Operators. Those of floats that are recorded and have no names for their axes take a short way, which does what
@@ -84,30 +81,3 @@ def _in_place(name: str) -> Callable:
 _SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@"}
 for _name in _SIGNS:
     setattr(Tensor, f"__i{_name}__", _in_place(_name))
-
-
-# Methods that arrays do not have, as other libraries spell them
-
-
-def _numpy_method(function: Any, name: str) -> Callable:
-    def method(self: Tensor, *args: Any) -> Any:
-        return call(function, (self, *args), {})
-
-    method.__name__, method.__doc__ = name, f"``np.{function.__name__}`` of this tensor."
-    return method
-
-
-def _row_method(name: str) -> Callable:
-    rule = Rule(lowering(name), name, ELEMENTWISE[name])
-
-    def method(self: Tensor) -> Any:
-        return applied(rule, (self,), {})
-
-    method.__name__, method.__doc__ = name, f"``rc.{name}`` of this tensor."
-    return method
-
-
-for _name in ["exp", "log", "tanh", "sqrt", "sin", "cos", "maximum", "minimum", "abs", "square", "log1p", "expm1"]:
-    setattr(Tensor, _name, _numpy_method(getattr(np, _name), _name))
-for _name in ("sigmoid", "relu", "softplus"):
-    setattr(Tensor, _name, _row_method(_name))

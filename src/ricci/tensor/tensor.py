@@ -17,7 +17,7 @@ from ricci.errors import DTypeError, InputError, RuleError, TraceError
 from ricci.kinds import check_usable
 from ricci.tensor import calls
 from ricci.tensor.backward import backward as flow_back
-from ricci.tensor.calls import axes_of, call, made, raw
+from ricci.tensor.calls import applied, axes_of, call, made, raw, row_rule
 from ricci.tensor.modes import no_grad, state
 from ricci.tensor.node import Recorded, numbers
 from ricci.tensor.operations import operation_name
@@ -71,6 +71,9 @@ class Tensor(Recorded):
 
     def _call(self, function: Any, args: tuple, kwargs: dict) -> Any:
         return call(function, args, kwargs)
+
+    def _row(self, name: str, args: tuple, kwargs: dict) -> Any:
+        return applied(row_rule(name), args, kwargs)
 
     # What it holds
 

@@ -30,6 +30,17 @@ class Traced(Operand):
 
         return lowered(function, args, kwargs)
 
+    def _row(self, name: str, args: tuple, kwargs: dict) -> Any:
+        from ricci.tracing.functions import lowering
+        from ricci.tracing.table import check_live
+
+        check_live(args, kwargs)
+        return lowering(name)(*args, **kwargs)
+
+    def detach(self) -> Any:
+        """The same array, through which no gradient flows."""
+        return self._row("stop_gradient", (self,), {})
+
     def __repr__(self) -> str:
         return f"<traced array of shape {self.shape}, {self.dtype}>"
 
@@ -62,6 +73,9 @@ class Traced(Operand):
 
     def tolist(self) -> NoReturn:
         self._no_number("tolist")
+
+    def numpy(self) -> NoReturn:
+        self._no_number("numpy")
 
     def _no_number(self, name: str) -> NoReturn:
         self._has_no_value(

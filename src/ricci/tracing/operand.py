@@ -13,6 +13,7 @@ import numpy as np
 
 from ricci.compiler.elsewhere import KINDS
 from ricci.errors import InputError
+from ricci.functions.table import FUNCTIONS
 from ricci.tracing.frames import user_place
 
 
@@ -46,6 +47,15 @@ def _method(function: Any, name: str) -> Callable:
     return method
 
 
+def _row_method(name: str) -> Callable:
+    def method(self: Operand, *args: Any, **kwargs: Any) -> Any:
+        return self._row(name, (self, *args), kwargs)
+
+    method.__name__ = name
+    method.__doc__ = f"``rc.{name}`` of this array."
+    return method
+
+
 class Operand:
     """An array that takes part in NumPy's protocols. Subclasses say what a call of a function does."""
 
@@ -55,6 +65,11 @@ class Operand:
     dtype: np.dtype
 
     def _call(self, function: Any, args: tuple, kwargs: dict) -> Any:
+        """A function of NumPy."""
+        raise NotImplementedError
+
+    def _row(self, name: str, args: tuple, kwargs: dict) -> Any:
+        """A function of ricci's own table."""
         raise NotImplementedError
 
     # NumPy's protocols
@@ -85,6 +100,14 @@ class Operand:
     @property
     def size(self) -> int:
         return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def itemsize(self) -> int:
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.itemsize
 
     @property
     def T(self) -> Any:
@@ -266,8 +289,11 @@ _METHODS = [
     "any",
     "argmax",
     "argmin",
+    "argpartition",
     "argsort",
+    "choose",
     "clip",
+    "compress",
     "cumprod",
     "cumsum",
     "diagonal",
@@ -280,6 +306,7 @@ _METHODS = [
     "ravel",
     "repeat",
     "round",
+    "searchsorted",
     "squeeze",
     "std",
     "sum",
@@ -290,3 +317,9 @@ _METHODS = [
 ]
 for _name in _METHODS:
     setattr(Operand, _name, _method(getattr(np, _name), _name))
+# The functions of the table as methods, as other libraries have them: those that NumPy has are NumPy's.
+_NOT_METHODS = ("barrier", "neg", "where")
+for _name, _table_row in FUNCTIONS.items():
+    if _table_row.kind != "matrix" and _name not in _NOT_METHODS and _name not in vars(Operand):
+        _function = getattr(np, _name, None) if _table_row.kind == "elementwise" else None
+        setattr(Operand, _name, _row_method(_name) if _function is None else _method(_function, _name))
