@@ -110,6 +110,8 @@ class Custom:
         name = self.__name__  # type: ignore[attr-defined]
         try:
             body = record(self.function, arguments)
+            if body.drawn:
+                raise TraceError("it draws random numbers.")
         except TraceError as error:
             outside = _outside(self.function, name, arguments, error)
             here = frames.current()

@@ -266,14 +266,14 @@ def _found(node: Node, by_value: bool) -> Any:
     if found is not None:
         return found
     try:
-        operation, met = _lowered(node, reader)
+        operation, met, drawn = _lowered(node, reader)
     except RicciError:
         if by_value or len(_needed(node.inputs)) == len(node.inputs):
             raise
         if key is not None:
             _cache.put(key, NEEDS_VALUES)
         return NEEDS_VALUES
-    if met:  # what a function met may be something else the next time, so it is called again each time
+    if met or drawn:  # what a function met may be something else the next time, so it is called again each time
         node.inputs += met
         node.parents += met
         return Use(operation, _needed(node.inputs))
@@ -283,8 +283,11 @@ def _found(node: Node, by_value: bool) -> Any:
     return made
 
 
-def _lowered(node: Node, reader: Reader) -> tuple[Operation, tuple]:
-    """The call with traced arrays as inputs, and what else it took as inputs: arrays and tensors that a rule met."""
+def _lowered(node: Node, reader: Reader) -> tuple[Operation, tuple, bool]:
+    """The call with traced arrays as inputs, and what else it took as inputs: arrays and tensors that a rule met.
+
+    At last whether it drew random numbers.
+    """
     arrays = [x._value if isinstance(x, Recorded) else x for x in reader.inputs]
     names = [f"a{k}" for k in range(len(arrays))]
     with suspended(), frame("a tensor operation", frozenset(names)) as own:
@@ -300,7 +303,7 @@ def _lowered(node: Node, reader: Reader) -> tuple[Operation, tuple]:
         met, bound = tuple(bound.values()), {}
         inputs += [own.known[id(x)] for x in met]
         arrays += met
-    return _operation(operation_name(node.function), inputs, arrays, result, bound, bool(met)), met
+    return _operation(operation_name(node.function), inputs, arrays, result, bound, bool(met)), met, own.drawn
 
 
 def _types(arrays: Sequence[Any]) -> list[np.dtype]:

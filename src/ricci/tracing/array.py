@@ -9,6 +9,7 @@ import numpy as np
 from ricci.errors import TraceError
 from ricci.expr import Expr
 from ricci.tracing.frames import Frame, scipy_function, user_place
+from ricci.tracing.impure import unwatched
 from ricci.tracing.operand import Operand
 
 
@@ -28,7 +29,8 @@ class Traced(Operand):
     def _call(self, function: Any, args: tuple, kwargs: dict) -> Any:
         from ricci.tracing.table import lowered
 
-        return lowered(function, args, kwargs)
+        with unwatched():
+            return lowered(function, args, kwargs)
 
     def _row(self, name: str, args: tuple, kwargs: dict) -> Any:
         from ricci.tracing.functions import lowering

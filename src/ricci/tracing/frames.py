@@ -21,7 +21,7 @@ from ricci.compiler.elsewhere import here
 from ricci.expr import Expr, Variable
 from ricci.expr import variable as input_node
 
-_OURS = str(Path(__file__).parent.parent)
+OURS = str(Path(__file__).parent.parent)
 _NUMPY = f"{__import__('numpy').__path__[0]}"
 MOST_COPIED = 1 << 26  # bytes; a larger array is not checked for being changed by the function that is traced
 
@@ -51,12 +51,14 @@ class Frame:
         self.outer, self.name = outer, name
         self.depth: int = 0 if outer is None else outer.depth + 1
         self.active = True
+        self.sources: Any = None  # of random numbers, as they were when it began
         self.root: Frame = self if outer is None else outer.root
         if outer is None:
             self.captured: dict[str, Any] = {}  # input → array
             self.known: dict[int, Variable] = {}  # id of an array → its input
             self.lines: dict[Expr, Place] = {}  # what the user's lines made
             self.rules: dict[Any, Any] = {}  # functions with rules of their own, for operands of one kind
+            self.drawn = False  # whether random numbers were drawn from arguments, so that it means something else next
             self.copies: dict[str, Any] = {}  # what arrays contained when they were met, to see whether that changes
 
     def variable(self, name: str, shape: tuple[int, ...]) -> Variable:
@@ -121,12 +123,16 @@ def frame(name: str, taken: frozenset[str] = frozenset()) -> Iterator[Frame]:
 
 @contextmanager
 def suspended() -> Iterator[None]:
-    """No frame: what is computed inside is computed now."""
+    """No frame: what is computed inside is computed now, and may draw random numbers."""
     outer, here.frame = current(), None
     try:
         yield
     finally:
         here.frame = outer
+        while outer is not None:
+            if outer.sources is not None:
+                outer.sources.renew()
+            outer = outer.outer
 
 
 def user_place() -> Place | None:
@@ -134,7 +140,7 @@ def user_place() -> Place | None:
     frame: Any = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not file.startswith((_OURS, _NUMPY)) and not file.startswith("<frozen") and not _in_scipy(frame):
+        if not file.startswith((OURS, _NUMPY)) and not file.startswith("<frozen") and not _in_scipy(frame):
             return Place(file, frame.f_lineno, frame.f_code.co_name)
         frame = frame.f_back
     return None

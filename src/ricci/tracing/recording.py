@@ -24,6 +24,7 @@ from ricci.tracing.array import Traced
 from ricci.tracing.basics import checked_dtype, lift
 from ricci.tracing.foreign import translated
 from ricci.tracing.frames import Frame, Place, frame, note_line
+from ricci.tracing.impure import Sources, watched
 from ricci.tracing.operand import Operand
 from ricci.tracing.table import leaked
 from ricci.tracing.trees import Form
@@ -110,6 +111,7 @@ class Recording:
     captured: dict[str, Any] = field(default_factory=dict)
     lines: dict[Expr, Place] = field(default_factory=dict)
     aux: tuple[Form, list[Output], list[np.dtype]] | None = None
+    drawn: bool = False  # whether random numbers were drawn, so that the next call gives something else
 
     def with_outputs(self, form: Form, outputs: Sequence[Output], dtypes: Sequence[np.dtype]) -> Recording:
         """The same call with other results."""
@@ -148,7 +150,10 @@ def record(function: Callable, arguments: Arguments, has_aux: bool = False, name
             places.append(tuple(numbers[start:stop]))
             start = stop
         keyed = dict(zip(keywords, parts[count : count + len(keywords)], strict=True))
-        result = _called(function, title, parts[:count], keyed, len(parts) - count - len(keyed))
+        with watched():
+            inner.sources = Sources(function, [leaf for leaf, t in zip(arguments.leaves, arguments.arrays) if not t])
+            result = _called(function, title, parts[:count], keyed, len(parts) - count - len(keyed))
+        drawn = _draws(inner)
         _check_unchanged(inner)
         aux = None
         if has_aux:
@@ -171,7 +176,16 @@ def record(function: Callable, arguments: Arguments, has_aux: bool = False, name
         captured=inner.root.captured,
         lines=inner.root.lines,
         aux=aux,
+        drawn=drawn,
     )
+
+
+def _draws(inner: Frame) -> bool:
+    """Whether random numbers were drawn; whether they may be is for the outermost function to say."""
+    inside = inner.outer is not None and inner.outer.sources is not None
+    drawn = bool(inner.sources.drawn()) if inside else inner.sources.check(inner.name)
+    inner.root.drawn = inner.root.drawn or drawn
+    return drawn
 
 
 def _leaf_names(function: Callable, form: Form) -> list[str]:
@@ -216,6 +230,8 @@ def _clearer(error: Exception) -> TraceError | None:
             "or ricci.numpy, or take the namespace from the array: xp = x.__array_namespace__()."
         )
     if isinstance(error.__cause__, TraceError):  # NumPy asked for the number that it was to put into an array
+        if not hasattr(error.__cause__, "place"):  # it asked for nothing: what went wrong is something else
+            return error.__cause__
         place = getattr(error.__cause__, "place", None)
         return TraceError(
             f"A traced array is put into a plain one, which holds numbers only{f' ({place})' if place else ''}. Make "

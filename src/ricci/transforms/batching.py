@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ricci.errors import InputError, ShapeError
+from ricci.errors import InputError, ShapeError, TraceError
 from ricci.expr import Expr, topological, variable
 from ricci.expr.batching import batched
 from ricci.tracing import trees
@@ -61,6 +61,11 @@ class Mapped(Transformed):
             shape = getattr(leaf, "shape", ())
             leaves.append(leaf if axis is None else Shaped((*shape[:axis], *shape[axis + 1 :]), leaf.dtype))
         inner = record(self.function, replace(arguments, leaves=leaves), self.has_aux)
+        if inner.drawn:
+            raise TraceError(
+                f"rc.vmap: {inner.name} draws random numbers, and runs once for all entries of the mapped axis, which "
+                "would have the same ones. Draw them outside, with that axis, and map over them."
+            )
         wide, inputs = {}, []
         traced = [(leaf, axis) for leaf, axis, t in zip(arguments.leaves, axes, arguments.arrays, strict=True) if t]
         for v, (leaf, axis) in zip(inner.inputs, traced, strict=True):

@@ -32,6 +32,7 @@ from ricci.tracing import frames, trees
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import lift
 from ricci.tracing.guards import Guards
+from ricci.tracing.impure import unwatched
 from ricci.tracing.operand import Operand
 from ricci.tracing.recording import ANY_TYPE, Arguments, Recording, Static, carried, record
 from ricci.transforms import nans
@@ -116,7 +117,7 @@ class Transformed:
         program = self.program(arguments)
         result = program.run(arrays)
         nans.check(program, arrays, result)
-        if not kwargs and not self.static_argnums:
+        if not kwargs and not self.static_argnums and not program.recording.drawn:
             self._remember(args, arrays, program)
         return result
 
@@ -146,7 +147,8 @@ class Transformed:
             found = self._made(arguments)
             with self._lock:
                 self._guards = Guards(self.function)  # after the call, which may have changed a list of its own
-                keep(self._programs, key, found, MOST_PROGRAMS)
+                if not found.recording.drawn:  # otherwise the next call draws other numbers
+                    keep(self._programs, key, found, MOST_PROGRAMS)
         return found
 
     def recorded(self, arguments: Arguments) -> Recording:
@@ -166,8 +168,9 @@ class Transformed:
             raise InputError("A compressed result is not an array, so it cannot be part of a traced function.")
         arguments = self.arguments(args, kwargs)
         outer = [lift(leaf) for leaf in arguments.traced]
-        derived = self.derive(self.recorded(arguments))
-        return placed(derived, dict(zip(derived.inputs, outer, strict=True)))
+        with unwatched():
+            derived = self.derive(self.recorded(arguments))
+            return placed(derived, dict(zip(derived.inputs, outer, strict=True)))
 
 
 def placed(derived: Recording, values: Mapping[Any, Traced]) -> Any:
