@@ -143,6 +143,20 @@ def test_a_linear_function_that_only_runs():
     np.testing.assert_allclose(rc.jacobian(lambda b: plain(L, b))(b), np.linalg.inv(L), rtol=1e-9, atol=1e-12)
 
 
+def test_of_functions_with_rules_the_values_are_looked_at():
+    """They are believed as to their derivative; but what they compute must be linear."""
+
+    def straight_through(function):
+        within = rc.custom(function)
+        within.derivative(np.ones_like)
+        return ruled("vjp", lambda x, g: within(g))
+
+    np.testing.assert_allclose(rc.jacobian(straight_through(lambda x: 3 * x))(b), np.eye(3))
+    for function in (np.round, lambda x: x + 1, np.abs, lambda x: np.asarray(x).round()):
+        with pytest.raises(rc.RuleError, match="not linear"):
+            rc.jacobian(straight_through(function))(b)
+
+
 def test_large_operands_are_not_squared():
     n = 30000
     f = rc.custom(np.cumsum)

@@ -2,7 +2,9 @@
 
 A function is linear if its derivative along ``w`` does not depend on where it is taken, and is the function of ``w``.
 The first is seen from the expression. So is the second, where simplification makes both the same; where it does not,
-as for the solution of a system, both are computed at random points.
+as for the solution of a system, both are computed at random points. A function with a rule of its own is believed as
+to its derivative, which may differ from its values; these alone are then looked at, whether ``f(v + 2 w)`` is
+``f(v) + 2 f(w)``.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import numpy as np
 
 from ricci.compiler.interpret import interpret
 from ricci.errors import RicciError
-from ricci.expr import Expr, Variable, variable, variables
+from ricci.expr import Expr, Function, Variable, add, topological, variable, variables
 from ricci.simplify import simplify
 from ricci.transforms.deriving import along
 from ricci.transforms.transformed import replace_all
@@ -31,7 +33,26 @@ def is_linear(e: Expr, moving: Sequence[Variable], dtypes: Mapping[str, np.dtype
     if not set(moving).isdisjoint(variables(slope)):
         return False
     (there,) = replace_all([slope], dict(zip(directions, moving, strict=True)))
-    return there is e or simplify(there) is simplify(e) or _agree(e, there, dtypes, known)
+    if there is e or simplify(there) is simplify(e):
+        return True
+    types = {**dtypes, **{f"{v.name}.direction": dtypes[v.name] for v in moving}}
+    if not _believes(e, moving):
+        return _agree(e, there, types, known)
+    pairs = list(zip(moving, directions, strict=True))
+    (both,) = replace_all([e], {v: add([(1, v), (2, w)]) for v, w in pairs})
+    (other,) = replace_all([e], dict(pairs))
+    return _agree(both, add([(1, e), (2, other)]), types, known)
+
+
+def _believes(e: Expr, moving: Sequence[Variable]) -> bool:
+    """Whether a function with a rule of its own works on what moves."""
+    depends: set[Expr] = set(moving)
+    for node in topological(e):
+        if any(a in depends for a in node.args):
+            depends.add(node)
+            if isinstance(node, Function) and (node.op.body is not None or node.op.outside is not None):
+                return True
+    return False
 
 
 def _agree(a: Expr, b: Expr, dtypes: Mapping[str, np.dtype], known: Mapping[str, Any]) -> bool:
