@@ -501,8 +501,9 @@ def test_vmap_through_functions_of_matrices_and_gathers():
     close(rc.vmap(np.linalg.inv)(A), np.linalg.inv(A))
     table, at = RNG.normal(size=(7, 2)), np.array([[0, 3], [6, 6], [1, 2]])
     close(rc.vmap(lambda i: rc.numpy.asarray(table)[i])(at), table[at])
+    close(rc.vmap(lambda i: table[i])(at), table[at])
     with pytest.raises(rc.TraceError, match="asarray"):
-        rc.vmap(lambda i: table[i])(at)
+        rc.vmap(lambda i: np.sin(table)[i])(at)
     close(rc.vmap(lambda i, t: t[i], in_axes=(0, None))(at, table), table[at])
 
 

@@ -14,6 +14,7 @@ from ricci.kinds import check_usable
 from ricci.tracing.array import Traced
 from ricci.tracing.frames import current
 from ricci.tracing.table import fresh
+from ricci.tracing.watched import Watched
 
 Axis = int | Sequence[int] | None
 FLOAT = np.dtype(np.float64)
@@ -25,6 +26,8 @@ def lift(x: Any) -> Traced:
     """Anything that NumPy takes for an array, as a traced array."""
     if isinstance(x, Traced):
         return x
+    if type(x) is Watched:
+        x = x.value
     if isinstance(x, (bool, np.bool_)):
         return fresh(constant(int(x)), BOOL)
     if isinstance(x, (int, float)):

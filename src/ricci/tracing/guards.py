@@ -1,113 +1,106 @@
 """Whether what a traced function meets outside itself is still what it was when it was traced.
 
-A traced function is kept and not run again. What it takes from its closure, from the globals of its module, from the
-attributes of the object it is a method of, and from the functions that it calls by name in turn, is remembered by
-identity; when one of these is bound to something else, the function is traced anew. The contents of arrays need no
-watching, since programs are given the arrays themselves.
+A traced function is kept and not run again. What it reaches by its names (``reach.py``) is remembered: objects by
+identity, numbers and texts by value, lists and dictionaries by what is in them. When one of these is another, the
+function is traced anew. What the function changed itself while it was traced, as a list that it appends to, is not
+watched: such effects happen when it is traced, and not again.
+
+The contents of an array need watching only where NumPy has computed with them while the function was traced, for the
+result is then a constant of the program (``watched.py`` sees that). An array that met nothing but traced arrays is an
+input of the program, which reads it at each call.
 """
 
 from __future__ import annotations
 
-import types
-from collections.abc import Callable, Iterator
-from functools import partial
+import math
+from operator import is_
 from typing import Any
 
-from ricci.tracing.trees import flatten
+import numpy as np
 
-_MOST = 400  # names that are followed
-_MISSING = object()
-_PASSED_OVER = (types.ModuleType, type, types.BuiltinFunctionType)
-_CONTAINERS = (list, dict, set)
+from ricci.tracing.frames import MOST_COPIED
+from ricci.tracing.reach import MISSING, Reach
+
+SMALL = 1 << 15  # bytes; larger arrays are not made texts to be compared
+_VALUES = (bool, int, float, complex, str, bytes, np.generic)
 
 
 class Guards:
-    """The bindings that a function depends on."""
+    """What a function depends on. ``inputs`` are the identities of arrays whose contents it did not look at."""
 
-    __slots__ = ("bindings", "containers")
+    __slots__ = ("containers", "functions", "large", "places", "small")
 
-    def __init__(self, function: Any):
-        found = list(_bindings(function))
-        self.bindings = [(look, key, value) for look, key, value in found if not isinstance(value, _CONTAINERS)]
-        self.containers = [(value, _contents(value)) for _, _, value in found if isinstance(value, _CONTAINERS)]
-        self.bindings += [(look, key, value) for look, key, value in found if isinstance(value, _CONTAINERS)]
+    def __init__(self, reach: Reach, inputs: frozenset[int] = frozenset()):
+        self.places = list(reach.places)
+        self.functions = [(f, f.__code__, f.__defaults__, f.__kwdefaults__) for f in reach.functions]
+        self.containers = [(container, _parts(container)) for container in reach.containers]
+        self.small: list[tuple[np.ndarray, bytes]] = []
+        self.large: list[tuple[np.ndarray, np.ndarray]] = []
+        for array in reach.arrays.values():
+            if id(array) in inputs or array.nbytes > MOST_COPIED or array.dtype.hasobject:
+                continue
+            if array.nbytes <= SMALL or not array.flags.c_contiguous:
+                self.small.append((array, array.tobytes()))
+            else:
+                whole = _as_integers(array)
+                self.large.append((whole, whole.copy()))
+
+    def without_changed(self, before: Guards) -> Guards:
+        """These guards without the places and lists that are not as they were ``before``."""
+        changed = {place.where for place in before.places if not _same(place.look(place.key, MISSING), place.value)}
+        lists = {id(container) for container, parts in before.containers if not _same_parts(_parts(container), parts)}
+        self.places = [place for place in self.places if place.where not in changed]
+        self.containers = [(container, parts) for container, parts in self.containers if id(container) not in lists]
+        return self
 
     def hold(self) -> bool:
-        """Whether every name still means the same object."""
-        for look, key, value in self.bindings:
-            if look(key, _MISSING) is not value:
+        """Whether everything is as it was."""
+        for look, key, value in self.places:
+            now = look(key, MISSING)
+            if now is not value and not _same(now, value):
                 return False
-        return all(_contents(container) == contents for container, contents in self.containers)
+        for function, code, defaults, keywords in self.functions:
+            if (
+                function.__code__ is not code
+                or function.__defaults__ is not defaults
+                or function.__kwdefaults__ is not keywords
+            ):
+                return False
+        for array, contents in self.small:
+            if array.tobytes() != contents:
+                return False
+        for container, parts in self.containers:
+            if not _same_parts(_parts(container), parts):
+                return False
+        for array, contents in self.large:  # noqa: SIM110  (a generator takes longer to make than most guards to check)
+            if (array != contents).any():
+                return False
+        return True
 
 
-def _contents(container: Any) -> list[int]:
-    """What is in a list or a dictionary, by identity."""
-    return list(map(id, container if isinstance(container, set) else flatten(container)[0]))
+def _same(now: Any, then: Any) -> bool:
+    """Whether two objects are one, or one number or text."""
+    if now is then:
+        return True
+    if type(now) is not type(then) or not isinstance(then, _VALUES):
+        return False
+    if isinstance(then, float) and then == 0:
+        return now == 0 and math.copysign(1, now) == math.copysign(1, then)
+    return bool(now == then)
 
 
-Look = Callable[[Any, Any], Any]
+def _parts(container: Any) -> list[Any]:
+    """What is in a list, a set or a dictionary."""
+    return [*container, *container.values()] if isinstance(container, dict) else list(container)
 
 
-def _cell(cell: Any, default: Any) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:  # not bound yet
-        return default
+def _same_parts(now: list[Any], then: list[Any]) -> bool:
+    if len(now) != len(then):
+        return False
+    return all(map(is_, now, then)) or all(map(_same, now, then))
 
 
-def _bindings(function: Any) -> Iterator[tuple[Look, Any, Any]]:
-    """Where each name is looked up, by which key, and what it means now."""
-    waiting, seen, found = [function], set(), 0
-    while waiting and found < _MOST:
-        each = waiting.pop()
-        if id(each) in seen:
-            continue
-        seen.add(id(each))
-        for look, key in _places(each, waiting):
-            value = look(key, _MISSING)
-            if isinstance(value, _PASSED_OVER):
-                continue
-            found += 1
-            yield look, key, value
-            if callable(value):
-                waiting.append(value)
-
-
-def _places(function: Any, waiting: list) -> Iterator[tuple[Look, Any]]:
-    """The cells, globals and attributes that a callable looks up; what it wraps is put on ``waiting``."""
-    if isinstance(function, partial):
-        waiting.append(function.func)
-    elif isinstance(function, types.MethodType):
-        waiting.append(function.__func__)
-        yield from _attributes(function.__self__)
-    elif isinstance(function, types.FunctionType):
-        if function.__module__ and function.__module__.partition(".")[0] in ("numpy", "scipy", "jax", "torch", "ricci"):
-            return
-        names = set(_names(function.__code__))
-        for cell in function.__closure__ or ():
-            yield _cell, cell
-        look = function.__globals__.get
-        for name in sorted(names & function.__globals__.keys()):
-            yield look, name
-    elif hasattr(function, "__wrapped__"):
-        waiting.append(function.__wrapped__)
-    elif not isinstance(function, type):
-        call = vars(type(function)).get("__call__")
-        if isinstance(call, types.FunctionType):
-            waiting.append(call)
-            yield from _attributes(function)
-
-
-def _attributes(thing: Any) -> Iterator[tuple[Look, Any]]:
-    own = getattr(thing, "__dict__", None)
-    if isinstance(own, dict):
-        for name in list(own):
-            yield own.get, name
-
-
-def _names(code: types.CodeType) -> Iterator[str]:
-    """The global names in a code and in the functions defined in it."""
-    yield from code.co_names
-    for part in code.co_consts:
-        if isinstance(part, types.CodeType):
-            yield from _names(part)
+def _as_integers(array: np.ndarray) -> np.ndarray:
+    """The memory of an array as whole numbers, which are equal where they are the same: NaN is not equal to NaN."""
+    size = math.gcd(array.dtype.itemsize, 8)
+    return array.reshape(-1).view(np.dtype(f"u{size}"))

@@ -3,26 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
+from ricci.einops.tables import keep
 from ricci.tensor.calls import apply
 from ricci.tracing import trees
+from ricci.tracing.guards import Guards
+from ricci.tracing.reach import ATOMS, Reach
+from ricci.tracing.recording import is_array
 from ricci.tracing.trees import Form
+
+MOST_KEPT = 256
+_kept: dict[Any, tuple[Callable, Guards, list]] = {}
 
 
 def on_tensors(function: Callable, name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
     """``function``, which takes traced arrays, on trees of tensors."""
     leaves, form = trees.flatten((args, kwargs))
-    return apply(_of_leaves(function, form), name, tuple(leaves), {})
+    return apply(_of_leaves(function, form, leaves), name, tuple(leaves), {})
 
 
-@lru_cache(maxsize=256)
-def _of_leaves(function: Callable, form: Form) -> Callable:
-    """``function`` of the leaves of its arguments; the same object each time, as programs are found by it."""
+def _of_leaves(function: Callable, form: Form, leaves: list[Any]) -> Callable:
+    """``function`` of the leaves of its arguments; the same object each time, as programs are found by it.
+
+    It is another one when something that the function reaches has changed, so that it is traced anew.
+    """
+    objects = [leaf for leaf in leaves if not isinstance(leaf, ATOMS) and not is_array(leaf)]
+    key = (function, form, *map(id, objects))
+    found = _kept.get(key)
+    if found is not None and found[1].hold():
+        return found[0]
 
     def lower(*leaves: Any) -> Any:
         args, kwargs = trees.unflatten(form, leaves)
         return function(*args, **kwargs)
 
+    keep(_kept, key, (lower, Guards(Reach([function, *objects])), objects), MOST_KEPT)
     return lower

@@ -20,6 +20,7 @@ from ricci.errors import DTypeError, InputError, ShapeError
 from ricci.expr import Expr, Variable, add, one, product, variable, variables
 from ricci.tracing import frames, trees
 from ricci.tracing.basics import checked_dtype, lift
+from ricci.tracing.guards import Guards
 from ricci.tracing.operand import Operand
 from ricci.tracing.recording import ANY_TYPE, Arguments, Recording
 from ricci.tracing.trees import Form
@@ -103,13 +104,14 @@ class Staged(Transformed):
         super().__init__(function, identity, what, has_aux=has_aux)
         self.backwards = backwards
 
-    def _made(self, arguments: Arguments) -> Any:
-        recording = self.recorded(arguments)
+    def _made(self, recording: Recording, arguments: Arguments, guards: Guards) -> Any:
         ys = stable(floats(recording, self.what))
         wanted = Wanted(recording, tuple(range(recording.positional)), self.what)
         seeds = ys if self.backwards else wanted.inputs
         moving = [variable(f"along{k}", e.shape) for k, e in enumerate(seeds)]
-        return Stages(self, recording, wanted, ys, moving, arguments)
+        stages = Stages(self, recording, wanted, ys, moving, arguments)
+        stages.guards = guards
+        return stages
 
 
 def pulled(ys: Sequence[Expr], bars: Sequence[Expr], xs: Sequence[Expr]) -> list[Expr]:
@@ -123,6 +125,8 @@ def pulled(ys: Sequence[Expr], bars: Sequence[Expr], xs: Sequence[Expr]) -> list
 
 class Stages:
     """The two programs of a linear function for arguments of one kind."""
+
+    guards: Guards
 
     def __init__(
         self,

@@ -35,6 +35,7 @@ from ricci.tracing.guards import Guards
 from ricci.tracing.impure import unwatched
 from ricci.tracing.operand import Operand
 from ricci.tracing.recording import ANY_TYPE, Arguments, Recording, Static, carried, record
+from ricci.tracing.watched import observed
 from ricci.transforms import nans
 from ricci.transforms.eager import on_tensors
 
@@ -77,7 +78,6 @@ class Transformed:
         self.options = tuple(sorted((options or {}).items()))
         self._programs: dict[Any, Program] = {}
         self._direct: dict[Any, Program] = {}  # by the types of arrays that are all the arguments
-        self._guards: Guards | None = None
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -93,7 +93,7 @@ class Transformed:
                 found = self._direct.get(_direct_key(args, arrays)) if not kwargs else None
             except (AttributeError, TypeError):
                 found = None
-            if found is not None and self._guards.hold() and not nans.watching():  # type: ignore[union-attr]
+            if found is not None and found.guards.hold() and not nans.watching():
                 return found.run(arrays)
             return self._found(args, kwargs)
         return self._inside(args, kwargs)
@@ -134,19 +134,17 @@ class Transformed:
         keep(self._direct, key, program, MOST_PROGRAMS)
 
     def program(self, arguments: Arguments) -> Program:
-        """The program for arguments of this kind; made if there is none."""
-        if self._guards is not None and not self._guards.hold():
-            with self._lock:
-                self._programs, self._direct = {}, {}
+        """The program for arguments of this kind; made if there is none, or what it depends on has changed."""
         key = (arguments.form, tuple(map(_kind, arguments.leaves, arguments.arrays)))
         try:
             found = self._programs.get(key)
         except TypeError:
             raise InputError(_unhashable(arguments)) from None
-        if found is None:
-            found = self._made(arguments)
+        if found is None or not found.guards.hold():
+            static = [leaf for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if not traced]
+            recording, guards = observed(lambda: self.recorded(arguments), [self.function, *static])
+            found = self._made(recording, arguments, guards)
             with self._lock:
-                self._guards = Guards(self.function)  # after the call, which may have changed a list of its own
                 if not found.recording.drawn:  # otherwise the next call draws other numbers
                     keep(self._programs, key, found, MOST_PROGRAMS)
         return found
@@ -155,11 +153,12 @@ class Transformed:
         """What the function does with arguments of this kind, before it is derived."""
         return record(self.function, arguments, self.has_aux)
 
-    def _made(self, arguments: Arguments) -> Program:
-        recording = self.recorded(arguments)
+    def _made(self, recording: Recording, arguments: Arguments, guards: Guards) -> Program:
         arrays = arguments.traced
         backend = self.backend or target_of([*arrays, *recording.captured.values()]).name
-        return Program(self.derive(recording), recording, backend, arrays, self.compressed, self.options)
+        program = Program(self.derive(recording), recording, backend, arrays, self.compressed, self.options)
+        program.guards = guards
+        return program
 
     # A call inside a function that is traced
 
@@ -241,7 +240,9 @@ def _unhashable(arguments: Arguments) -> str:
 
 
 class Program:
-    """What a transformed function does for arguments of one kind, compiled."""
+    """What a transformed function does for arguments of one kind, compiled; ``guards`` say for how long."""
+
+    guards: Guards
 
     def __init__(
         self,

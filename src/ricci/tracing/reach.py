@@ -1,0 +1,311 @@
+"""What a function can reach without being given it: what its names mean, and what these lead to.
+
+Code says by which names it reads: globals and attributes (``co_names``), cells of the functions around it, defaults. So
+from a function one gets to the values of these names, from an object to those of its attributes that some code names,
+from a list to its parts, from a method to its object. What is found is, for each place that is read, where it is looked
+up and what is there now. Code of NumPy and its kin, and of Python's own library, is not looked into; what their objects
+hold for the user is.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ricci.errors import TraceError
+
+MOST = 200_000  # objects that are followed
+MISSING = object()
+Look = Callable[[Any, Any], Any]  # of a key and a default, as dict.get
+Put = Callable[[Any, Any], Any]  # of a key and a value
+
+_NUMERIC = ("numpy", "scipy", "jax", "jaxlib", "torch", "pandas", "flax", "keras", "sklearn", "numba", "dask")
+_OTHERS = ("ricci", "opt_einsum", "einops", "matplotlib", "pytest", "_pytest", "hypothesis", "IPython")
+_SHUT = frozenset([*_NUMERIC, *_OTHERS, *sys.stdlib_module_names]) - {"builtins"}  # also of code without a module
+ATOMS = (bool, int, float, complex, str, bytes, type(None), np.generic, range, types.CodeType, types.EllipsisType)
+_MADE_IN_PYTHON = 1 << 9  # in the flags of a class
+_BY_TEXT = frozenset(["getattr", "vars", "__dict__", "asdict", "astuple", "fields", "attrgetter", "__getattribute__"])
+_NEVER_READ = frozenset(["__init__", "__new__", "__repr__", "__str__", "__del__", "__init_subclass__", "__doc__"])
+
+
+class Place(NamedTuple):
+    """Where a value is read, ``look(key, default)``, and what is there."""
+
+    look: Look
+    key: Any
+    value: Any
+
+    @property
+    def where(self) -> tuple[int, Any]:
+        """What tells it from other places."""
+        if isinstance(self.look, partial):
+            return id(self.look.args[0]), self.key
+        return id(self.key if self.look is _cell else self.look.__self__), self.look is _cell or self.key  # type: ignore
+
+
+class Reach:
+    """What is reached from a function and from values that it is given."""
+
+    def __init__(self, starts: Iterable[Any]):
+        self.places: list[Place] = []
+        self.functions: list[types.FunctionType] = []
+        self.containers: list[Any] = []  # lists, dictionaries and sets
+        self.arrays: dict[int, np.ndarray] = {}  # by identity
+        self.puts: list[tuple[Look, Put, Any, np.ndarray]] = []  # where one is held, and something else could be put
+        self.fixed: set[int] = set()  # the identities of arrays that are also held elsewhere
+        self._names: set[str] = set()
+        self._holders: list[_Holder] = []
+        self._seen: dict[int, Any] = {}
+        self._waiting: list[Any] = []
+        for start in starts:
+            self._pass(start)
+        self._follow()
+
+    def _follow(self) -> None:
+        while self._waiting:
+            while self._waiting:
+                self._visit(self._waiting.pop())
+            everything = not _BY_TEXT.isdisjoint(self._names)
+            for holder in self._holders:  # a name met since then may be that of an attribute passed over before
+                for look, key, value, put in holder.places(self._names, everything):
+                    self._place(look, key, value, put)
+
+    def _place(self, look: Look, key: Any, value: Any, put: Put | None = None) -> None:
+        self.places.append(Place(look, key, value))
+        self._pass(value, look, put, key)
+
+    def _pass(self, value: Any, look: Look | None = None, put: Put | None = None, key: Any = None) -> None:
+        """A value that is held somewhere, to be looked into."""
+        if value is MISSING or isinstance(value, ATOMS):
+            return
+        self._waiting.append(value)
+        if isinstance(value, np.ndarray):
+            if look is None or put is None:
+                self.fixed.add(id(value))
+            else:
+                self.puts.append((look, put, key, value))
+
+    def _visit(self, value: Any) -> None:
+        if id(value) in self._seen:
+            return
+        self._seen[id(value)] = value
+        if len(self._seen) > MOST:
+            raise TraceError(
+                f"The function reaches more than {MOST:,} objects by the names that it uses, too many to notice when "
+                "one of them changes. Give it what it needs as arguments."
+            )
+        for kinds, visit in _VISITS:
+            if isinstance(value, kinds):
+                visit(self, value)
+                return
+        self._object(value)
+
+    # What each kind of value leads to
+
+    def _array(self, value: np.ndarray) -> None:
+        self.arrays[id(value)] = value
+        if value.dtype.hasobject:
+            for part in value.flat:
+                self._pass(part)
+
+    def _container(self, value: Any) -> None:
+        self.containers.append(value)
+        if isinstance(value, dict):
+            put = value.__setitem__ if type(value) is dict else None
+            for key, part in value.items():
+                self._pass(part, value.get, put, key)
+        else:
+            put = value.__setitem__ if type(value) is list else None
+            for key, part in enumerate(value):
+                self._pass(part, partial(_item, value), put, key)
+        if not _shut(type(value)):
+            self._hold(value)
+
+    def _tuple(self, value: tuple) -> None:
+        for part in value:
+            self._pass(part)
+        if not _shut(type(value)):
+            self._hold(value)
+
+    def _function(self, value: types.FunctionType) -> None:
+        if _package(value) in _SHUT:
+            return
+        self.functions.append(value)
+        self._pass(value.__defaults__)
+        self._pass(value.__kwdefaults__)
+        self._pass(getattr(value, "__wrapped__", None))
+        if vars(value):
+            self._holders.append(_Holder(vars(value)))
+        names = set(_names(value.__code__))
+        self._names |= names
+        for cell in value.__closure__ or ():
+            self._place(_cell, cell, _cell(cell, MISSING), _put_cell)
+        scope = value.__globals__
+        for name in sorted(names & scope.keys()):
+            self._place(scope.get, name, scope[name], scope.__setitem__)
+
+    def _method(self, value: types.MethodType) -> None:
+        self._pass(value.__func__)
+        self._pass(value.__self__)
+
+    def _builtin(self, value: types.BuiltinMethodType) -> None:
+        if not isinstance(value.__self__, types.ModuleType):
+            self._pass(value.__self__)
+
+    def _partial(self, value: partial) -> None:
+        for part in (value.func, value.args, value.keywords):
+            self._pass(part)
+
+    def _descriptor(self, value: Any) -> None:
+        for name in ("fget", "__func__", "func"):
+            self._pass(getattr(value, name, None))
+
+    def _module(self, value: types.ModuleType) -> None:
+        if value.__name__.partition(".")[0] not in _SHUT:
+            self._holders.append(_Holder(vars(value)))
+
+    def _class(self, value: type) -> None:
+        for own in value.__mro__:
+            if not _shut(own):
+                self._holders.append(_Class(own))
+
+    def _object(self, value: Any) -> None:
+        for name in ("__wrapped__", "rule"):  # of ``functools.wraps`` and its kin; of ``rc.custom``
+            self._pass(getattr(value, name, None))
+        package = type(value).__module__.partition(".")[0]
+        if package == "torch" and hasattr(value, "_version"):
+            self._place(partial(getattr, value), "_version", value._version)
+        elif package not in ("ricci", "jax", "jaxlib"):
+            self._hold(value)
+
+    def _hold(self, value: Any) -> None:
+        """The attributes of an object, and those of its class."""
+        kind = type(value)
+        if isinstance(getattr(value, "__dict__", None), dict):
+            self._holders.append(_Instance(value))
+        if any(vars(own).get("__slots__") for own in kind.__mro__):
+            self._holders.append(_Slots(value))
+        if not _shut(kind):
+            self._pass(kind)
+
+
+_VISITS: tuple[tuple[Any, Callable[[Reach, Any], None]], ...] = (
+    (np.ndarray, Reach._array),
+    ((list, dict, set, frozenset, deque), Reach._container),
+    (tuple, Reach._tuple),
+    (types.FunctionType, Reach._function),
+    (types.MethodType, Reach._method),
+    (types.BuiltinMethodType, Reach._builtin),
+    (partial, Reach._partial),
+    ((property, staticmethod, classmethod, cached_property), Reach._descriptor),
+    (types.ModuleType, Reach._module),
+    (type, Reach._class),
+)
+
+
+def _package(function: Any) -> str:
+    return (function.__module__ or "").partition(".")[0]
+
+
+def _shut(kind: type) -> bool:
+    """Whether a class is not the user's."""
+    if not kind.__flags__ & _MADE_IN_PYTHON:
+        return True
+    return kind.__module__.partition(".")[0] in _SHUT
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    """What a code and the functions defined in it call things by: names, and texts that may be names or keys."""
+    yield from code.co_names
+    for part in code.co_consts:
+        if isinstance(part, types.CodeType):
+            yield from _names(part)
+        elif isinstance(part, str) and part.isidentifier():
+            yield part
+
+
+def _cell(cell: Any, default: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not bound yet
+        return default
+
+
+def _item(items: list, key: int, default: Any) -> Any:
+    return items[key] if key < len(items) else default
+
+
+def _put_cell(cell: Any, value: Any) -> None:
+    cell.cell_contents = value
+
+
+# Things with attributes: which of them are read, is known by their names
+
+
+class _Holder:
+    """Attributes in a dictionary: those of a module."""
+
+    def __init__(self, own: Any):
+        self.own = own
+        self.put: Put | None = own.__setitem__ if isinstance(own, dict) else None
+        self.done: set[str] = set()
+
+    def named(self, names: set[str], everything: bool) -> Iterable[str]:
+        """The names of attributes that are read."""
+        return names & self.own.keys()
+
+    def places(self, names: set[str], everything: bool) -> Iterator[tuple[Look, str, Any, Put | None]]:
+        """The attributes that are read and that have not been told of before."""
+        for name in sorted(set(self.named(names, everything)) - self.done):
+            self.done.add(name)
+            yield self.own.get, name, self.own.get(name, MISSING), self.put
+
+
+class _Class(_Holder):
+    """Attributes of a class; methods with names in double underscores are called without being named."""
+
+    def __init__(self, kind: type):
+        super().__init__(vars(kind))
+
+    def named(self, names: set[str], everything: bool) -> Iterable[str]:
+        called = {k for k, v in self.own.items() if k[:2] == k[-2:] == "__" and isinstance(v, types.FunctionType)}
+        return (names & self.own.keys()) | (called - _NEVER_READ)
+
+
+class _Instance(_Holder):
+    """An object's own attributes, and those that it would have if it did not take them from its class."""
+
+    def __init__(self, value: Any):
+        super().__init__(vars(value))
+        kind = type(value)
+        self.everything = kind.__module__.partition(".")[0] in _NUMERIC
+        mine = [vars(own) for own in kind.__mro__ if not _shut(own)]
+        self.inherited = {name for own in mine for name, v in own.items() if not isinstance(v, property)}
+
+    def named(self, names: set[str], everything: bool) -> Iterable[str]:
+        found = set(self.own) if everything or self.everything else names & self.own.keys()
+        return found | (names & self.inherited)
+
+
+class _Slots(_Holder):
+    """Attributes in slots."""
+
+    def __init__(self, value: Any):
+        slots = [vars(own).get("__slots__", ()) for own in type(value).__mro__]
+        listed = [(each,) if isinstance(each, str) else tuple(each) for each in slots]
+        super().__init__(dict.fromkeys([name for each in listed for name in each]))
+        self.value, self.everything = value, _shut(type(value))
+
+    def named(self, names: set[str], everything: bool) -> Iterable[str]:
+        return self.own.keys() if everything or self.everything else names & self.own.keys()
+
+    def places(self, names: set[str], everything: bool) -> Iterator[tuple[Look, str, Any, Put | None]]:
+        look = partial(getattr, self.value)
+        for _, name, _, _ in super().places(names, everything):
+            yield look, name, look(name, MISSING), None

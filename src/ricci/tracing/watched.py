@@ -1,0 +1,162 @@
+"""Whether NumPy computes with an array from outside while a function is traced.
+
+Operations on traced arrays are recorded, and the plain arrays among their operands are inputs of the program. What
+NumPy computes from plain arrays alone (``X[perm[:1]]``, ``A.mean()``, ``if s[0] > 0``) nobody sees, and its result is a
+constant. So while a function is traced, each array that it reaches is replaced, where it is held, by a stand-in that
+passes for it and notes when its contents are looked at. Views of it, as ``X.T`` and ``X[:10]``, are stand-ins too.
+
+A stand-in is no array to code written in C that insists on one. If the function fails with stand-ins, it is run once
+more without them, and the contents of all arrays count as looked at.
+"""
+
+from __future__ import annotations
+
+import operator
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ricci.tracing.guards import Guards
+from ricci.tracing.operand import Operand
+from ricci.tracing.reach import Reach
+from ricci.tracing.table import has_traced, lowered
+
+T = TypeVar("T")
+_SAME = frozenset(["strides", "itemsize", "nbytes"])  # attributes that say nothing of the contents
+
+
+class _State(threading.local):
+    """The arrays that were looked at by this thread while a function was traced, by identity."""
+
+    seen: set[int] | None = None
+
+
+_here = _State()
+
+
+class Watched(Operand):
+    """An array from outside, or a view of it."""
+
+    __slots__ = ("origin", "value")
+
+    def __init__(self, value: np.ndarray, origin: np.ndarray):
+        self.value, self.origin = value, origin
+
+    @property
+    def __class__(self) -> type:  # type: ignore[override]
+        return np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, ...]:  # type: ignore[override]
+        return self.value.shape
+
+    @property
+    def dtype(self) -> np.dtype:  # type: ignore[override]
+        return self.value.dtype
+
+    def looked_at(self) -> np.ndarray:
+        """The array itself, for somebody who may read it."""
+        if _here.seen is not None:
+            _here.seen.add(id(self.origin))
+        return self.value
+
+    def _call(self, function: Any, args: tuple, kwargs: dict) -> Any:
+        if has_traced(args) or has_traced(list(kwargs.values())):
+            return lowered(function, args, kwargs)
+        met: list[Watched] = []
+        values = _plain(args, met)
+        more = {name: _plain(value, met) for name, value in kwargs.items()}
+        native = getattr(function[0], function[1]) if type(function) is tuple else function
+        result = native(*values, **more)
+        if type(result) is np.ndarray and not more.get("out"):
+            of = [w for w in met if np.may_share_memory(result, w.value)]
+            if len(of) == 1 and len(met) == 1:
+                return Watched(result, of[0].origin)
+        for w in met:
+            w.looked_at()
+        return result
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.value if name in _SAME else self.looked_at(), name)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.looked_at(), dtype=dtype, copy=copy)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.looked_at()[_plain(key, [])] = _plain(value, [])
+
+    def __format__(self, spec: str) -> str:
+        return format(self.looked_at(), spec)
+
+
+def _plain(value: Any, met: list[Watched]) -> Any:
+    """``value`` with arrays in place of stand-ins, which are collected."""
+    if type(value) is Watched:
+        met.append(value)
+        return value.value
+    if type(value) in (list, tuple):
+        return type(value)([_plain(part, met) for part in value])
+    return value
+
+
+def _reading(function: Callable) -> Callable:
+    def method(self: Watched, *args: Any) -> Any:
+        return function(self.looked_at(), *[arg.looked_at() if type(arg) is Watched else arg for arg in args])
+
+    return method
+
+
+_READERS = (bool, int, float, complex, repr, str, operator.index, operator.contains, divmod, round)
+_IN_PLACE = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift")
+for _function in _READERS:
+    setattr(Watched, f"__{_function.__name__}__", _reading(_function))
+for _name in _IN_PLACE:
+    setattr(Watched, f"__i{_name}__", _reading(getattr(operator, f"i{_name}")))
+
+
+@contextmanager
+def _watching(reach: Reach) -> Iterator[set[int]]:
+    """Stand-ins where arrays are held; gives the identities of those that are not looked at in the end."""
+    arrays = {id(a): a for *_, a in reach.puts if type(a) is np.ndarray and id(a) not in reach.fixed}
+    stand_ins = {key: Watched(array, array) for key, array in arrays.items()}
+    places = [(look, put, key, stand_ins[id(a)]) for look, put, key, a in reach.puts if id(a) in stand_ins]
+    before, _here.seen = _here.seen, set()
+    inputs: set[int] = set()
+    try:
+        for _, put, key, stand_in in places:
+            put(key, stand_in)
+        yield inputs
+        inputs |= arrays.keys() - _here.seen
+    finally:
+        _here.seen = before
+        for look, put, key, stand_in in places:
+            if look(key, None) is stand_in:
+                put(key, stand_in.value)
+
+
+def observed(call: Callable[[], T], starts: Sequence[Any]) -> tuple[T, Guards]:
+    """What ``call`` gives, which traces a function; and what that depends on, of all that ``starts`` reach."""
+    reach = Reach(starts)
+    before = Guards(reach, frozenset(reach.arrays))
+    inputs: set[int] = set()
+    if not reach.puts:
+        result = call()
+    else:
+        try:
+            with _watching(reach) as inputs:
+                result = call()
+        except Exception:  # of any kind, by code that cannot do with stand-ins; if it is not that, it comes again
+            result = call()
+    return result, Guards(_after(starts), frozenset(inputs)).without_changed(before)
+
+
+def _after(starts: Sequence[Any]) -> Reach:
+    """What is reached after the call, which may have kept stand-ins somewhere."""
+    reach = Reach(starts)
+    kept = [(put, key, a) for _, put, key, a in reach.puts if type(a) is Watched]
+    for put, key, stand_in in kept:
+        put(key, stand_in.value)
+    return Reach(starts) if kept else reach
