@@ -393,13 +393,10 @@ def test_subclasses_of_arrays(operation: str, pattern: str, sizes: dict[str, int
 @pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
 @pytest.mark.parametrize("operation, pattern, sizes", PATTERNS[:7])
 def test_matrices_of_numpy(operation: str, pattern: str, sizes: dict[str, int]) -> None:
-    """They have two axes, whatever is done to them; what einops can do with them is done."""
-    x = np.matrix(np.arange(12.0).reshape(4, 3))
-    call = Call(operation, pattern, sizes, x.shape)
-    expected, wrong = outcome(lambda: call.on(theirs, x))
-    if wrong is None:
-        result = call.on(ours, x)
-        assert result.shape == expected.shape and (result == expected).all()
+    """They have two axes, whatever is done to them, so what einops makes of them depends on the order of its steps."""
+    call = Call(operation, pattern, sizes, (4, 3))
+    with pytest.raises(ours.EinopsError, match=r"np\.asarray"):
+        call.on(ours, np.matrix(np.arange(12.0).reshape(4, 3)))
 
 
 def test_subclasses_of_tensors() -> None:

@@ -19,6 +19,7 @@ from ricci.einops.products import common_backend, of_one_kind
 from ricci.einops.recipes import differ, divides
 from ricci.einops.tables import cached, keep_call, table_of_calls
 from ricci.errors import EinopsError, EinopsTypeError
+from ricci.kinds import as_numpy, kind_of
 
 _MOST = 2048
 _packs: dict[tuple, Callable] = table_of_calls()
@@ -85,9 +86,7 @@ def _key(pattern: str, tensors: Sequence[Any]) -> tuple:
 
 def _first_pack(tensors: Sequence[Any], pattern: str) -> tuple[Any, list[Any]]:
     check_text(pattern)
-    if not isinstance(tensors, Sequence) or isinstance(tensors, str) or not tensors:
-        raise EinopsTypeError(f"pack takes a list of at least one array, not {tensors!r}.")
-    tensors = of_one_kind(tensors, "pack")
+    tensors = of_one_kind(_listed(tensors), "pack")
     run, packed = _pack_plan(tensors, pattern)
     if compiling(tensors[0]):
         return run(tensors)
@@ -101,6 +100,20 @@ def _first_pack(tensors: Sequence[Any], pattern: str) -> tuple[Any, list[Any]]:
     result, shapes = run(check(backend, "pack", pattern, inputs, sizes))
     (result,) = note(backend, "pack", pattern, inputs, [(result, around)], sizes)
     return result, shapes
+
+
+def _listed(tensors: Any) -> Sequence[Any]:
+    """The arrays; an array in place of a list is one of those along its first axis, and NumPy's scalars are arrays."""
+    if hasattr(tensors, "shape") and not isinstance(tensors, Sequence):
+        if not tensors.shape:
+            raise EinopsTypeError("pack takes a list of arrays, or an array with a first axis, not one without axes.")
+        tensors = list(tensors)
+    if not isinstance(tensors, Sequence) or isinstance(tensors, str) or not tensors:
+        raise EinopsTypeError(f"pack takes a list of at least one array, not {tensors!r:.80}.")
+    scalars = [kind_of(x) == "numpy" and not hasattr(x, "ctypes") for x in tensors]
+    if not any(scalars) or all(scalars):
+        return tensors
+    return [as_numpy(x) if scalar else x for x, scalar in zip(tensors, scalars)]
 
 
 def _pack_plan(tensors: Sequence[Any], pattern: str) -> tuple[Callable, list[Any]]:
@@ -201,6 +214,8 @@ def _first_unpack(tensor: Any, packed_shapes: Sequence[Any], pattern: str) -> li
     backend = backend_of(tensor)
     if not all_plain(backend.shape(tensor)) and backend.direct:  # symbols of a program that is being recorded
         return _unpacked(tensor, _unpack_plan(tensor, packed_shapes, pattern))
+    if hasattr(packed_shapes, "tolist"):
+        packed_shapes = packed_shapes.tolist()
     if not isinstance(packed_shapes, Sequence):
         raise EinopsTypeError(f"unpack takes a list of shapes, as pack gives them, not {packed_shapes!r}.")
     shapes = [_checked(shape, packed_shapes, pattern) for shape in packed_shapes]

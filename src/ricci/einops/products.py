@@ -20,7 +20,7 @@ from ricci.einops.backends import backend_of, is_traced
 from ricci.einops.backends import compiling as one_compiling
 from ricci.einops.backends.base import Backend
 from ricci.errors import EinopsTypeError
-from ricci.kinds import remedy
+from ricci.kinds import kind_of, remedy
 
 Term = tuple[int, ...]
 
@@ -262,6 +262,7 @@ def common_backend(arrays: Sequence[Any], what: str) -> Backend:
     NumPy's stand beside those of JAX and Dask, traced arrays, tensors and formulas; arrays of PyTorch and JAX beside
     traced arrays, tensors and formulas; numbers beside any.
     """
+    _check_masks(arrays, what)
     kind = type(arrays[0])
     is_traced(kind)  # so that PyTorch's compiler finds the backend in its place
     if all(type(x) is kind for x in arrays):
@@ -287,6 +288,13 @@ def common_backend(arrays: Sequence[Any], what: str) -> Backend:
     return next(iter(found.values()))
 
 
+def _check_masks(arrays: Sequence[Any], what: str) -> None:
+    """Masks are kept by what moves or reduces one array, and lost where several are joined or multiplied."""
+    for x in arrays:
+        if kind_of(x) == "masked":
+            raise EinopsTypeError(f"{what} cannot keep a mask.", hint=remedy(x, "An array"))
+
+
 # The kinds that can stand beside one.
 _TAKES_IN = {
     "formula": ("numpy", "torch", "jax"),
@@ -298,6 +306,7 @@ _TAKES_IN = {
 
 def of_one_kind(arrays: Sequence[Any], what: str) -> Sequence[Any]:
     """The arrays, those of NumPy made like the others where there are others."""
+    _check_masks(arrays, what)
     if len({*map(backend_of, arrays)}) == 1 and len({*map(type, arrays)}) == 1:
         return arrays
     backend = common_backend(arrays, what)

@@ -80,6 +80,8 @@ def _operands(array: Any) -> Any:
 
 
 def _find(array: Any) -> Any:
+    if kind_of(array) == "matrix":
+        raise EinopsTypeError("An np.matrix has two axes, whatever is done to it.", hint=remedy(array))
     for package, module, name in _KINDS:
         if package in sys.modules and _loaded_backend(package, module, name).accepts(array):
             return _loaded[package]

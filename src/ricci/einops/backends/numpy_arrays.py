@@ -18,8 +18,8 @@ _UFUNCS: dict[str, Any] = {
     "prod": np.multiply.reduce,
     "max": np.maximum.reduce,
     "min": np.minimum.reduce,
-    "any": np.logical_or.reduce,
-    "all": np.logical_and.reduce,
+    "any": lambda x, axes: np.logical_or.reduce(x, axes, bool),
+    "all": lambda x, axes: np.logical_and.reduce(x, axes, bool),
 }
 
 
@@ -95,7 +95,7 @@ def _tiled(units: tuple, expanded: tuple, merged: tuple | None) -> Run:
     counts = tuple([full if unit == 1 else 1 for unit, full in zip(units, expanded, strict=True)])
 
     def repeat(x: Any) -> Any:
-        x = np.tile((np.asarray(x) if isinstance(x, np.matrix) else x).reshape(units), counts)
+        x = np.tile(x.reshape(units), counts)
         return x if merged is None else x.reshape(merged)
 
     return repeat
