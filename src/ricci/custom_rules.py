@@ -35,6 +35,7 @@ from ricci.tracing.operand import Operand
 from ricci.tracing.recording import Arguments, Recording, record
 from ricci.tracing.shapes import Shaped
 from ricci.transforms.eager import on_tensors
+from ricci.transforms.formulas import as_function
 from ricci.transforms.linearity import is_linear
 from ricci.transforms.transformed import replace_all
 
@@ -353,4 +354,4 @@ def custom(function: Callable) -> Custom:
     """
     if not callable(function):
         raise InputError(f"rc.custom is for functions, not {type(function).__name__}.")
-    return Custom(function)
+    return Custom(as_function(function, "custom"))

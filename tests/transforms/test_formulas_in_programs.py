@@ -204,6 +204,111 @@ def test_compressed_results_multiply_what_is_traced():
     close(t.grad.numpy(), 2 * (c @ v))
 
 
+# Transforms of formulas
+
+M, v = rng.normal(size=(3, 3)), rng.normal(size=3)
+quadratic = rc.parse("f = x[i] M[i,j] x[j]")
+S = M + M.T
+
+
+def quadratics():
+    return [quadratic, quadratic.compile(), quadratic.compile("numpy")]
+
+
+@pytest.mark.parametrize("f", quadratics())
+def test_transforms_take_formulas_with_inputs_by_name(f):
+    close(rc.grad(f, argnums="x")(M=M, x=v), S @ v)
+    close(rc.grad(f, "x")(x=v, M=M), S @ v)
+    by_both = rc.grad(f, ("M", "x"))(M=M, x=v)
+    close(by_both[0], np.outer(v, v))
+    close(by_both[1], S @ v)
+    close(rc.value_and_grad(f, "x")(M=M, x=v)[0], v @ M @ v)
+    for jacobian in (rc.jacobian, rc.jacfwd, rc.jacrev):
+        close(jacobian(f, "x")(M=M, x=v), S @ v)
+    close(rc.hessian(f, "x")(M=M, x=v), S)
+    close(rc.hessian(f, "x", compressed=True)(M=M, x=v).todense(), S)
+    close(rc.hvp(f, "x")(v, M=M, x=v), S @ v)
+    close(rc.hessian_diagonal(f, "x")(M=M, x=v), np.diag(S))
+    close(rc.laplacian(f, "x")(M=M, x=v), np.trace(S))
+    close(rc.taylor(f, 2, "x")(v, M=M, x=v)[2], 2 * v @ M @ v)
+    V = np.stack([v, 2 * v])
+    close(rc.vmap(f, in_axes={"x": 0})(M=M, x=V), [v @ M @ v, 4 * v @ M @ v])
+    close(rc.vmap(f)(M=np.stack([M, M]), x=V), [v @ M @ v, 4 * v @ M @ v])
+    close(rc.vmap(rc.grad(f, "x"), in_axes={"x": 0})(M=M, x=V)[1], 2 * S @ v)
+    close(rc.grad(rc.checkpoint(f), "x")(M=M, x=v), S @ v)
+    close(rc.grad(lambda x: rc.grad(f, "x")(M=M, x=x).sum())(v), S.sum(0))
+    close(rc.grad(f, "x")(M=M, x=rc.Tensor(v)).numpy(), S @ v)
+    rc.check_grads(f, (), kwargs={"M": M, "x": v})
+
+
+def test_compiled_formulas_take_arguments_by_position():
+    f = quadratic.compile()
+    assert f.inputs == ("x", "M")
+    close(rc.grad(f)(v, M), S @ v)
+    close(rc.grad(f)(M=M, x=v), S @ v)
+    close(rc.grad(f, 1)(v, M), np.outer(v, v))
+    close(rc.grad(f, "M")(v, M), np.outer(v, v))
+    close(rc.vjp(f, v, M)[1](1.0)[0], S @ v)
+    close(rc.vmap(f, in_axes=(0, None))(np.stack([v, v]), M)[1], v @ M @ v)
+
+
+def test_a_formula_of_one_input_is_a_function_of_it():
+    f = rc.parse("y = sin(x[i]) x[i]")
+    g = lambda x: (np.sin(x) * x).sum()  # noqa: E731
+    close(rc.grad(f)(x=v), rc.grad(g)(v))
+    close(rc.grad(f)(v), rc.grad(g)(v))
+    close(rc.jvp(f, (v,), (v,))[1], rc.jvp(g, (v,), (v,))[1])
+    close(rc.vmap(rc.vjp(f, v)[1])(np.ones(2))[0][0], rc.grad(g)(v))
+    close(rc.linearize(f, v)[1](v), rc.linearize(g, v)[1](v))
+    close(rc.numerical_jacobian(f, v), rc.grad(g)(v), 1e-6)
+    rc.check_grads(f, v)
+
+
+def test_formulas_that_are_equal_but_carry_other_values_are_not_confused():
+    x = rc.parse("y = x[i] x[i]")
+    for c in (1.0, 2.0):
+        f = rc.variable("w", c) * x
+        close(rc.grad(f, "x")(x=v), 2 * c * v)
+        close(rc.grad(lambda x, f=f: f(x=x))(v), 2 * c * v)
+        t = rc.Tensor(v)
+        f(x=t).backward()
+        close(t.grad.numpy(), 2 * c * v)
+
+
+NEEDS_A_NAME = ["grad", "value_and_grad", "jacobian", "jacfwd", "jacrev", "hessian", "hvp", "laplacian"]
+
+
+@pytest.mark.parametrize("name", NEEDS_A_NAME)
+def test_which_input_is_meant_must_be_said(name):
+    with pytest.raises(rc.InputError, match=r'inputs by name, x, M.*argnums="x".*f\.diff\("x"\)'):
+        getattr(rc, name)(quadratic)
+
+
+def test_inputs_by_position_are_refused_where_they_have_no_order():
+    calls = [
+        lambda: rc.vjp(quadratic, v, M),
+        lambda: rc.jvp(quadratic, (v, M), (v, M)),
+        lambda: rc.linearize(quadratic, v, M),
+        lambda: rc.grad(quadratic, "x")(v, M),
+        lambda: rc.vmap(quadratic)(v, M),
+        lambda: rc.check_grads(quadratic, (v, M)),
+        lambda: rc.gauss_newton_vp(quadratic),
+    ]
+    for call in calls:
+        with pytest.raises(rc.InputError, match=r"by name.*lambda"):
+            call()
+    with pytest.raises(rc.InputError, match="compressed"):
+        rc.grad(quadratic.diff("x").compile(compressed=True))
+    with pytest.raises(rc.InputError, match="no argument 'z'"):
+        rc.grad(quadratic, "z")(M=M, x=v)
+
+
+def test_arguments_of_functions_by_name_and_by_number():
+    f = lambda x, y: x * x * y  # noqa: E731
+    assert rc.grad(f, "y")(2.0, 3.0) == rc.grad(f, "y")(2.0, y=3.0) == rc.grad(f, 1)(2.0, y=3.0) == 4.0
+    assert rc.grad(f, 0)(y=3.0, x=2.0) == 12.0
+
+
 def _formula(seed: int):
     """A random formula of floats, and inputs for it."""
     sample = random_expression(random.Random(seed), size=6, notation=True, integers=False)

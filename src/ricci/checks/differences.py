@@ -17,6 +17,7 @@ import numpy as np
 from ricci.errors import DTypeError, InputError
 from ricci.kinds import check_usable
 from ricci.tracing import trees
+from ricci.transforms.formulas import as_function
 
 LEVELS = 10  # steps h, h/2, …
 STEP = 2.0**-4  # the largest one, relative to the size of the argument
@@ -30,6 +31,7 @@ class Call:
     def __init__(
         self, f: Callable, args: tuple, kwargs: dict[str, Any], by: set[int] | None = None, what: str = "check_grads"
     ):
+        f = as_function(f, what)
         if not callable(f):
             raise InputError(f"rc.{what} takes a function and its arguments, not {type(f).__name__}.")
         self.f, self.args, self.kwargs, self.what = f, args, kwargs, what

@@ -108,6 +108,7 @@ class Recording:
     outputs: list[Output]
     out_dtypes: list[np.dtype]
     out_form: Form
+    parameters: tuple[str, ...] = ()  # the names of those that can be given by position
     captured: dict[str, Any] = field(default_factory=dict)
     lines: dict[Expr, Place] = field(default_factory=dict)
     aux: tuple[Form, list[Output], list[np.dtype]] | None = None
@@ -118,14 +119,19 @@ class Recording:
         return replace(self, out_form=form, outputs=list(outputs), out_dtypes=list(dtypes), aux=None)
 
 
+def _parameters(function: Any) -> tuple[list[str], str]:
+    """The names of the parameters that can be given by position, and of the one that takes the rest."""
+    try:
+        known = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        known = []
+    plain = [p.name for p in known if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return plain, next((p.name for p in known if p.kind is p.VAR_POSITIONAL), "x")
+
+
 def names_of(function: Any, count: int, keywords: Sequence[str]) -> list[str]:
     """Names for the arguments: those of the parameters where they can be told."""
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    plain = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "x")
+    plain, rest = _parameters(function)
     found = [plain[k] if k < len(plain) else f"{rest}{k - len(plain)}" for k in range(count)]
     return [*found, *keywords]
 
@@ -173,6 +179,7 @@ def record(function: Callable, arguments: Arguments, has_aux: bool = False, name
         outputs=outputs,
         out_dtypes=out_dtypes,
         out_form=form,
+        parameters=tuple(_parameters(function)[0]),
         captured=inner.root.captured,
         lines=inner.root.lines,
         aux=aux,

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ricci.compiler.function import Compiled
 from ricci.errors import InputError
+from ricci.formula import Formula
 from ricci.transforms import deriving
 from ricci.transforms.linear import identity, linearize, vjp
 from ricci.transforms.transformed import Transformed
@@ -101,7 +103,7 @@ def hvp(function: Callable, argnums: Argnums = 0, **options: Any) -> Transformed
     >>> rc.hvp(lambda x: (x**3).sum())(np.array([1.0, 2.0]), np.array([1.0, 1.0]))
     array([ 6., 12.])
     """
-    return Transformed(function, deriving.hvp(argnums), "hvp", extras=1, **options)
+    return Transformed(function, deriving.hvp(argnums), "hvp", extras=1, argnums=argnums, **options)
 
 
 def gauss_newton_vp(
@@ -116,6 +118,12 @@ def gauss_newton_vp(
     >>> rc.gauss_newton_vp(lambda x: A @ x)(np.zeros(2), np.array([1.0, 0.0]))
     array([10., 14.])
     """
+
+    if isinstance(function, (Formula, Compiled)):
+        raise InputError(
+            "rc.gauss_newton_vp takes a function of its arguments by position; a formula has its inputs by name. "
+            "Write lambda x: f(A=A, x=x)."
+        )
 
     def multiplied(*args: Any, **kwargs: Any) -> Any:
         *rest, v = args
@@ -144,7 +152,7 @@ def hessian_diagonal(function: Callable, argnums: Argnums = 0, **options: Any) -
     array([ 6., 12.])
     """
     derive = deriving.hessian_diagonal(argnums, False, "hessian_diagonal")
-    return Transformed(function, derive, "hessian_diagonal", **options)
+    return Transformed(function, derive, "hessian_diagonal", argnums=argnums, **options)
 
 
 def laplacian(function: Callable, argnums: Argnums = 0, **options: Any) -> Transformed:
@@ -154,7 +162,8 @@ def laplacian(function: Callable, argnums: Argnums = 0, **options: Any) -> Trans
     >>> rc.laplacian(lambda x: (x**2).sum())(np.ones(3))
     np.float64(6.0)
     """
-    return Transformed(function, deriving.hessian_diagonal(argnums, True, "laplacian"), "laplacian", **options)
+    derive = deriving.hessian_diagonal(argnums, True, "laplacian")
+    return Transformed(function, derive, "laplacian", argnums=argnums, **options)
 
 
 def taylor(function: Callable, order: int, argnums: Argnums = 0, **options: Any) -> Transformed:
@@ -168,7 +177,7 @@ def taylor(function: Callable, order: int, argnums: Argnums = 0, **options: Any)
         raise InputError(
             f"rc.taylor takes an order, a whole number that is not negative: rc.taylor(f, 3), not {order!r}."
         )
-    return Transformed(function, deriving.taylor(order, argnums), "taylor", extras=1, **options)
+    return Transformed(function, deriving.taylor(order, argnums), "taylor", extras=1, argnums=argnums, **options)
 
 
 def elementwise_grad(function: Callable, argnums: Argnums = 0, **options: Any) -> Transformed:
@@ -178,7 +187,8 @@ def elementwise_grad(function: Callable, argnums: Argnums = 0, **options: Any) -
     >>> rc.elementwise_grad(np.tanh)(np.zeros(3))
     array([1., 1., 1.])
     """
-    return Transformed(function, deriving.elementwise_gradient(argnums), "elementwise_grad", **options)
+    derive = deriving.elementwise_gradient(argnums)
+    return Transformed(function, derive, "elementwise_grad", argnums=argnums, **options)
 
 
 def compile_function(function: Callable, backend: str | None = None, **options: Any) -> Transformed:

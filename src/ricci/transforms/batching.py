@@ -15,7 +15,7 @@ from ricci.expr import Expr, topological, variable
 from ricci.expr.batching import batched
 from ricci.tracing import trees
 from ricci.tracing.movements import moved_axis
-from ricci.tracing.recording import Arguments, Recording, Static, record
+from ricci.tracing.recording import Arguments, Recording, Static, names_of, record
 from ricci.tracing.shapes import Shaped
 from ricci.tracing.trees import LEAF, Form
 from ricci.transforms.linear import identity
@@ -105,8 +105,12 @@ class Mapped(Transformed):
             raise InputError(
                 f"rc.vmap: in_axes has {len(given)} entries, and the call {count} arguments; one for each."
             )
-        per_argument = list(given) if isinstance(given, (tuple, list)) else [given] * count
-        per_argument += [0] * len(keywords)
+        names = names_of(self.function, count, keywords)
+        if isinstance(given, dict) and given.keys() <= set(names):
+            per_argument = [given.get(name) for name in names]
+        else:
+            per_argument = list(given) if isinstance(given, (tuple, list)) else [given] * count
+            per_argument += [0] * len(keywords)
         axes: list[Any] = []
         for form, own in zip(forms, per_argument, strict=True):
             axes += _prefix(own, form, "in_axes", self.function)
@@ -158,6 +162,8 @@ def vmap(
     **options: Any,
 ) -> Transformed:
     """The function along an axis of its arguments, without a loop: ``in_axes`` says which, None for none.
+
+    It may name arguments, ``in_axes={"x": 0}``; the others are not mapped then.
 
     Tensors with named axes are mapped over the axis called ``axis_name``, where that is given; those that lack it are
     not mapped.

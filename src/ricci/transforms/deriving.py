@@ -41,19 +41,27 @@ class Wanted:
         self.dtypes = [recording.dtypes[place] for place in self.places]
 
     def _number(self, argument: Any) -> int:
-        count, keywords = self.recording.positional, self.recording.keywords
+        """The number of an argument that is given by position or by name, by either."""
+        recording = self.recording
+        count, keywords, parameters = recording.positional, recording.keywords, recording.parameters
         if isinstance(argument, str):
-            if argument not in keywords:
-                raise InputError(f"rc.{self.what}: the call has no keyword argument {argument!r}.")
-            return count + keywords.index(argument)
+            if argument in keywords:
+                return count + keywords.index(argument)
+            if argument in parameters[:count]:
+                return parameters.index(argument)
+            raise InputError(f"rc.{self.what}: the call has no argument {argument!r}.")
         if not isinstance(argument, (int, np.integer)) or isinstance(argument, bool):
-            raise InputError(f"rc.{self.what}: argnums are whole numbers, as in argnums=(0, 1), not {argument!r}.")
-        if not -count <= argument < count:
             raise InputError(
-                f"rc.{self.what}: argnums={argument} asks for an argument that the call does not have; "
-                f"{self.recording.name} was called with {count} by position, numbered from 0."
+                f"rc.{self.what}: argnums are whole numbers, as in argnums=(0, 1), or names, not {argument!r}."
             )
-        return int(argument) % count
+        if -count <= argument < count:
+            return int(argument) % count
+        if 0 <= argument < len(parameters) and parameters[argument] in keywords:
+            return count + keywords.index(parameters[argument])
+        raise InputError(
+            f"rc.{self.what}: argnums={argument} asks for an argument that the call does not have; "
+            f"{recording.name} was called with {count} by position, numbered from 0."
+        )
 
     def _check(self, argument: int) -> None:
         """Whether all leaves of an argument are floating arrays."""

@@ -15,6 +15,7 @@ from ricci.notation.context import Context, Facts
 from ricci.tracing import trees
 from ricci.tracing.recording import Recording, Static
 from ricci.transforms.deriving import Wanted
+from ricci.transforms.formulas import as_function
 from ricci.transforms.linear import identity
 from ricci.transforms.transformed import Transformed, replace_all
 
@@ -35,6 +36,7 @@ def trace(function: Callable, **options: Any) -> Callable[..., Any]:
     >>> print(loss.diff("w"))
     dlogloss_dw[i] = -sigmoid(-w[i'] X[j,i'] y[j]) X[j,i] y[j]
     """
+    function = as_function(function, "trace")
     transformed = function if isinstance(function, Transformed) else Transformed(function, identity, "trace", **options)
 
     @functools.wraps(function)

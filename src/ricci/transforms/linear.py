@@ -27,6 +27,7 @@ from ricci.tracing.trees import Form
 from ricci.transforms import nans
 from ricci.transforms.deriving import Wanted, along, floats, matched, paired, split, stable
 from ricci.transforms.eager import on_tensors
+from ricci.transforms.formulas import as_function
 from ricci.transforms.transformed import Program, Transformed, placed
 
 MOST_KEPT = 256
@@ -65,6 +66,7 @@ def jvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any], has
     >>> rc.jvp(np.sin, (0.0,), (2.0,))
     (np.float64(0.0), np.float64(2.0))
     """
+    function = as_function(function, "jvp")
     primals, tangents = _tuple(primals, "jvp", "primals"), _tuple(tangents, "jvp", "tangents")
     if len(primals) != len(tangents):
         raise InputError(f"rc.jvp: there are {len(primals)} primals and {len(tangents)} tangents; one for each.")
@@ -234,6 +236,7 @@ def vjp(function: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     >>> back(np.array([1.0, 10.0]))
     (array([ 3., 30.]), np.float64(21.0))
     """
+    function = as_function(function, "vjp")
     if _at_once(primals):
         return kept(function, f"vjp {has_aux}", lambda: Staged(function, "vjp", True, has_aux))(*primals)
     value = Transformed(function, identity, "vjp", has_aux=has_aux)(*primals)
@@ -266,6 +269,7 @@ def linearize(function: Callable, *primals: Any, has_aux: bool = False) -> tuple
     >>> along(np.array([1.0, 2.0, 3.0]))
     np.float64(6.0)
     """
+    function = as_function(function, "linearize")
     if _at_once(primals):
         return kept(function, f"linearize {has_aux}", lambda: Staged(function, "linearize", False, has_aux))(*primals)
     value = Transformed(function, identity, "linearize", has_aux=has_aux)(*primals)

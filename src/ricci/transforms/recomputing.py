@@ -19,6 +19,7 @@ from ricci.tracing.basics import lift
 from ricci.tracing.operand import Operand
 from ricci.tracing.recording import Arguments, Static, record
 from ricci.transforms.eager import on_tensors
+from ricci.transforms.formulas import as_function
 from ricci.transforms.transformed import replace_all
 
 
@@ -30,6 +31,8 @@ def checkpoint(function: Callable) -> Callable:
     >>> rc.grad(lambda x: layer(x).sum())(np.zeros(2))
     array([1., 1.])
     """
+
+    function = as_function(function, "checkpoint")
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:

@@ -38,6 +38,7 @@ from ricci.tracing.recording import ANY_TYPE, Arguments, Recording, Static, carr
 from ricci.tracing.watched import observed
 from ricci.transforms import nans
 from ricci.transforms.eager import on_tensors
+from ricci.transforms.formulas import as_function
 
 MOST_PROGRAMS = 256
 Derive = Callable[[Recording], Recording]
@@ -65,6 +66,7 @@ class Transformed:
         if unknown:
             known = "argnums, has_aux, static_argnums, static_argnames, backend"
             raise InputError(f"rc.{what} has no option {next(iter(unknown))!r}; options of transforms are {known}.")
+        function = as_function(function, what, argnums)
         if not callable(function):
             raise InputError(f"rc.{what} takes a function, not {type(function).__name__}: {function!r:.60}.")
         functools.update_wrapper(self, function, updated=())
