@@ -48,7 +48,6 @@ ALLOWED = {
     ("ricci.tracing.foreign", "numpy"): "ricci's namespace stands for that of JAX",
     ("ricci.tracing.foreign", "surface"): "the functions of the table stand for those of jax.nn",
     ("ricci.tracing.operand", "numpy"): "the array namespace of an array",
-    ("ricci.tracing.torch_functions", "surface"): "the functions of the table stand for PyTorch's",
     ("ricci.formula", "equations"): "a formula makes an equation of itself",
     ("ricci.formula", "derivatives"): "the methods diff, pullback and their kin belong to formulas",
 }

@@ -31,6 +31,7 @@ from ricci.simplify import simplify
 from ricci.tracing import frames, trees
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import checked_dtype, lift
+from ricci.tracing.meanings import like_tensor, of_torch
 from ricci.tracing.operand import Operand
 from ricci.tracing.recording import Arguments, Recording, record
 from ricci.tracing.shapes import Shaped
@@ -104,7 +105,7 @@ class Custom:
             rule.derive()  # the rule may use the function itself, and finds it then
         node = function(rule.op, tuple([x.expr for x in operands]))
         here.note(node)
-        return Traced(node, rule.dtype, here)
+        return like_tensor(of_torch(arguments.leaves), Traced(node, rule.dtype, here))
 
     def _rule(self, arguments: Arguments, operands: Sequence[Traced]) -> _Rule:
         """The function for operands of this kind: as an expression, or as code that only runs if it cannot be one."""

@@ -47,13 +47,14 @@ def of_arrays(args: tuple) -> bool:
 def _on_arrays(name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
     from ricci.tracing import frames
     from ricci.tracing.functions import lowering
+    from ricci.tracing.meanings import with_meaning
     from ricci.tracing.table import has_traced
     from ricci.transforms.linear import identity, kept
     from ricci.transforms.transformed import Transformed
 
     lower = lowering(name)
     if frames.current() is not None or has_traced(args):
-        return lower(*args, **kwargs)
+        return with_meaning(lower, args, kwargs)
     return kept(lower, "table", lambda: Transformed(lower, identity, name))(*args, **kwargs)
 
 

@@ -217,8 +217,8 @@ def test_functions_of_torch_and_jax_are_traced():
     x, w = torch.tensor(X), torch.tensor(W, requires_grad=True)
     (expected,) = torch.autograd.grad(theirs(x, w), w)
     close(rc.grad(theirs, argnums=1)(X, W), expected.numpy(), 1e-8)
-    with pytest.raises(rc.TraceError, match="cdist"):
-        rc.grad(lambda x: torch.cdist(x, x).sum())(X)
+    with pytest.raises(rc.TraceError, match="igamma"):
+        rc.grad(lambda x: torch.igamma(x, x).sum())(X)
 
 
 def test_functions_of_jax_numpy_are_traced():

@@ -23,6 +23,7 @@ from ricci.tensor.node import Call, Node, Recorded, numbers
 from ricci.tensor.operations import Operation, Rule, operation_name, resolve
 from ricci.tracing.frames import current
 from ricci.tracing.functions import lowering
+from ricci.tracing.meanings import is_torch, plain
 from ricci.tracing.table import has_traced, lowered, name_of, table, unknown
 from ricci.tracing.trees import flatten, unflatten
 
@@ -162,6 +163,25 @@ def row_rule(name: str) -> Rule:
     return Rule(lowering(name), name, ELEMENTWISE.get(name))
 
 
+def of_torch(function: Any, args: tuple, kwargs: dict) -> Any:
+    """A function of PyTorch, with PyTorch's meaning, of tensors and other values."""
+    from ricci.tracing.pytorch.tensors import mapped
+
+    args, kwargs = mapped(lambda x: as_numpy(x, "An operand beside tensors") if is_torch(x) else x, (args, kwargs))
+    return applied(_of_torch(function), args, kwargs)
+
+
+@cache
+def _of_torch(function: Any) -> Rule:
+    from ricci.tracing.pytorch.calls import called
+    from ricci.tracing.pytorch.tensors import mapped
+
+    def lower(*args: Any, **kwargs: Any) -> Any:
+        return mapped(plain, called(function, args, kwargs))
+
+    return Rule(lower, getattr(function, "__name__", "torch"))
+
+
 def operated(operation: Operation, args: tuple) -> list[Any]:
     """The results of an operation, as tensors; None where a result is zero."""
     tensors = [a for a in args if isinstance(a, Recorded)]
@@ -217,7 +237,8 @@ def _wrapped(function: Any, value: Any, node: Call | None, needed: bool, tensors
 
 def _like(value: Any, results: Any) -> Any:
     """A sequence of results as NumPy gives it; ``flatten`` makes a list or tuple of its subclasses what they are."""
-    return results if not isinstance(value, tuple) or hasattr(value, "_fields") else tuple(results)
+    named = hasattr(value, "_fields") or hasattr(value, "n_fields")  # as NumPy and PyTorch name their results
+    return results if not isinstance(value, tuple) or named else tuple(results)
 
 
 def _resolved(node: Call, value: Any, needed: bool) -> Call | None:

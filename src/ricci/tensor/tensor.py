@@ -75,6 +75,10 @@ class Tensor(Recorded):
     def _row(self, name: str, args: tuple, kwargs: dict) -> Any:
         return applied(row_rule(name), args, kwargs)
 
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        return calls.of_torch(function, args, kwargs or {})
+
     # What it holds
 
     @property

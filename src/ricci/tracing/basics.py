@@ -13,6 +13,7 @@ from ricci.expr import Expr, constant, product
 from ricci.kinds import check_usable
 from ricci.tracing.array import Traced
 from ricci.tracing.frames import current
+from ricci.tracing.meanings import plain
 from ricci.tracing.table import fresh
 from ricci.tracing.watched import Watched
 
@@ -24,6 +25,7 @@ BOOL = np.dtype(np.bool_)
 
 def lift(x: Any) -> Traced:
     """Anything that NumPy takes for an array, as a traced array."""
+    x = plain(x)
     if isinstance(x, Traced):
         return x
     if type(x) is Watched:

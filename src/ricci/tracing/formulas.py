@@ -17,6 +17,7 @@ from ricci.expr.walk import rewritten, with_bodies
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import FLOAT, INT, lift
 from ricci.tracing.frames import current
+from ricci.tracing.meanings import like_tensor, of_torch
 from ricci.tracing.table import check_live, fresh
 
 _TYPES = {"i": INT, "b": np.dtype(np.bool_)}
@@ -43,7 +44,7 @@ def placed(called: Called, inputs: Mapping[str, Any], sizes: Mapping[str, int]) 
     for e, dtype in zip(made, _dtypes(roots, env, lifted), strict=True):
         frame.note(e)
         results.append(fresh(e, dtype))
-    return results[0] if called.single else tuple(results)
+    return like_tensor(of_torch(inputs), results[0] if called.single else tuple(results))
 
 
 def _dtypes(roots: Sequence[Expr], env: Mapping, lifted: Mapping[str, Traced]) -> list[np.dtype]:

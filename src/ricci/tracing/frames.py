@@ -136,11 +136,11 @@ def suspended() -> Iterator[None]:
 
 
 def user_place() -> Place | None:
-    """The innermost line that is neither in ricci nor in NumPy or SciPy."""
+    """The innermost line that is neither in ricci nor in NumPy, SciPy or PyTorch."""
     frame: Any = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
-        if not file.startswith((OURS, _NUMPY)) and not file.startswith("<frozen") and not _in_scipy(frame):
+        if not file.startswith((OURS, _NUMPY)) and not file.startswith("<frozen") and not _in_library(frame):
             return Place(file, frame.f_lineno, frame.f_code.co_name)
         frame = frame.f_back
     return None
@@ -155,6 +155,10 @@ def scipy_function() -> str | None:
             found = f"{frame.f_globals['__name__'].split('.')[1]}.{frame.f_code.co_name}"
         frame = frame.f_back
     return found
+
+
+def _in_library(frame: Any) -> bool:
+    return frame.f_globals.get("__name__", "").startswith(("scipy.", "torch."))
 
 
 def _in_scipy(frame: Any) -> bool:

@@ -15,6 +15,7 @@ from ricci.compiler.elsewhere import KINDS
 from ricci.errors import InputError
 from ricci.functions.table import FUNCTIONS
 from ricci.tracing.frames import user_place
+from ricci.tracing.meanings import is_torch
 
 
 def _binary(function: Any) -> tuple[Callable, Callable]:
@@ -28,7 +29,8 @@ def _binary(function: Any) -> tuple[Callable, Callable]:
 
 
 def _fits(other: Any) -> bool:
-    return not isinstance(other, (str, bytes, dict, type(None)))
+    """Whether an operator is for this operand; beside a tensor of PyTorch it is PyTorch's."""
+    return not isinstance(other, (str, bytes, dict, type(None))) and not is_torch(other)
 
 
 def _unary(function: Any) -> Callable:
@@ -87,9 +89,9 @@ class Operand:
 
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
-        from ricci.tracing.torch_functions import call
+        from ricci.tracing.pytorch.calls import called
 
-        return call(function, args, kwargs or {})
+        return called(function, args, kwargs or {})
 
     # What an array says of itself
 

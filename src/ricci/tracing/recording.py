@@ -25,6 +25,7 @@ from ricci.tracing.basics import checked_dtype, lift
 from ricci.tracing.foreign import translated
 from ricci.tracing.frames import Frame, Place, frame, note_line
 from ricci.tracing.impure import Sources, watched
+from ricci.tracing.meanings import argument_like, plain, torch_traced
 from ricci.tracing.operand import Operand
 from ricci.tracing.table import leaked
 from ricci.tracing.trees import Form
@@ -156,7 +157,7 @@ def record(function: Callable, arguments: Arguments, has_aux: bool = False, name
             places.append(tuple(numbers[start:stop]))
             start = stop
         keyed = dict(zip(keywords, parts[count : count + len(keywords)], strict=True))
-        with watched():
+        with watched(), torch_traced():
             inner.sources = Sources(function, [leaf for leaf, t in zip(arguments.leaves, arguments.arrays) if not t])
             result = _called(function, title, parts[:count], keyed, len(parts) - count - len(keyed))
         drawn = _draws(inner)
@@ -212,7 +213,7 @@ def _stand_ins(inner: Frame, arguments: Arguments, names: Sequence[str]) -> tupl
         numbers.append(len(inputs) if traced else -1)
         if traced:
             inputs.append(_stand_in(inner, name, leaf))
-        leaves.append(inputs[-1] if traced else leaf)
+        leaves.append(argument_like(leaf, inputs[-1]) if traced else leaf)
     return inputs, leaves, numbers
 
 
@@ -272,6 +273,7 @@ def _distinct(names: Sequence[str]) -> list[str]:
 
 
 def _stand_in(inner: Frame, name: str, leaf: Any) -> Traced:
+    leaf = plain(leaf)
     if isinstance(leaf, Traced):
         if not leaf.frame.active:
             raise leaked(leaf)
@@ -294,10 +296,11 @@ def _results(inner: Frame, leaves: Sequence[Any], keep_numbers: bool = False) ->
     outputs: list[Output] = []
     dtypes: list[np.dtype] = []
     for leaf in leaves:
-        plain = isinstance(leaf, (bool, int, float)) and not isinstance(leaf, np.generic)
+        number = isinstance(leaf, (bool, int, float)) and not isinstance(leaf, np.generic)
+        leaf = plain(leaf)
         if isinstance(leaf, Traced) and not leaf.frame.active:
             raise leaked(leaf)
-        if (plain and not keep_numbers) or (not plain and is_array(leaf)):
+        if (number and not keep_numbers) or (not number and is_array(leaf)):
             x = lift(leaf)
             outputs.append(x.expr)
             dtypes.append(x.dtype)

@@ -19,6 +19,7 @@ from ricci.errors import InvariantError, RicciError, TraceError, nearest
 from ricci.expr import Expr
 from ricci.tracing.array import Traced
 from ricci.tracing.frames import current, user_place
+from ricci.tracing.meanings import of_torch, plain, with_meaning
 
 MODULES = (
     *("elementwise", "choosing", "reductions", "nans", "statistics", "sequences", "ordering", "contractions", "einsum"),
@@ -117,16 +118,18 @@ def unknown(function: Any) -> TraceError:
 def lowered(function: Any, args: tuple, kwargs: dict) -> Any:
     """The call of a NumPy function on traced arrays; errors name the user's line."""
     row = row_of(function)
+    if of_torch((args, kwargs)) is not None:
+        return with_meaning(lambda *args, **kwargs: lowered(function, args, kwargs), args, kwargs)
     check_live(args, kwargs)
     try:
         result = row.lower(*args, **kwargs)
     except RicciError as error:
-        raise _located(error, row.name) from error.__cause__
+        raise located(error, row.name) from error.__cause__
     except TypeError as error:
         unbound = _unbound(row, args, kwargs)
         if unbound is None:
             raise
-        raise _located(TraceError(f"{row.name}: {unbound}; ricci traces {_signature(row)}."), row.name) from error
+        raise located(TraceError(f"{row.name}: {unbound}; ricci traces {_signature(row)}."), row.name) from error
     frame = current()
     if frame is not None:
         for part in result if isinstance(result, (tuple, list)) else (result,):
@@ -135,7 +138,7 @@ def lowered(function: Any, args: tuple, kwargs: dict) -> Any:
     return result
 
 
-def _located(error: RicciError, name: str) -> RicciError:
+def located(error: RicciError, name: str) -> RicciError:
     """The error with the user's line, once."""
     place = user_place()
     if place is not None and not getattr(error, "located", False) and not hasattr(error, "message"):
@@ -207,4 +210,4 @@ def changed(x: Any, key: Any, value: Any, how: str) -> Any:
 
 def has_traced(values: Sequence[Any]) -> bool:
     """Whether a traced array is among ``values``, or in a list among them."""
-    return any(isinstance(v, Traced) or (isinstance(v, (list, tuple)) and has_traced(v)) for v in values)
+    return any(isinstance(plain(v), Traced) or (isinstance(v, (list, tuple)) and has_traced(v)) for v in values)

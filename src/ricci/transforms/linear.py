@@ -21,6 +21,7 @@ from ricci.expr import Expr, Variable, add, one, product, variable, variables
 from ricci.tracing import frames, trees
 from ricci.tracing.basics import checked_dtype, lift
 from ricci.tracing.guards import Guards
+from ricci.tracing.meanings import like_tensor, of_torch
 from ricci.tracing.operand import Operand
 from ricci.tracing.recording import ANY_TYPE, Arguments, Recording
 from ricci.tracing.trees import Form
@@ -189,7 +190,8 @@ class Linear:
         moving = checked(tree, *stages.takes, stages.recording.name, stages.what)
         if frames.current() is not None:
             values = dict(zip(stages.second.inputs, [*self.held, *moving], strict=True))
-            return placed(stages.second, {v: lift(values[v]) for v in _used(stages.second)})
+            found = placed(stages.second, {v: lift(values[v]) for v in _used(stages.second)})
+            return like_tensor(of_torch(moving), found)
         if any(isinstance(leaf, Operand) for leaf in moving):
             return on_tensors(self, stages.what, direction, {})
         arrays = [*self.held, *moving]

@@ -16,6 +16,7 @@ from ricci.functions.recomputing import barrier, recomputed
 from ricci.tracing import frames, trees
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import lift
+from ricci.tracing.meanings import like_tensor, of_torch
 from ricci.tracing.operand import Operand
 from ricci.tracing.recording import Arguments, Static, record
 from ricci.transforms.eager import on_tensors
@@ -52,6 +53,6 @@ def checkpoint(function: Callable) -> Callable:
         leaves = []
         for out, dtype in zip(recording.outputs, recording.out_dtypes, strict=True):
             leaves.append(out.value if isinstance(out, Static) else Traced(next(values), dtype, here))
-        return trees.unflatten(recording.out_form, leaves)
+        return like_tensor(of_torch(arguments.leaves), trees.unflatten(recording.out_form, leaves))
 
     return call

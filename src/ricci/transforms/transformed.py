@@ -33,6 +33,7 @@ from ricci.tracing.array import Traced
 from ricci.tracing.basics import lift
 from ricci.tracing.guards import Guards
 from ricci.tracing.impure import unwatched
+from ricci.tracing.meanings import like_tensor, of_torch
 from ricci.tracing.operand import Operand
 from ricci.tracing.recording import ANY_TYPE, Arguments, Recording, Static, carried, record
 from ricci.tracing.watched import observed
@@ -171,7 +172,8 @@ class Transformed:
         outer = [lift(leaf) for leaf in arguments.traced]
         with unwatched():
             derived = self.derive(self.recorded(arguments))
-            return placed(derived, dict(zip(derived.inputs, outer, strict=True)))
+            found = placed(derived, dict(zip(derived.inputs, outer, strict=True)))
+            return like_tensor(of_torch(arguments.leaves), found)
 
 
 def placed(derived: Recording, values: Mapping[Any, Traced]) -> Any:

@@ -1,0 +1,165 @@
+"""Calls of PyTorch's functions while a function is traced: where they are seen, and what becomes of each.
+
+PyTorch lets two kinds of observer in. One sees the functions that the user calls, before anything is done; the other
+sees the basic operations that they come down to. The first turns traced arrays among the arguments into tensors, and
+notices ``torch.no_grad()``; a few functions are lowered whole there (``whole.py``), because more is known of them than
+of their parts. The second lowers all else, operation by operation.
+
+An operation on tensors that were made in the traced function out of nothing (``torch.arange(n)``) is simply run: its
+result cannot change from call to call. Tensors from outside are inputs, and take part in what is traced.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from ricci.errors import TraceError
+from ricci.tracing.basics import lift
+from ricci.tracing.frames import current, user_place
+from ricci.tracing.operand import Operand
+from ricci.tracing.pytorch.operations import put, traced_function, traced_operation
+from ricci.tracing.pytorch.table import operations, whole_rows
+from ricci.tracing.pytorch.tensors import TracedTensor, mapped, plain_leaves, traced_of, wrapped
+from ricci.tracing.table import leaked
+
+
+class _Here(threading.local):
+    """What holds in one thread."""
+
+    watching = False
+    made: dict[int, torch.Tensor] = {}  # noqa: RUF012  # tensors made of nothing while a function is traced, by id
+    stopping = False  # whether the user's code runs under torch.no_grad(), so that results are constants
+
+
+here = _Here()
+
+
+@contextmanager
+def watching() -> Iterator[None]:
+    """Inside, all calls of PyTorch's functions are seen."""
+    if here.watching:
+        yield
+        return
+    here.watching, here.made = True, {}
+    try:
+        with Operations(), Functions():
+            yield
+    finally:
+        here.watching, here.made = False, {}
+
+
+def called(function: Any, args: tuple, kwargs: dict) -> Any:
+    """A function of PyTorch on traced tensors or arrays."""
+    if current() is None:
+        raise leaked(next(traced_of(x) for x in plain_leaves((args, kwargs)) if isinstance(x, TracedTensor)))
+    args, kwargs = mapped(lambda x: _tensor(x, False) if isinstance(x, Operand) else x, (args, kwargs))
+    with watching():
+        return function(*args, **kwargs)
+
+
+_READ_AS_THEY_ARE = (torch.Tensor.__getitem__, torch.Tensor.__setitem__)
+_MODES_OF_GRADIENTS = ("_set_grad_enabled", "set_grad_enabled", "_enter_inference_mode")
+
+
+class Functions(TorchFunctionMode):
+    """Sees the functions that the user calls."""
+
+    def __torch_function__(self, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        kwargs = kwargs or {}
+        if current() is None or getattr(function, "__name__", "") in _MODES_OF_GRADIENTS:
+            return function(*args, **kwargs)
+        keys = function in _READ_AS_THEY_ARE  # masks in them decide shapes
+        args, kwargs = mapped(lambda x: _tensor(x, keys), (args, kwargs))
+        before, here.stopping = here.stopping, not torch.is_grad_enabled()
+        if here.stopping:
+            _refuse_rules_of_their_own()
+        try:
+            with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
+                if function is torch.Tensor.__setitem__ and isinstance(args[0], TracedTensor):
+                    return put(*args)
+                row = whole_rows().get(function)
+                if row is not None and any(isinstance(x, TracedTensor) for x in plain_leaves((args, kwargs))):
+                    return traced_function(function, row, args, kwargs, here.made, here.stopping)
+                return _OTHERWISE.get(function, _as_written)(function, args, kwargs)
+        finally:
+            here.stopping = before
+
+
+def _as_written(function: Any, args: tuple, kwargs: dict) -> Any:
+    return function(*args, **kwargs)
+
+
+def _batch_second(function: Any, args: tuple, kwargs: dict) -> Any:
+    """A recurrent layer, whose batch comes second; PyTorch would turn a result round in place where it comes first."""
+    *rest, batch_first = args
+    if kwargs or len(args) != 9 or not batch_first:
+        return function(*args, **kwargs)
+    result, *state = function(rest[0].transpose(0, 1), *rest[1:], False)
+    return result.transpose(0, 1), *state
+
+
+_OTHERWISE = dict.fromkeys([torch.lstm, torch.gru, torch.rnn_tanh, torch.rnn_relu], _batch_second)
+
+
+def _tensor(x: Any, as_it_is: bool) -> Any:
+    """A traced array, an eager tensor or an array of NumPy as a tensor."""
+    if isinstance(x, Operand):
+        return wrapped(lift(x))
+    if isinstance(x, np.ndarray) and not (as_it_is and x.dtype == bool):
+        return wrapped(lift(x))
+    return x
+
+
+def _refuse_rules_of_their_own() -> None:
+    """An error inside the ``forward`` of a ``torch.autograd.Function``, whose ``backward`` would be lost."""
+    frame: Any = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_name == "apply" and frame.f_globals.get("__name__") == "torch.autograd.function":
+            name = frame.f_locals["cls"].__name__
+            raise TraceError(
+                f"{name}, a torch.autograd.Function, has a derivative of its own, which ricci does not read. "
+                "Give the function to rc.custom, and its rule with it."
+            )
+        frame = frame.f_back
+
+
+class Operations(TorchDispatchMode):
+    """Sees the operations that functions come down to."""
+
+    def __torch_dispatch__(self, op: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
+        kwargs = kwargs or {}
+        if current() is None:
+            return op(*args, **kwargs)
+        if torch.Tag.nondeterministic_seeded in op.tags and op.overloadpacket.__name__ not in operations():
+            raise _random(op)
+        tensors = [x for x in plain_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
+        if op.overloadpacket.__name__ in ("lift_fresh", "lift"):  # of what torch.tensor([1, 2]) has just made
+            self._remember(tensors)
+        if all(id(x) in here.made for x in tensors):
+            return self._remember(op(*args, **kwargs))
+        return traced_operation(op, args, kwargs, self, here.made, here.stopping)
+
+    def _remember(self, result: Any) -> Any:
+        for x in plain_leaves(result):
+            if isinstance(x, torch.Tensor):
+                here.made[id(x)] = x  # held, so that no other tensor gets the same id
+        return result
+
+
+def _random(op: Any) -> TraceError:
+    place = user_place()
+    where = f" ({place})" if place else ""
+    return TraceError(
+        f"torch.{op.overloadpacket.__name__.strip('_')} draws random numbers{where}. A traced function runs once, so that "
+        "one draw would serve all calls: draw outside and pass it as an argument; for dropout, call model.eval() or "
+        "give training=False."
+    )

@@ -1,0 +1,222 @@
+"""Operations entry by entry: arithmetic, comparisons, functions of one number, choices between two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ricci.errors import InputError
+from ricci.functions.elementwise import stop_gradient
+from ricci.tracing.array import Traced
+from ricci.tracing.basics import lift, like
+from ricci.tracing.casting import cast
+from ricci.tracing.functions import lowering
+from ricci.tracing.pytorch.table import lowers
+
+_SAME = (
+    "ceil",
+    "cos",
+    "cosh",
+    "deg2rad",
+    "exp",
+    "exp2",
+    "expm1",
+    "floor",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "log",
+    "log10",
+)
+_SAME += ("log1p", "log2", "logical_not", "positive", "rad2deg", "reciprocal", "sign", "signbit", "sin", "sinc", "sinh")
+_SAME += ("sqrt", "square", "tan", "tanh", "trunc")
+ONE = {name: getattr(np, name) for name in _SAME}  # NumPy's functions of the same meaning, of one operand
+ONE |= {"abs": np.absolute, "neg": np.negative, "sgn": np.sign, "bitwise_not": np.invert}
+ONE |= {"acos": np.arccos, "asin": np.arcsin, "atan": np.arctan, "acosh": np.arccosh, "asinh": np.arcsinh}
+ONE |= {"atanh": np.arctanh}
+ONE |= {name: lowering(name) for name in ("sigmoid", "erf", "erfc", "erfinv", "lgamma", "digamma")}
+ONE |= {"special_ndtri": lowering("ndtri"), "special_log_ndtr": lowering("log_ndtr")}
+
+_SAME = ("bitwise_and", "bitwise_or", "bitwise_xor", "copysign", "floor_divide", "fmax", "fmin", "fmod", "hypot")
+_SAME += ("logaddexp", "logaddexp2", "logical_and", "logical_or", "logical_xor", "maximum", "minimum", "remainder")
+TWO = {name: getattr(np, name) for name in _SAME}  # and of two
+TWO |= {"atan2": np.arctan2, "mul": np.multiply, "eq": np.equal, "ne": np.not_equal}
+TWO |= {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal}
+
+
+def _of_one(function: Callable[[Any], Any]) -> Callable[..., Traced]:
+    return lambda self: function(self)
+
+
+def _of_two(function: Callable[[Any, Any], Any]) -> Callable[..., Traced]:
+    return lambda self, other: function(self, other)
+
+
+for _name, _function in ONE.items():
+    lowers(_name)(_of_one(_function))
+for _name, _function in TWO.items():
+    lowers(_name)(_of_two(_function))
+
+
+@lowers("add")
+def add(self: Traced, other: Any, alpha: Any = 1) -> Any:
+    return self + _times(alpha, other)
+
+
+@lowers("sub")
+def sub(self: Traced, other: Any, alpha: Any = 1) -> Any:
+    return self - _times(alpha, other)
+
+
+@lowers("rsub")
+def rsub(self: Traced, other: Any, alpha: Any = 1) -> Any:
+    return other - _times(alpha, self)
+
+
+def _times(factor: Any, x: Any) -> Any:
+    """A product that is left out where the factor is one."""
+    return x if type(factor) in (int, float) and factor == 1 else factor * x
+
+
+@lowers("div", "divide", "true_divide")
+def div(self: Traced, other: Any, rounding_mode: str | None = None) -> Any:
+    if rounding_mode == "floor":
+        return np.floor_divide(self, other)
+    quotient = np.divide(self, other)
+    return np.trunc(quotient) if rounding_mode == "trunc" else quotient
+
+
+@lowers("pow")
+def power(self: Any, exponent: Any) -> Any:
+    return np.power(lift(self), exponent)
+
+
+@lowers("rsqrt")
+def rsqrt(self: Traced) -> Any:
+    return 1 / np.sqrt(self)
+
+
+@lowers("frac")
+def frac(self: Traced) -> Any:
+    return self - np.trunc(self)
+
+
+@lowers("round")
+def rounded(self: Traced, decimals: int = 0) -> Any:
+    return np.round(self, decimals)
+
+
+@lowers("nan_to_num")
+def nan_to_num(self: Traced, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
+    return np.nan_to_num(self, nan=nan or 0.0, posinf=posinf, neginf=neginf)
+
+
+@lowers("logit")
+def logit(self: Traced, eps: float | None = None) -> Any:
+    x = self if eps is None else np.clip(self, eps, 1 - eps)
+    return np.log(x / (1 - x))
+
+
+@lowers("xlogy", "special_xlogy")
+def xlogy(self: Any, other: Any) -> Any:
+    x, y = lift(self), lift(other)
+    inside = x != 0
+    return np.where(np.isnan(y), np.nan, np.where(inside, x * np.log(np.where(inside, y, 1)), 0))
+
+
+@lowers("special_entr")
+def entr(self: Traced) -> Any:
+    inside = self > 0
+    return np.where(inside, -self * np.log(np.where(inside, self, 1)), np.where(self < 0, -np.inf, 0 * self))
+
+
+@lowers("special_ndtr")
+def ndtr(self: Traced) -> Any:
+    return lowering("erfc")(-self / np.sqrt(2)) / 2
+
+
+@lowers("polygamma")
+def polygamma(n: int, self: Traced) -> Any:
+    return lowering("polygamma")(n, self) if n else lowering("digamma")(self)
+
+
+@lowers("heaviside")
+def heaviside(self: Traced, values: Any) -> Any:
+    return np.where(self == 0, values, like(self, stop_gradient(np.where(self > 0, 1.0, 0.0).expr)))
+
+
+@lowers("lerp")
+def lerp(self: Traced, end: Traced, weight: Any) -> Any:
+    return self + weight * (end - self)
+
+
+@lowers("addcmul")
+def addcmul(self: Traced, tensor1: Traced, tensor2: Traced, value: Any = 1) -> Any:
+    return self + _times(value, tensor1 * tensor2)
+
+
+@lowers("addcdiv")
+def addcdiv(self: Traced, tensor1: Traced, tensor2: Traced, value: Any = 1) -> Any:
+    return self + _times(value, tensor1 / tensor2)
+
+
+# Choices
+
+
+@lowers("clamp", "clip")
+def clamp(self: Traced, min: Any = None, max: Any = None) -> Any:
+    return np.clip(self, min, max)
+
+
+@lowers("clamp_min")
+def clamp_min(self: Traced, min: Any) -> Any:
+    return np.clip(self, min, None)
+
+
+@lowers("clamp_max")
+def clamp_max(self: Traced, max: Any) -> Any:
+    return np.clip(self, None, max)
+
+
+@lowers("where")
+def where(condition: Traced, self: Any = None, other: Any = None) -> Any:
+    if self is None:
+        raise InputError("torch.where(condition) alone gives as many places as there are; give it what to choose from.")
+    return np.where(condition, self, other)
+
+
+@lowers("masked_fill")
+def masked_fill(self: Traced, mask: Traced, value: Any) -> Any:
+    return np.where(mask, value, self)
+
+
+@lowers("isclose")
+def isclose(self: Traced, other: Traced, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    return np.isclose(self, other, rtol, atol, equal_nan)
+
+
+# Types and copies
+
+
+@lowers("_to_copy")
+def to(self: Traced, dtype: Any = None) -> Traced:
+    from ricci.tracing.pytorch.tensors import numpy_type
+
+    return self if dtype is None else cast(self, numpy_type(dtype))
+
+
+@lowers("prims.convert_element_type")
+def convert(a: Traced, dtype: Any) -> Traced:
+    return to(a, dtype)
+
+
+@lowers("clone", "alias", "lift_fresh", "contiguous", "positive_copy", "prims.view_of")
+def same(self: Any = None, a: Any = None) -> Traced:
+    return self if a is None else a
+
+
+@lowers("detach")
+def detach(self: Traced) -> Traced:
+    return like(self, stop_gradient(self.expr)) if self.dtype.kind == "f" else self

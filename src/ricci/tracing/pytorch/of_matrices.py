@@ -1,0 +1,119 @@
+"""Linear algebra.
+
+PyTorch's operations also give what a derivative would need (factors, pivots); ricci derives by its own rules, and does
+not compute these.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ricci.errors import TraceError
+from ricci.tracing.array import Traced
+from ricci.tracing.basics import lift
+from ricci.tracing.functions import lowering
+from ricci.tracing.pytorch.of_entries import detach
+from ricci.tracing.pytorch.table import lowers
+
+
+def _turned(x: Any) -> Any:
+    return np.swapaxes(x, -1, -2)
+
+
+@lowers("linalg_inv_ex")
+def inv(A: Traced, check_errors: bool = False) -> Any:
+    return np.linalg.inv(A), None
+
+
+@lowers("_linalg_solve_ex")
+def solve(A: Traced, B: Traced, left: bool = True, check_errors: bool = False) -> Any:
+    if not left:
+        return _turned(np.linalg.solve(_turned(A), _turned(B))), None, None, None
+    vector = B.ndim == A.ndim - 1 and B.shape == A.shape[:-1]
+    found = np.linalg.solve(A, np.expand_dims(B, -1) if vector else B)
+    return np.squeeze(found, -1) if vector else found, None, None, None
+
+
+@lowers("linalg_solve_triangular")
+def solve_triangular(self: Traced, B: Traced, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+    """The other triangle is not looked at; nor is the diagonal where it is said to be ones."""
+    a = np.triu(self) if upper else np.tril(self)
+    if unitriangular:
+        size = self.shape[-1]
+        a = np.where(np.eye(size, dtype=bool), 1, a)
+    return np.linalg.solve(a, B) if left else _turned(np.linalg.solve(_turned(a), _turned(B)))
+
+
+@lowers("cholesky_solve")
+def cholesky_solve(self: Traced, input2: Traced, upper: bool = False) -> Any:
+    factor = np.triu(input2) if upper else np.tril(input2)
+    whole = _turned(factor) @ factor if upper else factor @ _turned(factor)
+    return np.linalg.solve(whole, self)
+
+
+@lowers("_linalg_det")
+def det(A: Traced) -> Any:
+    return np.linalg.det(A), None, None
+
+
+@lowers("_linalg_slogdet")
+def slogdet(A: Traced) -> Any:
+    sign, log = np.linalg.slogdet(A)
+    return sign, log, None, None
+
+
+@lowers("linalg_cholesky_ex")
+def cholesky_ex(self: Traced, upper: bool = False, check_errors: bool = False) -> Any:
+    return cholesky(self, upper), None
+
+
+@lowers("cholesky")
+def cholesky(self: Traced, upper: bool = False) -> Any:
+    low = np.linalg.cholesky(_symmetric(self, "U" if upper else "L"))
+    return _turned(low) if upper else low
+
+
+def _symmetric(a: Traced, triangle: str) -> Any:
+    """The symmetric matrix of which one triangle is read. Its derivative is that of (A + Aᵀ)/2, as in PyTorch."""
+    whole = (a + _turned(a)) / 2
+    part = np.tril(a, -1) if triangle == "L" else np.triu(a, 1)
+    diagonal = np.where(np.eye(a.shape[-1], dtype=bool), a, 0)
+    return whole + detach(lift(part + _turned(part) + diagonal - whole))
+
+
+@lowers("_linalg_eigh")
+def eigh(A: Traced, UPLO: str = "L", compute_v: bool = True) -> Any:
+    a = _symmetric(A, UPLO)
+    if not compute_v:
+        return np.linalg.eigvalsh(a), None
+    values, vectors = np.linalg.eigh(a)
+    return values, vectors
+
+
+@lowers("_linalg_svd")
+def svd(A: Traced, full_matrices: bool = False, compute_uv: bool = True, driver: Any = None) -> Any:
+    if not compute_uv:
+        return None, np.linalg.svdvals(A), None
+    if full_matrices and A.shape[-1] != A.shape[-2]:
+        raise TraceError("torch.linalg.svd: full_matrices=True has no derivative here; give full_matrices=False.")
+    u, s, vh = np.linalg.svd(A, full_matrices=False)
+    return u, s, vh
+
+
+@lowers("linalg_qr")
+def qr(A: Traced, mode: str = "reduced") -> Any:
+    if mode == "reduced" or (mode == "complete" and A.shape[-1] >= A.shape[-2]):
+        return tuple(np.linalg.qr(A))
+    raise TraceError(f"torch.linalg.qr: mode={mode!r} is not traced; 'reduced' is.")
+
+
+@lowers("linalg_matrix_exp", "matrix_exp")
+def matrix_exp(self: Traced) -> Any:
+    return lowering("expm")(self)
+
+
+@lowers("linalg_pinv")
+def pinv(self: Traced, rcond: Any = None, hermitian: bool = False, atol: Any = None, rtol: Any = None) -> Any:
+    return np.linalg.pinv(self)

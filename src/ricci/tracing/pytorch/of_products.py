@@ -1,0 +1,183 @@
+"""Products: matrices, batches of them, einsum, attention."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from ricci.errors import TraceError
+from ricci.tracing.array import Traced
+from ricci.tracing.basics import BOOL
+from ricci.tracing.pytorch.of_reductions import safe_softmax, softmax, vector_norm
+from ricci.tracing.pytorch.table import lowers, whole
+
+
+@lowers("mm", "bmm")
+def mm(self: Traced, mat2: Traced) -> Any:
+    return self @ mat2
+
+
+@lowers("mv")
+def mv(self: Traced, vec: Traced) -> Any:
+    return self @ vec
+
+
+@lowers("dot", "vdot")
+def dot(self: Traced, tensor: Any = None, other: Any = None) -> Any:
+    return self @ (tensor if other is None else other)
+
+
+@lowers("addmm")
+def addmm(self: Traced, mat1: Traced, mat2: Traced, beta: Any = 1, alpha: Any = 1) -> Any:
+    return _with(self, mat1 @ mat2, beta, alpha)
+
+
+@lowers("addmv")
+def addmv(self: Traced, mat: Traced, vec: Traced, beta: Any = 1, alpha: Any = 1) -> Any:
+    return _with(self, mat @ vec, beta, alpha)
+
+
+@lowers("addr")
+def addr(self: Traced, vec1: Traced, vec2: Traced, beta: Any = 1, alpha: Any = 1) -> Any:
+    return _with(self, np.outer(vec1, vec2), beta, alpha)
+
+
+@lowers("baddbmm")
+def baddbmm(self: Traced, batch1: Traced, batch2: Traced, beta: Any = 1, alpha: Any = 1) -> Any:
+    return _with(self, batch1 @ batch2, beta, alpha)
+
+
+@lowers("addbmm")
+def addbmm(self: Traced, batch1: Traced, batch2: Traced, beta: Any = 1, alpha: Any = 1) -> Any:
+    return _with(self, np.einsum("bij,bjk->ik", batch1, batch2), beta, alpha)
+
+
+def _with(x: Any, product: Any, beta: Any, alpha: Any) -> Any:
+    """β x + α times a product; for β = 0, x is not looked at."""
+    scaled = product if alpha == 1 else alpha * product
+    if beta == 0:
+        return np.broadcast_to(scaled, np.broadcast_shapes(x.shape, scaled.shape))
+    return (x if beta == 1 else beta * x) + scaled
+
+
+@whole("matmul", torch.matmul, torch.Tensor.matmul, torch.Tensor.__matmul__)
+def matmul(input: Traced, other: Traced) -> Any:
+    return input @ other
+
+
+@whole("matmul", torch.Tensor.__rmatmul__)
+def rmatmul(input: Traced, other: Traced) -> Any:
+    return other @ input
+
+
+@whole("einsum", torch.einsum)
+def einsum(equation: Any, *operands: Any) -> Any:
+    if isinstance(equation, str):
+        parts = operands[0] if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else operands
+        return np.einsum(equation.replace(" ", ""), *parts)
+    return np.einsum(equation, *operands)
+
+
+@whole("tensordot", torch.tensordot)
+def tensordot(a: Traced, b: Traced, dims: Any = 2, out: Any = None) -> Any:
+    return np.tensordot(a, b, dims if isinstance(dims, int) else tuple([tuple(part) for part in dims]))
+
+
+@whole("linear", F.linear)
+def linear(input: Traced, weight: Traced, bias: Traced | None = None) -> Any:
+    made = input @ (np.transpose(weight) if weight.ndim > 1 else weight)
+    return made if bias is None else made + bias
+
+
+@lowers("_trilinear")
+def trilinear(
+    i1: Traced, i2: Traced, i3: Traced, expand1: Any, expand2: Any, expand3: Any, sumdim: Any, unroll_dim: int = 1
+) -> Any:
+    """A product of three tensors that get further axes, summed over some."""
+    wide = [_expanded(x, places) for x, places in ((i1, expand1), (i2, expand2), (i3, expand3))]
+    return np.sum(wide[0] * wide[1] * wide[2], axis=tuple(sumdim))
+
+
+def _expanded(x: Any, places: Sequence[int]) -> Any:
+    for place in places:
+        x = np.expand_dims(x, place)
+    return x
+
+
+@lowers("linalg_cross")
+def cross(self: Traced, other: Traced, dim: int = -1) -> Any:
+    a, b = (np.moveaxis(x, dim, -1) for x in np.broadcast_arrays(self, other))
+    return np.moveaxis(np.linalg.cross(a, b), -1, dim)
+
+
+@lowers("_cdist_forward")
+def cdist(x1: Traced, x2: Traced, p: Any, compute_mode: Any = None) -> Any:
+    return vector_norm(np.expand_dims(x1, -2) - np.expand_dims(x2, -3), p, -1)
+
+
+@lowers("_pdist_forward")
+def pdist(self: Traced, p: Any = 2) -> Any:
+    """The distances of all pairs of rows, each pair once."""
+    rows, others = np.triu_indices(self.shape[0], 1)
+    return vector_norm(self[rows] - self[others], p, -1)
+
+
+@lowers("_euclidean_dist")
+def euclidean_dist(x1: Traced, x2: Traced) -> Any:
+    return cdist(x1, x2, 2)
+
+
+@whole("scaled_dot_product_attention", F.scaled_dot_product_attention)
+def attention(
+    query: Traced,
+    key: Traced,
+    value: Traced,
+    attn_mask: Traced | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Any:
+    """softmax(q kᵀ · scale + mask) v; where nothing may be attended to, 0."""
+    if dropout_p:
+        raise TraceError("F.scaled_dot_product_attention draws random numbers with dropout_p > 0; give dropout_p=0.0.")
+    if enable_gqa:
+        key, value = (np.repeat(x, query.shape[-3] // x.shape[-3], axis=-3) for x in (key, value))
+    factor = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scores = factor * (query @ np.swapaxes(key, -1, -2))
+    if is_causal:
+        scores = np.where(np.tri(*scores.shape[-2:], dtype=bool), scores, -np.inf)
+    if attn_mask is not None:
+        scores = np.where(attn_mask, scores, -np.inf) if attn_mask.dtype == BOOL else scores + attn_mask
+    return (softmax if attn_mask is None else safe_softmax)(scores, -1) @ value
+
+
+_FUSED = (
+    "flash_attention_for_cpu",
+    "flash_attention",
+    "efficient_attention",
+    "cudnn_attention",
+    "fused_attention_overrideable",
+)
+
+
+@lowers(*[f"_scaled_dot_product_{name}" for name in _FUSED])
+def fused_attention(
+    query: Traced,
+    key: Traced,
+    value: Traced,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    attn_mask: Any = None,
+    attn_bias: Any = None,
+    scale: float | None = None,
+    compute_log_sumexp: bool = False,
+    return_debug_mask: bool = False,
+) -> Any:
+    mask = attn_bias if attn_mask is None else attn_mask
+    return [attention(query, key, value, mask, dropout_p, is_causal, scale)]

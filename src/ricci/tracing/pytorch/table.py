@@ -1,0 +1,89 @@
+"""The table of PyTorch's operations, by name, and of the functions that are lowered whole.
+
+A lowering takes traced arrays in place of tensors, under the names that the operation has for its arguments, and returns
+a traced array or several, in order; None stands for a result that is not computed. It is written with the functions of
+NumPy. The modules ``of_…`` are its rows.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from ricci.errors import InvariantError
+
+MODULES = (
+    *("of_entries", "of_activations", "of_reductions", "of_order", "of_shapes", "of_places", "of_products"),
+    *("of_windows", "of_layers", "of_losses", "of_matrices", "of_making"),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """An operation, or a function as a whole."""
+
+    name: str
+    lower: Callable[..., Any]
+    group: str
+    known: tuple[str, ...] = ()  # arguments whose values decide shapes, and are taken from tensors made here
+    said: Callable[..., Any] | None = None
+
+    @property
+    def parameters(self) -> Any:
+        return inspect.signature(self.lower).parameters
+
+
+OPERATIONS: dict[str, Row] = {}
+WHOLE: dict[Any, Row] = {}
+
+
+def lowers(*names: str, known: tuple[str, ...] = ()) -> Callable[[Callable], Callable]:
+    """Puts a lowering into the table, for one or several operations."""
+
+    def put(lower: Callable) -> Callable:
+        group = lower.__module__.rpartition(".")[2]
+        for name in names:
+            if name in OPERATIONS:
+                raise InvariantError(f"The operation {name} of PyTorch has two rows, one of them in {group}.")
+            OPERATIONS[name] = Row(name, lower, group, known)
+        return lower
+
+    return put
+
+
+def whole(
+    name: str, *functions: Any, known: tuple[str, ...] = (), said: Callable[..., Any] | None = None
+) -> Callable[[Callable], Callable]:
+    """The same for functions that are not taken apart; None stands for one that this PyTorch lacks.
+
+    ``said`` gives shapes and types of the results where the function, without data, cannot.
+    """
+
+    def put(lower: Callable) -> Callable:
+        row = Row(name, lower, lower.__module__.rpartition(".")[2], known, said)
+        WHOLE.update({function: row for function in functions if function is not None})
+        return lower
+
+    return put
+
+
+@cache
+def _fill() -> None:
+    for module in MODULES:
+        import_module(f"ricci.tracing.pytorch.{module}")
+
+
+def operations() -> dict[str, Row]:
+    """The rows of operations, by name."""
+    _fill()
+    return OPERATIONS
+
+
+def whole_rows() -> dict[Any, Row]:
+    """The rows of functions, by the function."""
+    _fill()
+    return WHOLE
