@@ -23,7 +23,8 @@ from ricci.tensor.node import Call, Node, Recorded, numbers
 from ricci.tensor.operations import Operation, Rule, operation_name, resolve
 from ricci.tracing.frames import current
 from ricci.tracing.functions import lowering
-from ricci.tracing.meanings import is_torch, plain
+from ricci.tracing.meanings import is_torch
+from ricci.tracing.meanings import plain as plain_array
 from ricci.tracing.table import has_traced, lowered, name_of, table, unknown
 from ricci.tracing.trees import flatten, unflatten
 
@@ -177,7 +178,7 @@ def _of_torch(function: Any) -> Rule:
     from ricci.tracing.pytorch.tensors import mapped
 
     def lower(*args: Any, **kwargs: Any) -> Any:
-        return mapped(plain, called(function, args, kwargs))
+        return mapped(plain_array, called(function, args, kwargs))
 
     return Rule(lower, getattr(function, "__name__", "torch"))
 

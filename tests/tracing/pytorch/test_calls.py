@@ -5,8 +5,6 @@ import torch
 from torch_cases import CASES, GROUPS
 from torch_checking import check, same
 
-import ricci as rc
-
 pytestmark = pytest.mark.filterwarnings("ignore")  # PyTorch's own, of names that it will drop
 
 

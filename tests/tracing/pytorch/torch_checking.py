@@ -7,7 +7,6 @@ import torch.nn.functional as F
 import ricci as rc
 from ricci.tracing.trees import flatten
 
-
 CONSTANTS = {"p4", "m4", "v4", "signs", "grid", "pc"}  # which PyTorch does not differentiate by, in some calls
 
 

@@ -74,11 +74,11 @@ class Functions(TorchFunctionMode):
     """Sees the functions that the user calls."""
 
     def __torch_function__(self, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
-        kwargs = kwargs or {}
+        kwargs = {} if kwargs is None else kwargs
         if current() is None or getattr(function, "__name__", "") in _MODES_OF_GRADIENTS:
             return function(*args, **kwargs)
         keys = function in _READ_AS_THEY_ARE  # masks in them decide shapes
-        args, kwargs = mapped(lambda x: _tensor(x, keys), (args, kwargs))
+        args, named = mapped(lambda x: _tensor(x, keys), (args, kwargs))
         before, here.stopping = here.stopping, not torch.is_grad_enabled()
         if here.stopping:
             _refuse_rules_of_their_own()
@@ -87,9 +87,9 @@ class Functions(TorchFunctionMode):
                 if function is torch.Tensor.__setitem__ and isinstance(args[0], TracedTensor):
                     return put(*args)
                 row = whole_rows().get(function)
-                if row is not None and any(isinstance(x, TracedTensor) for x in plain_leaves((args, kwargs))):
-                    return traced_function(function, row, args, kwargs, here.made, here.stopping)
-                return _OTHERWISE.get(function, _as_written)(function, args, kwargs)
+                if row is not None and any(isinstance(x, TracedTensor) for x in plain_leaves((args, named))):
+                    return traced_function(function, row, args, named, here.made, here.stopping)
+                return _OTHERWISE.get(function, _as_written)(function, args, named)
         finally:
             here.stopping = before
 
@@ -159,7 +159,7 @@ def _random(op: Any) -> TraceError:
     place = user_place()
     where = f" ({place})" if place else ""
     return TraceError(
-        f"torch.{op.overloadpacket.__name__.strip('_')} draws random numbers{where}. A traced function runs once, so that "
-        "one draw would serve all calls: draw outside and pass it as an argument; for dropout, call model.eval() or "
-        "give training=False."
+        f"torch.{op.overloadpacket.__name__.strip('_')} draws random numbers{where}. A traced function runs once, so "
+        "that one draw would serve all calls: draw outside and pass it as an argument; for dropout, call model.eval() "
+        "or give training=False."
     )

@@ -13,8 +13,6 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 from weakref import ref
 
-import torch
-
 from ricci.calculus.graph import pullbacks
 from ricci.errors import RuleError
 from ricci.expr import Expr, constant, one
@@ -88,10 +86,10 @@ def _back(seen: Expr, bar: Expr, base: Any) -> Expr:
 def refuse_change(what: str) -> NoReturn:
     """An error for a tensor that is not the traced function's own."""
     raise RuleError(
-        f"{what} changes an argument, a tensor from outside, or one of plain numbers in place{where()}. A traced function "
-        "runs once, so the change would not happen again, or not be seen. Compute a new tensor, x = x.add(1) in place of "
-        "x.add_(1); begin with torch.zeros_like(x) of a traced x to fill a tensor in parts; call model.eval() where "
-        "layers keep statistics."
+        f"{what} changes an argument, a tensor from outside, or one of plain numbers in place{where()}. A traced "
+        "function runs once, so the change would not happen again, or not be seen. Compute a new tensor, x = x.add(1) "
+        "in place of x.add_(1); begin with torch.zeros_like(x) of a traced x to fill a tensor in parts; call "
+        "model.eval() where layers keep statistics."
     )
 
 

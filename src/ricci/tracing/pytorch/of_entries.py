@@ -13,7 +13,7 @@ from ricci.tracing.array import Traced
 from ricci.tracing.basics import lift, like
 from ricci.tracing.casting import cast
 from ricci.tracing.functions import lowering
-from ricci.tracing.pytorch.table import lowers
+from ricci.tracing.pytorch.table import Array, lowers
 
 _SAME = (
     "ceil",
@@ -47,11 +47,17 @@ TWO |= {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_e
 
 
 def _of_one(function: Callable[[Any], Any]) -> Callable[..., Traced]:
-    return lambda self: function(self)
+    def lower(self: Array) -> Any:
+        return function(self)
+
+    return lower
 
 
 def _of_two(function: Callable[[Any, Any], Any]) -> Callable[..., Traced]:
-    return lambda self, other: function(self, other)
+    def lower(self: Any, other: Any) -> Any:
+        return function(self, other)
+
+    return lower
 
 
 for _name, _function in ONE.items():
@@ -61,17 +67,17 @@ for _name, _function in TWO.items():
 
 
 @lowers("add")
-def add(self: Traced, other: Any, alpha: Any = 1) -> Any:
+def add(self: Array, other: Any, alpha: Any = 1) -> Any:
     return self + _times(alpha, other)
 
 
 @lowers("sub")
-def sub(self: Traced, other: Any, alpha: Any = 1) -> Any:
+def sub(self: Array, other: Any, alpha: Any = 1) -> Any:
     return self - _times(alpha, other)
 
 
 @lowers("rsub")
-def rsub(self: Traced, other: Any, alpha: Any = 1) -> Any:
+def rsub(self: Array, other: Any, alpha: Any = 1) -> Any:
     return other - _times(alpha, self)
 
 
@@ -81,7 +87,7 @@ def _times(factor: Any, x: Any) -> Any:
 
 
 @lowers("div", "divide", "true_divide")
-def div(self: Traced, other: Any, rounding_mode: str | None = None) -> Any:
+def div(self: Array, other: Any, rounding_mode: str | None = None) -> Any:
     if rounding_mode == "floor":
         return np.floor_divide(self, other)
     quotient = np.divide(self, other)
@@ -94,27 +100,27 @@ def power(self: Any, exponent: Any) -> Any:
 
 
 @lowers("rsqrt")
-def rsqrt(self: Traced) -> Any:
+def rsqrt(self: Array) -> Any:
     return 1 / np.sqrt(self)
 
 
 @lowers("frac")
-def frac(self: Traced) -> Any:
+def frac(self: Array) -> Any:
     return self - np.trunc(self)
 
 
 @lowers("round")
-def rounded(self: Traced, decimals: int = 0) -> Any:
+def rounded(self: Array, decimals: int = 0) -> Any:
     return np.round(self, decimals)
 
 
 @lowers("nan_to_num")
-def nan_to_num(self: Traced, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
+def nan_to_num(self: Array, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
     return np.nan_to_num(self, nan=nan or 0.0, posinf=posinf, neginf=neginf)
 
 
 @lowers("logit")
-def logit(self: Traced, eps: float | None = None) -> Any:
+def logit(self: Array, eps: float | None = None) -> Any:
     x = self if eps is None else np.clip(self, eps, 1 - eps)
     return np.log(x / (1 - x))
 
@@ -127,38 +133,39 @@ def xlogy(self: Any, other: Any) -> Any:
 
 
 @lowers("special_entr")
-def entr(self: Traced) -> Any:
+def entr(self: Array) -> Any:
     inside = self > 0
     return np.where(inside, -self * np.log(np.where(inside, self, 1)), np.where(self < 0, -np.inf, 0 * self))
 
 
 @lowers("special_ndtr")
-def ndtr(self: Traced) -> Any:
-    return lowering("erfc")(-self / np.sqrt(2)) / 2
+def ndtr(self: Array) -> Any:
+    found: Array = lowering("erfc")(-self / np.sqrt(2))
+    return found / 2
 
 
 @lowers("polygamma")
-def polygamma(n: int, self: Traced) -> Any:
+def polygamma(n: int, self: Array) -> Any:
     return lowering("polygamma")(n, self) if n else lowering("digamma")(self)
 
 
 @lowers("heaviside")
-def heaviside(self: Traced, values: Any) -> Any:
-    return np.where(self == 0, values, like(self, stop_gradient(np.where(self > 0, 1.0, 0.0).expr)))
+def heaviside(self: Array, values: Any) -> Any:
+    return np.where(self == 0, values, like(self, stop_gradient(lift(np.where(self > 0, 1.0, 0.0)).expr)))
 
 
 @lowers("lerp")
-def lerp(self: Traced, end: Traced, weight: Any) -> Any:
+def lerp(self: Array, end: Array, weight: Any) -> Any:
     return self + weight * (end - self)
 
 
 @lowers("addcmul")
-def addcmul(self: Traced, tensor1: Traced, tensor2: Traced, value: Any = 1) -> Any:
+def addcmul(self: Array, tensor1: Array, tensor2: Array, value: Any = 1) -> Any:
     return self + _times(value, tensor1 * tensor2)
 
 
 @lowers("addcdiv")
-def addcdiv(self: Traced, tensor1: Traced, tensor2: Traced, value: Any = 1) -> Any:
+def addcdiv(self: Array, tensor1: Array, tensor2: Array, value: Any = 1) -> Any:
     return self + _times(value, tensor1 / tensor2)
 
 
@@ -166,34 +173,34 @@ def addcdiv(self: Traced, tensor1: Traced, tensor2: Traced, value: Any = 1) -> A
 
 
 @lowers("clamp", "clip")
-def clamp(self: Traced, min: Any = None, max: Any = None) -> Any:
+def clamp(self: Array, min: Any = None, max: Any = None) -> Any:
     return np.clip(self, min, max)
 
 
 @lowers("clamp_min")
-def clamp_min(self: Traced, min: Any) -> Any:
+def clamp_min(self: Array, min: Any) -> Any:
     return np.clip(self, min, None)
 
 
 @lowers("clamp_max")
-def clamp_max(self: Traced, max: Any) -> Any:
+def clamp_max(self: Array, max: Any) -> Any:
     return np.clip(self, None, max)
 
 
 @lowers("where")
-def where(condition: Traced, self: Any = None, other: Any = None) -> Any:
+def where(condition: Array, self: Any = None, other: Any = None) -> Any:
     if self is None:
         raise InputError("torch.where(condition) alone gives as many places as there are; give it what to choose from.")
     return np.where(condition, self, other)
 
 
 @lowers("masked_fill")
-def masked_fill(self: Traced, mask: Traced, value: Any) -> Any:
+def masked_fill(self: Array, mask: Array, value: Any) -> Any:
     return np.where(mask, value, self)
 
 
 @lowers("isclose")
-def isclose(self: Traced, other: Traced, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+def isclose(self: Array, other: Array, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     return np.isclose(self, other, rtol, atol, equal_nan)
 
 
@@ -201,22 +208,22 @@ def isclose(self: Traced, other: Traced, rtol: float = 1e-5, atol: float = 1e-8,
 
 
 @lowers("_to_copy")
-def to(self: Traced, dtype: Any = None) -> Traced:
+def to(self: Array, dtype: Any = None) -> Array:
     from ricci.tracing.pytorch.tensors import numpy_type
 
     return self if dtype is None else cast(self, numpy_type(dtype))
 
 
 @lowers("prims.convert_element_type")
-def convert(a: Traced, dtype: Any) -> Traced:
+def convert(a: Array, dtype: Any) -> Array:
     return to(a, dtype)
 
 
 @lowers("clone", "alias", "lift_fresh", "contiguous", "positive_copy", "prims.view_of")
-def same(self: Any = None, a: Any = None) -> Traced:
+def same(self: Any = None, a: Any = None) -> Array:
     return self if a is None else a
 
 
 @lowers("detach")
-def detach(self: Traced) -> Traced:
+def detach(self: Array) -> Array:
     return like(self, stop_gradient(self.expr)) if self.dtype.kind == "f" else self

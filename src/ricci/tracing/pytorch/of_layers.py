@@ -9,8 +9,7 @@ import numpy as np
 import torch.nn.functional as F
 
 from ricci.errors import TraceError
-from ricci.tracing.array import Traced
-from ricci.tracing.pytorch.table import lowers, whole
+from ricci.tracing.pytorch.table import Array, lowers, whole
 
 
 def _normalised(x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, Any]:
@@ -27,7 +26,7 @@ def _affine(x: Any, weight: Any, bias: Any) -> Any:
 
 @lowers("native_layer_norm")
 def layer_norm(
-    input: Traced, normalized_shape: Sequence[int], weight: Traced | None, bias: Traced | None, eps: float
+    input: Array, normalized_shape: Sequence[int], weight: Array | None, bias: Array | None, eps: float
 ) -> Any:
     found, mean, scale = _normalised(input, tuple(range(-len(normalized_shape), 0)), eps)
     return _affine(found, weight, bias), mean, scale
@@ -35,7 +34,7 @@ def layer_norm(
 
 @lowers("_fused_rms_norm", "rms_norm")
 def rms_norm(
-    input: Traced, normalized_shape: Sequence[int], weight: Traced | None = None, eps: float | None = None
+    input: Array, normalized_shape: Sequence[int], weight: Array | None = None, eps: float | None = None
 ) -> Any:
     axes = tuple(range(-len(normalized_shape), 0))
     least = float(np.finfo(input.dtype).eps) if eps is None else eps
@@ -45,7 +44,7 @@ def rms_norm(
 
 @lowers("native_group_norm")
 def group_norm(
-    input: Traced, weight: Traced | None, bias: Traced | None, N: int, C: int, HxW: int, group: int, eps: float
+    input: Array, weight: Array | None, bias: Array | None, N: int, C: int, HxW: int, group: int, eps: float
 ) -> Any:
     found, mean, scale = _normalised(np.reshape(input, (N, group, C // group * HxW)), (-1,), eps)
     found = np.reshape(found, input.shape)
@@ -60,16 +59,18 @@ def _channels(x: Any, order: int) -> Any:
 
 @whole("batch_norm", F.batch_norm)
 def batch_norm(
-    input: Traced,
-    running_mean: Traced | None,
-    running_var: Traced | None,
-    weight: Traced | None = None,
-    bias: Traced | None = None,
+    input: Array,
+    running_mean: Array | None,
+    running_var: Array | None,
+    weight: Array | None = None,
+    bias: Array | None = None,
     training: bool = False,
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Any:
-    parts = [None if p is None else _channels(p, input.ndim) for p in (running_mean, running_var, weight, bias)]
+    parts: list[Any] = [
+        None if p is None else _channels(p, input.ndim) for p in (running_mean, running_var, weight, bias)
+    ]
     if not training:
         return _affine((input - parts[0]) / np.sqrt(parts[1] + eps), parts[2], parts[3])
     if running_mean is not None or running_var is not None:
@@ -82,11 +83,11 @@ def batch_norm(
 
 @lowers("native_batch_norm", "_native_batch_norm_legit", "_native_batch_norm_legit_no_training", "cudnn_batch_norm")
 def native_batch_norm(
-    input: Traced,
-    weight: Traced | None,
-    bias: Traced | None,
-    running_mean: Traced | None = None,
-    running_var: Traced | None = None,
+    input: Array,
+    weight: Array | None,
+    bias: Array | None,
+    running_mean: Array | None = None,
+    running_var: Array | None = None,
     training: bool = False,
     momentum: float = 0.1,
     eps: float = 1e-5,

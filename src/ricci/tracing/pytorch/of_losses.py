@@ -13,7 +13,7 @@ from ricci.tracing.basics import lift
 from ricci.tracing.casting import cast
 from ricci.tracing.functions import lowering
 from ricci.tracing.pytorch.of_entries import detach
-from ricci.tracing.pytorch.table import lowers, whole
+from ricci.tracing.pytorch.table import Array, lowers, whole
 
 MEAN, SUM = 1, 2  # as PyTorch numbers what becomes of the losses of single entries; 0 leaves them as they are
 
@@ -23,12 +23,12 @@ def _reduced(losses: Any, reduction: int) -> Any:
 
 
 @lowers("mse_loss")
-def mse_loss(self: Traced, target: Traced, reduction: int = MEAN) -> Any:
+def mse_loss(self: Array, target: Array, reduction: int = MEAN) -> Any:
     return _reduced((self - target) ** 2, reduction)
 
 
 @lowers("smooth_l1_loss")
-def smooth_l1_loss(self: Traced, target: Traced, reduction: int = MEAN, beta: float = 1.0) -> Any:
+def smooth_l1_loss(self: Array, target: Array, reduction: int = MEAN, beta: float = 1.0) -> Any:
     size = np.absolute(self - target)
     if beta == 0:
         return _reduced(size, reduction)
@@ -36,7 +36,7 @@ def smooth_l1_loss(self: Traced, target: Traced, reduction: int = MEAN, beta: fl
 
 
 @lowers("huber_loss")
-def huber_loss(self: Traced, target: Traced, reduction: int = MEAN, delta: float = 1.0) -> Any:
+def huber_loss(self: Array, target: Array, reduction: int = MEAN, delta: float = 1.0) -> Any:
     size = np.absolute(self - target)
     return _reduced(np.where(size <= delta, 0.5 * size**2, delta * (size - 0.5 * delta)), reduction)
 
@@ -47,7 +47,7 @@ def _like_mse(input: Any, target: Any, var: Any, full: bool = False, eps: float 
 
 @whole("nn.functional.gaussian_nll_loss", F.gaussian_nll_loss, said=_like_mse)
 def gaussian_nll_loss(
-    input: Traced, target: Traced, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+    input: Array, target: Array, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Any:
     """The variance is at least ε in value; its derivative does not know of that."""
     v = np.expand_dims(var, -1) if isinstance(var, Traced) and var.shape == input.shape[:-1] else lift(var)
@@ -58,12 +58,12 @@ def gaussian_nll_loss(
 
 
 @lowers("soft_margin_loss")
-def soft_margin_loss(self: Traced, target: Traced, reduction: int = MEAN) -> Any:
+def soft_margin_loss(self: Array, target: Array, reduction: int = MEAN) -> Any:
     return _reduced(lowering("softplus")(-target * self), reduction)
 
 
 @lowers("binary_cross_entropy")
-def binary_cross_entropy(self: Traced, target: Traced, weight: Any = None, reduction: int = MEAN) -> Any:
+def binary_cross_entropy(self: Array, target: Array, weight: Any = None, reduction: int = MEAN) -> Any:
     """Logarithms are at least -100, as in PyTorch, so that the loss stays finite."""
     inside, outside = (np.maximum(log, -100) for log in (np.log(self), np.log1p(-self)))
     losses = (target - 1) * outside - target * inside
@@ -72,7 +72,7 @@ def binary_cross_entropy(self: Traced, target: Traced, weight: Any = None, reduc
 
 @lowers("binary_cross_entropy_with_logits")
 def binary_cross_entropy_with_logits(
-    self: Traced, target: Traced, weight: Any = None, pos_weight: Any = None, reduction: int = MEAN
+    self: Array, target: Array, weight: Any = None, pos_weight: Any = None, reduction: int = MEAN
 ) -> Any:
     """(1 - t) x + (1 + (p - 1) t) log(1 + exp(-x)), with p the weight of what is positive."""
     log = lowering("softplus")(-self)
@@ -81,14 +81,14 @@ def binary_cross_entropy_with_logits(
 
 
 @lowers("nll_loss_forward", "nll_loss2d_forward")
-def nll_loss(self: Traced, target: Traced, weight: Any, reduction: int, ignore_index: int) -> Any:
+def nll_loss(self: Array, target: Array, weight: Any, reduction: int, ignore_index: int) -> Any:
     """Minus the logarithm of the probability of each target; those to be ignored count nothing.
 
     The classes are the second axis, or the first one where there is no other.
     """
     axis = 1 if self.ndim > 1 else 0
     counted = target != ignore_index
-    safe = cast(np.where(counted, target, 0), np.int64)
+    safe = cast(lift(np.where(counted, target, 0)), np.int64)
     chosen = np.take_along_axis(self, np.expand_dims(safe, axis), axis=axis)
     weights: Any = cast(counted, self.dtype) if weight is None else np.where(counted, weight[safe], 0)
     losses = np.where(counted, -np.squeeze(chosen, axis), 0) * weights

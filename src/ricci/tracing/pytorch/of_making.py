@@ -9,59 +9,58 @@ import numpy as np
 import torch
 
 from ricci.errors import TraceError
-from ricci.tracing.array import Traced
 from ricci.tracing.basics import lift
 from ricci.tracing.casting import cast
-from ricci.tracing.pytorch.table import lowers, whole
+from ricci.tracing.pytorch.table import Array, lowers, whole
 from ricci.tracing.pytorch.tensors import numpy_type
 
 
-def _full(like: Traced, value: Any, shape: Sequence[int]) -> Any:
+def _full(like: Array, value: Any, shape: Sequence[int]) -> Any:
     return np.full_like(like, value, shape=tuple(shape))
 
 
 @lowers("zeros_like", "empty_like", "zero")
-def zeros_like(self: Traced, dtype: Any = None) -> Any:
+def zeros_like(self: Array, dtype: Any = None) -> Any:
     return _full(self, 0, self.shape)
 
 
 @lowers("ones_like")
-def ones_like(self: Traced, dtype: Any = None) -> Any:
+def ones_like(self: Array, dtype: Any = None) -> Any:
     return _full(self, 1, self.shape)
 
 
 @lowers("full_like")
-def full_like(self: Traced, fill_value: Any, dtype: Any = None) -> Any:
+def full_like(self: Array, fill_value: Any, dtype: Any = None) -> Any:
     return np.broadcast_to(lift(fill_value), self.shape)
 
 
 @lowers("fill")
-def fill(self: Traced, value: Any) -> Any:
+def fill(self: Array, value: Any) -> Any:
     return np.broadcast_to(lift(value), self.shape)
 
 
 @lowers("copy")
-def copy(self: Traced, src: Traced) -> Any:
+def copy(self: Array, src: Array) -> Any:
     return np.broadcast_to(cast(src, self.dtype), self.shape)
 
 
 @lowers("new_zeros", "new_empty")
-def new_zeros(self: Traced, size: Sequence[int], dtype: Any = None) -> Any:
+def new_zeros(self: Array, size: Sequence[int], dtype: Any = None) -> Any:
     return _full(self, 0, size)
 
 
 @lowers("new_ones")
-def new_ones(self: Traced, size: Sequence[int], dtype: Any = None) -> Any:
+def new_ones(self: Array, size: Sequence[int], dtype: Any = None) -> Any:
     return _full(self, 1, size)
 
 
 @lowers("new_full")
-def new_full(self: Traced, size: Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
+def new_full(self: Array, size: Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
     return np.broadcast_to(lift(fill_value), tuple(size))
 
 
 @lowers("new_empty_strided")
-def new_empty_strided(self: Traced, size: Sequence[int], stride: Any = None, dtype: Any = None) -> Any:
+def new_empty_strided(self: Array, size: Sequence[int], stride: Any = None, dtype: Any = None) -> Any:
     return _full(self, 0, size)
 
 

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 
 from ricci.errors import TraceError
-from ricci.tracing.array import Traced
 from ricci.tracing.basics import lift
 from ricci.tracing.functions import lowering
 from ricci.tracing.pytorch.of_entries import detach
-from ricci.tracing.pytorch.table import lowers
+from ricci.tracing.pytorch.table import Array, lowers
 
 
 def _turned(x: Any) -> Any:
@@ -23,12 +22,12 @@ def _turned(x: Any) -> Any:
 
 
 @lowers("linalg_inv_ex")
-def inv(A: Traced, check_errors: bool = False) -> Any:
+def inv(A: Array, check_errors: bool = False) -> Any:
     return np.linalg.inv(A), None
 
 
 @lowers("_linalg_solve_ex")
-def solve(A: Traced, B: Traced, left: bool = True, check_errors: bool = False) -> Any:
+def solve(A: Array, B: Array, left: bool = True, check_errors: bool = False) -> Any:
     if not left:
         return _turned(np.linalg.solve(_turned(A), _turned(B))), None, None, None
     vector = B.ndim == A.ndim - 1 and B.shape == A.shape[:-1]
@@ -37,7 +36,7 @@ def solve(A: Traced, B: Traced, left: bool = True, check_errors: bool = False) -
 
 
 @lowers("linalg_solve_triangular")
-def solve_triangular(self: Traced, B: Traced, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
+def solve_triangular(self: Array, B: Array, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
     """The other triangle is not looked at; nor is the diagonal where it is said to be ones."""
     a = np.triu(self) if upper else np.tril(self)
     if unitriangular:
@@ -47,35 +46,35 @@ def solve_triangular(self: Traced, B: Traced, upper: bool, left: bool = True, un
 
 
 @lowers("cholesky_solve")
-def cholesky_solve(self: Traced, input2: Traced, upper: bool = False) -> Any:
+def cholesky_solve(self: Array, input2: Array, upper: bool = False) -> Any:
     factor = np.triu(input2) if upper else np.tril(input2)
     whole = _turned(factor) @ factor if upper else factor @ _turned(factor)
     return np.linalg.solve(whole, self)
 
 
 @lowers("_linalg_det")
-def det(A: Traced) -> Any:
+def det(A: Array) -> Any:
     return np.linalg.det(A), None, None
 
 
 @lowers("_linalg_slogdet")
-def slogdet(A: Traced) -> Any:
+def slogdet(A: Array) -> Any:
     sign, log = np.linalg.slogdet(A)
     return sign, log, None, None
 
 
 @lowers("linalg_cholesky_ex")
-def cholesky_ex(self: Traced, upper: bool = False, check_errors: bool = False) -> Any:
+def cholesky_ex(self: Array, upper: bool = False, check_errors: bool = False) -> Any:
     return cholesky(self, upper), None
 
 
 @lowers("cholesky")
-def cholesky(self: Traced, upper: bool = False) -> Any:
+def cholesky(self: Array, upper: bool = False) -> Any:
     low = np.linalg.cholesky(_symmetric(self, "U" if upper else "L"))
     return _turned(low) if upper else low
 
 
-def _symmetric(a: Traced, triangle: str) -> Any:
+def _symmetric(a: Array, triangle: str) -> Any:
     """The symmetric matrix of which one triangle is read. Its derivative is that of (A + Aᵀ)/2, as in PyTorch."""
     whole = (a + _turned(a)) / 2
     part = np.tril(a, -1) if triangle == "L" else np.triu(a, 1)
@@ -84,7 +83,7 @@ def _symmetric(a: Traced, triangle: str) -> Any:
 
 
 @lowers("_linalg_eigh")
-def eigh(A: Traced, UPLO: str = "L", compute_v: bool = True) -> Any:
+def eigh(A: Array, UPLO: str = "L", compute_v: bool = True) -> Any:
     a = _symmetric(A, UPLO)
     if not compute_v:
         return np.linalg.eigvalsh(a), None
@@ -93,7 +92,7 @@ def eigh(A: Traced, UPLO: str = "L", compute_v: bool = True) -> Any:
 
 
 @lowers("_linalg_svd")
-def svd(A: Traced, full_matrices: bool = False, compute_uv: bool = True, driver: Any = None) -> Any:
+def svd(A: Array, full_matrices: bool = False, compute_uv: bool = True, driver: Any = None) -> Any:
     if not compute_uv:
         return None, np.linalg.svdvals(A), None
     if full_matrices and A.shape[-1] != A.shape[-2]:
@@ -103,17 +102,17 @@ def svd(A: Traced, full_matrices: bool = False, compute_uv: bool = True, driver:
 
 
 @lowers("linalg_qr")
-def qr(A: Traced, mode: str = "reduced") -> Any:
+def qr(A: Array, mode: str = "reduced") -> Any:
     if mode == "reduced" or (mode == "complete" and A.shape[-1] >= A.shape[-2]):
         return tuple(np.linalg.qr(A))
     raise TraceError(f"torch.linalg.qr: mode={mode!r} is not traced; 'reduced' is.")
 
 
 @lowers("linalg_matrix_exp", "matrix_exp")
-def matrix_exp(self: Traced) -> Any:
+def matrix_exp(self: Array) -> Any:
     return lowering("expm")(self)
 
 
 @lowers("linalg_pinv")
-def pinv(self: Traced, rcond: Any = None, hermitian: bool = False, atol: Any = None, rtol: Any = None) -> Any:
+def pinv(self: Array, rcond: Any = None, hermitian: bool = False, atol: Any = None, rtol: Any = None) -> Any:
     return np.linalg.pinv(self)

@@ -12,12 +12,12 @@ from ricci.errors import TraceError
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import lift
 from ricci.tracing.casting import cast
-from ricci.tracing.pytorch.table import lowers, whole
+from ricci.tracing.pytorch.table import Array, lowers, whole
 from ricci.tracing.table import changed, lowered
 
 
 @lowers("index", "_unsafe_index", known=("indices",))
-def index(self: Traced, indices: Sequence[Any]) -> Any:
+def index(self: Array, indices: Sequence[Any]) -> Any:
     return self[_key(indices)]
 
 
@@ -27,22 +27,22 @@ def _key(indices: Sequence[Any]) -> tuple:
 
 
 @lowers("index_put", "_unsafe_index_put", known=("indices",))
-def index_put(self: Traced, indices: Sequence[Any], values: Traced, accumulate: bool = False) -> Any:
+def index_put(self: Array, indices: Sequence[Any], values: Array, accumulate: bool = False) -> Any:
     return _written(self, _key(indices), values, "add" if accumulate else "set")
 
 
-def _written(x: Traced, key: tuple, value: Any, how: str) -> Any:
+def _written(x: Array, key: tuple, value: Any, how: str) -> Any:
     return lowered(changed, (x, key, value, how), {})
 
 
 @lowers("gather")
-def gather(self: Traced, dim: int, index: Traced, sparse_grad: bool = False) -> Any:
+def gather(self: Array, dim: int, index: Array, sparse_grad: bool = False) -> Any:
     if not self.ndim:
         return np.broadcast_to(self, index.shape)
     return self[_grid(index, dim)]
 
 
-def _grid(index: Traced, dim: int) -> tuple:
+def _grid(index: Array, dim: int) -> tuple:
     """The places of entries of ``index``: itself along ``dim``, and those of the entry along the other axes."""
     dim %= index.ndim
     grid = np.ogrid[tuple([slice(size) for size in index.shape])]
@@ -50,20 +50,20 @@ def _grid(index: Traced, dim: int) -> tuple:
 
 
 @lowers("index_select")
-def index_select(self: Traced, dim: int, index: Traced) -> Any:
+def index_select(self: Array, dim: int, index: Array) -> Any:
     if not self.ndim:
         return self
     return np.take(self, index if index.ndim else np.reshape(index, (1,)), axis=dim)
 
 
 @lowers("take")
-def take(self: Traced, index: Traced) -> Any:
+def take(self: Array, index: Array) -> Any:
     return np.take(np.ravel(self), index)
 
 
 @lowers("embedding")
 def embedding(
-    weight: Traced, indices: Traced, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+    weight: Array, indices: Array, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
 ) -> Any:
     """Rows of a table; the row for padding gets no gradient."""
     if scale_grad_by_freq:
@@ -80,7 +80,7 @@ def embedding(
 
 
 @lowers("scatter")
-def scatter(self: Traced, dim: int, index: Traced, src: Any = None, value: Any = None, reduce: Any = None) -> Any:
+def scatter(self: Array, dim: int, index: Array, src: Any = None, value: Any = None, reduce: Any = None) -> Any:
     new = value if src is None else src
     if not self.ndim:
         return np.broadcast_to(cast(lift(new), self.dtype), ())
@@ -91,43 +91,43 @@ def scatter(self: Traced, dim: int, index: Traced, src: Any = None, value: Any =
 
 
 @lowers("scatter_add")
-def scatter_add(self: Traced, dim: int, index: Traced, src: Traced) -> Any:
+def scatter_add(self: Array, dim: int, index: Array, src: Array) -> Any:
     return scatter(self, dim, index, src, reduce="add")
 
 
 @lowers("index_add")
-def index_add(self: Traced, dim: int, index: Traced, source: Traced, alpha: Any = 1) -> Any:
+def index_add(self: Array, dim: int, index: Array, source: Array, alpha: Any = 1) -> Any:
     return _written(self, _along(self, dim, index), alpha * source, "add")
 
 
 @lowers("index_copy")
-def index_copy(self: Traced, dim: int, index: Traced, source: Traced) -> Any:
+def index_copy(self: Array, dim: int, index: Array, source: Array) -> Any:
     return _written(self, _along(self, dim, index), source, "set")
 
 
 @lowers("index_fill")
-def index_fill(self: Traced, dim: int, index: Traced, value: Any) -> Any:
+def index_fill(self: Array, dim: int, index: Array, value: Any) -> Any:
     return _written(self, _along(self, dim, index), value, "set")
 
 
-def _along(x: Traced, dim: int, index: Traced) -> tuple:
+def _along(x: Array, dim: int, index: Array) -> tuple:
     return (*[slice(None)] * (dim % x.ndim), index)
 
 
 @lowers("select_scatter")
-def select_scatter(self: Traced, src: Traced, dim: int, index: int) -> Any:
+def select_scatter(self: Array, src: Array, dim: int, index: int) -> Any:
     return _written(self, (*[slice(None)] * (dim % self.ndim), index), src, "set")
 
 
 @lowers("slice_scatter")
 def slice_scatter(
-    self: Traced, src: Traced, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+    self: Array, src: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Any:
     return _written(self, (*[slice(None)] * (dim % self.ndim), slice(start, end, step)), src, "set")
 
 
 @whole("one_hot", torch.nn.functional.one_hot)
-def one_hot(input: Traced, num_classes: int = -1) -> Any:
+def one_hot(input: Array, num_classes: int = -1) -> Any:
     if num_classes < 0:
         raise TraceError("F.one_hot: say how many classes there are, F.one_hot(x, num_classes), for shapes need it.")
     return cast(np.expand_dims(input, -1) == np.arange(num_classes), np.int64)

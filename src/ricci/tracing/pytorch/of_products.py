@@ -11,49 +11,48 @@ import torch
 import torch.nn.functional as F
 
 from ricci.errors import TraceError
-from ricci.tracing.array import Traced
 from ricci.tracing.basics import BOOL
 from ricci.tracing.pytorch.of_reductions import safe_softmax, softmax, vector_norm
-from ricci.tracing.pytorch.table import lowers, whole
+from ricci.tracing.pytorch.table import Array, lowers, whole
 
 
 @lowers("mm", "bmm")
-def mm(self: Traced, mat2: Traced) -> Any:
+def mm(self: Array, mat2: Array) -> Any:
     return self @ mat2
 
 
 @lowers("mv")
-def mv(self: Traced, vec: Traced) -> Any:
+def mv(self: Array, vec: Array) -> Any:
     return self @ vec
 
 
 @lowers("dot", "vdot")
-def dot(self: Traced, tensor: Any = None, other: Any = None) -> Any:
+def dot(self: Array, tensor: Any = None, other: Any = None) -> Any:
     return self @ (tensor if other is None else other)
 
 
 @lowers("addmm")
-def addmm(self: Traced, mat1: Traced, mat2: Traced, beta: Any = 1, alpha: Any = 1) -> Any:
+def addmm(self: Array, mat1: Array, mat2: Array, beta: Any = 1, alpha: Any = 1) -> Any:
     return _with(self, mat1 @ mat2, beta, alpha)
 
 
 @lowers("addmv")
-def addmv(self: Traced, mat: Traced, vec: Traced, beta: Any = 1, alpha: Any = 1) -> Any:
+def addmv(self: Array, mat: Array, vec: Array, beta: Any = 1, alpha: Any = 1) -> Any:
     return _with(self, mat @ vec, beta, alpha)
 
 
 @lowers("addr")
-def addr(self: Traced, vec1: Traced, vec2: Traced, beta: Any = 1, alpha: Any = 1) -> Any:
+def addr(self: Array, vec1: Array, vec2: Array, beta: Any = 1, alpha: Any = 1) -> Any:
     return _with(self, np.outer(vec1, vec2), beta, alpha)
 
 
 @lowers("baddbmm")
-def baddbmm(self: Traced, batch1: Traced, batch2: Traced, beta: Any = 1, alpha: Any = 1) -> Any:
+def baddbmm(self: Array, batch1: Array, batch2: Array, beta: Any = 1, alpha: Any = 1) -> Any:
     return _with(self, batch1 @ batch2, beta, alpha)
 
 
 @lowers("addbmm")
-def addbmm(self: Traced, batch1: Traced, batch2: Traced, beta: Any = 1, alpha: Any = 1) -> Any:
+def addbmm(self: Array, batch1: Array, batch2: Array, beta: Any = 1, alpha: Any = 1) -> Any:
     return _with(self, np.einsum("bij,bjk->ik", batch1, batch2), beta, alpha)
 
 
@@ -66,12 +65,12 @@ def _with(x: Any, product: Any, beta: Any, alpha: Any) -> Any:
 
 
 @whole("matmul", torch.matmul, torch.Tensor.matmul, torch.Tensor.__matmul__)
-def matmul(input: Traced, other: Traced) -> Any:
+def matmul(input: Array, other: Array) -> Any:
     return input @ other
 
 
 @whole("matmul", torch.Tensor.__rmatmul__)
-def rmatmul(input: Traced, other: Traced) -> Any:
+def rmatmul(input: Array, other: Array) -> Any:
     return other @ input
 
 
@@ -84,19 +83,19 @@ def einsum(equation: Any, *operands: Any) -> Any:
 
 
 @whole("tensordot", torch.tensordot)
-def tensordot(a: Traced, b: Traced, dims: Any = 2, out: Any = None) -> Any:
-    return np.tensordot(a, b, dims if isinstance(dims, int) else tuple([tuple(part) for part in dims]))
+def tensordot(a: Array, b: Array, dims: Any = 2, out: Any = None) -> Any:
+    return np.tensordot(a, b, dims if isinstance(dims, int) else (tuple(dims[0]), tuple(dims[1])))
 
 
 @whole("linear", F.linear)
-def linear(input: Traced, weight: Traced, bias: Traced | None = None) -> Any:
+def linear(input: Array, weight: Array, bias: Array | None = None) -> Any:
     made = input @ (np.transpose(weight) if weight.ndim > 1 else weight)
     return made if bias is None else made + bias
 
 
 @lowers("_trilinear")
 def trilinear(
-    i1: Traced, i2: Traced, i3: Traced, expand1: Any, expand2: Any, expand3: Any, sumdim: Any, unroll_dim: int = 1
+    i1: Array, i2: Array, i3: Array, expand1: Any, expand2: Any, expand3: Any, sumdim: Any, unroll_dim: int = 1
 ) -> Any:
     """A product of three tensors that get further axes, summed over some."""
     wide = [_expanded(x, places) for x, places in ((i1, expand1), (i2, expand2), (i3, expand3))]
@@ -110,34 +109,34 @@ def _expanded(x: Any, places: Sequence[int]) -> Any:
 
 
 @lowers("linalg_cross")
-def cross(self: Traced, other: Traced, dim: int = -1) -> Any:
+def cross(self: Array, other: Array, dim: int = -1) -> Any:
     a, b = (np.moveaxis(x, dim, -1) for x in np.broadcast_arrays(self, other))
     return np.moveaxis(np.linalg.cross(a, b), -1, dim)
 
 
 @lowers("_cdist_forward")
-def cdist(x1: Traced, x2: Traced, p: Any, compute_mode: Any = None) -> Any:
+def cdist(x1: Array, x2: Array, p: Any, compute_mode: Any = None) -> Any:
     return vector_norm(np.expand_dims(x1, -2) - np.expand_dims(x2, -3), p, -1)
 
 
 @lowers("_pdist_forward")
-def pdist(self: Traced, p: Any = 2) -> Any:
+def pdist(self: Array, p: Any = 2) -> Any:
     """The distances of all pairs of rows, each pair once."""
     rows, others = np.triu_indices(self.shape[0], 1)
     return vector_norm(self[rows] - self[others], p, -1)
 
 
 @lowers("_euclidean_dist")
-def euclidean_dist(x1: Traced, x2: Traced) -> Any:
+def euclidean_dist(x1: Array, x2: Array) -> Any:
     return cdist(x1, x2, 2)
 
 
 @whole("scaled_dot_product_attention", F.scaled_dot_product_attention)
 def attention(
-    query: Traced,
-    key: Traced,
-    value: Traced,
-    attn_mask: Traced | None = None,
+    query: Array,
+    key: Array,
+    value: Array,
+    attn_mask: Array | None = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: float | None = None,
@@ -168,9 +167,9 @@ _FUSED = (
 
 @lowers(*[f"_scaled_dot_product_{name}" for name in _FUSED])
 def fused_attention(
-    query: Traced,
-    key: Traced,
-    value: Traced,
+    query: Array,
+    key: Array,
+    value: Array,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     attn_mask: Any = None,

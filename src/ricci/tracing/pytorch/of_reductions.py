@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from ricci.errors import TraceError
-from ricci.tracing.array import Traced
 from ricci.tracing.basics import lift
 from ricci.tracing.casting import cast
 from ricci.tracing.functions import lowering
-from ricci.tracing.pytorch.table import lowers
+from ricci.tracing.pytorch.table import Array, lowers
 from ricci.tracing.pytorch.tensors import numpy_type
 
 
@@ -23,94 +22,90 @@ def axes_of(dim: Any) -> Any:
     return tuple(dim) or None
 
 
-def _in_type(x: Traced, dtype: Any) -> Traced:
+def _in_type(x: Array, dtype: Any) -> Array:
     return x if dtype is None else cast(x, numpy_type(dtype))
 
 
-def at_least_one(x: Traced) -> Traced:
+def at_least_one(x: Array) -> Array:
     """Operations along an axis take a scalar for a vector of one entry."""
     return x if x.ndim else np.reshape(x, (1,))
 
 
 @lowers("sum")
-def total(self: Traced, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+def total(self: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     return np.sum(_in_type(self, dtype), axis=axes_of(dim), keepdims=keepdim) if self.ndim else _in_type(self, dtype)
 
 
 @lowers("nansum")
-def nansum(self: Traced, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+def nansum(self: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     return total(np.where(np.isnan(self), 0, self), dim, keepdim, dtype)
 
 
 @lowers("mean")
-def mean(self: Traced, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+def mean(self: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     return np.mean(_in_type(self, dtype), axis=axes_of(dim), keepdims=keepdim) if self.ndim else _in_type(self, dtype)
 
 
 @lowers("prod")
-def prod(self: Traced, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+def prod(self: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     return np.prod(_in_type(self, dtype), axis=dim, keepdims=keepdim) if self.ndim else _in_type(self, dtype)
 
 
 @lowers("var")
-def var(self: Traced, dim: Any = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False) -> Any:
+def var(self: Array, dim: Any = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False) -> Any:
     """Divided by n - 1 unless another correction is given."""
     ddof = correction if correction is not None else int(unbiased)
     return np.var(at_least_one(self), axis=axes_of(dim), ddof=ddof, keepdims=keepdim and bool(self.ndim))
 
 
 @lowers("std")
-def std(self: Traced, dim: Any = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False) -> Any:
+def std(self: Array, dim: Any = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False) -> Any:
     ddof = correction if correction is not None else int(unbiased)
     return np.std(at_least_one(self), axis=axes_of(dim), ddof=ddof, keepdims=keepdim and bool(self.ndim))
 
 
 @lowers("var_mean")
-def var_mean(
-    self: Traced, dim: Any = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False
-) -> Any:
+def var_mean(self: Array, dim: Any = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False) -> Any:
     return var(self, dim, unbiased, correction, keepdim), mean(self, dim, keepdim)
 
 
 @lowers("std_mean")
-def std_mean(
-    self: Traced, dim: Any = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False
-) -> Any:
+def std_mean(self: Array, dim: Any = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False) -> Any:
     return std(self, dim, unbiased, correction, keepdim), mean(self, dim, keepdim)
 
 
 @lowers("any")
-def any_of(self: Traced, dim: Any = None, keepdim: bool = False) -> Any:
+def any_of(self: Array, dim: Any = None, keepdim: bool = False) -> Any:
     return np.any(self, axis=axes_of(dim), keepdims=keepdim) if self.ndim else self != 0
 
 
 @lowers("all")
-def all_of(self: Traced, dim: Any = None, keepdim: bool = False) -> Any:
+def all_of(self: Array, dim: Any = None, keepdim: bool = False) -> Any:
     return np.all(self, axis=axes_of(dim), keepdims=keepdim) if self.ndim else self != 0
 
 
 @lowers("count_nonzero")
-def count_nonzero(self: Traced, dim: Any = None) -> Any:
+def count_nonzero(self: Array, dim: Any = None) -> Any:
     return np.count_nonzero(self, axis=axes_of(dim)) if self.ndim else cast(self != 0, np.int64)
 
 
 @lowers("logsumexp")
-def logsumexp(self: Traced, dim: Any, keepdim: bool = False) -> Any:
+def logsumexp(self: Array, dim: Any, keepdim: bool = False) -> Any:
     return lowering("logsumexp")(self, axis=axes_of(dim), keepdims=keepdim) if self.ndim else self
 
 
 @lowers("_softmax")
-def softmax(self: Traced, dim: int, half_to_float: bool = False) -> Any:
+def softmax(self: Array, dim: int, half_to_float: bool = False) -> Any:
     return np.reshape(lowering("softmax")(at_least_one(self), axis=dim), self.shape)
 
 
 @lowers("_log_softmax")
-def log_softmax(self: Traced, dim: int, half_to_float: bool = False) -> Any:
+def log_softmax(self: Array, dim: int, half_to_float: bool = False) -> Any:
     return np.reshape(lowering("log_softmax")(at_least_one(self), axis=dim), self.shape)
 
 
 @lowers("_safe_softmax")
-def safe_softmax(self: Traced, dim: int, dtype: Any = None) -> Any:
+def safe_softmax(self: Array, dim: int, dtype: Any = None) -> Any:
     """A row of which nothing is to be chosen, all of it -inf, is 0 and not NaN."""
     nothing = np.all(self == -np.inf, axis=dim, keepdims=True)
     return np.where(nothing, 0, softmax(np.where(nothing, 0, self), dim))
@@ -120,19 +115,19 @@ def safe_softmax(self: Traced, dim: int, dtype: Any = None) -> Any:
 
 
 @lowers("cumsum")
-def cumsum(self: Traced, dim: int, dtype: Any = None) -> Any:
+def cumsum(self: Array, dim: int, dtype: Any = None) -> Any:
     x = _in_type(self, dtype)
     return np.cumsum(x, axis=dim) if self.ndim else x
 
 
 @lowers("cumprod")
-def cumprod(self: Traced, dim: int, dtype: Any = None) -> Any:
+def cumprod(self: Array, dim: int, dtype: Any = None) -> Any:
     x = _in_type(self, dtype)
     return np.cumprod(x, axis=dim) if self.ndim else x
 
 
 @lowers("logcumsumexp")
-def logcumsumexp(self: Traced, dim: int) -> Any:
+def logcumsumexp(self: Array, dim: int) -> Any:
     """By the largest entry of all: what is much smaller than that is lost, as it is in the sum."""
     if not self.ndim:
         return self
@@ -143,7 +138,7 @@ def logcumsumexp(self: Traced, dim: int) -> Any:
 
 
 @lowers("linalg_vector_norm")
-def vector_norm(self: Traced, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+def vector_norm(self: Array, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     x = _in_type(self, dtype)
     axis = axes_of(dim)
     if not x.ndim:
@@ -161,10 +156,10 @@ def vector_norm(self: Traced, ord: Any = 2, dim: Any = None, keepdim: bool = Fal
 
 
 @lowers("norm")
-def norm(self: Traced, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+def norm(self: Array, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     return vector_norm(self, 2 if p is None else p, dim, keepdim, dtype)
 
 
 @lowers("dist")
-def dist(self: Traced, other: Traced, p: Any = 2) -> Any:
+def dist(self: Array, other: Array, p: Any = 2) -> Any:
     return vector_norm(lift(self - other), p)

@@ -16,9 +16,8 @@ import numpy as np
 
 from ricci.errors import TraceError
 from ricci.expr import product, window
-from ricci.tracing.array import Traced
-from ricci.tracing.basics import common, fresh, like
-from ricci.tracing.pytorch.table import lowers
+from ricci.tracing.basics import common, fresh, lift, like
+from ricci.tracing.pytorch.table import Array, lowers
 
 
 def _each(value: Any, count: int) -> list[int]:
@@ -32,9 +31,9 @@ def _each(value: Any, count: int) -> list[int]:
 
 @lowers("convolution", "_convolution", "convolution_overrideable")
 def convolution(
-    input: Traced,
-    weight: Traced,
-    bias: Traced | None,
+    input: Array,
+    weight: Array,
+    bias: Array | None,
     stride: Any,
     padding: Any,
     dilation: Any,
@@ -56,11 +55,11 @@ def convolution(
         out = [(s + 2 * pad - r) // step + 1 for s, step, pad, r, _ in both]
         made = weight.shape[0]
         w = np.reshape(weight, (groups, made // groups, *weight.shape[1:]))
-    x = np.reshape(input, (n, groups, channels // groups, *sizes))
+    x = lift(np.reshape(input, (n, groups, channels // groups, *sizes)))
     read, write = ("i", "o") if not transposed else ("o", "i")
     factors: list[Any] = [
         (x.expr, ("n", "g", "c", *[("i", d) for d in range(count)])),
-        (w.expr, ("g", "m", "c", *[("k", d) for d in range(count)])),
+        (lift(w).expr, ("g", "m", "c", *[("k", d) for d in range(count)])),
     ]
     for d, (s, step, pad, _, _) in enumerate(both):
         near, far = (s, out[d]) if not transposed else (out[d], s)
@@ -82,8 +81,8 @@ def _places(size: int, kernel: int, stride: int, padding: int, dilation: int, ce
 
 
 def _windows(
-    x: Traced, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
-) -> tuple[Traced, np.ndarray]:
+    x: Array, kernel: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> tuple[Array, np.ndarray]:
     """What windows over the last axes show, in as many new axes at the end, and where they show the input.
 
     Elsewhere they show zeros.
@@ -108,7 +107,7 @@ def _windows(
 
 @lowers("max_pool2d_with_indices", "max_pool3d_with_indices")
 def max_pool_with_indices(
-    self: Traced, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+    self: Array, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Any:
     count = len(kernel_size) if len(kernel_size) > 1 else 2
     return max_pool(self, _each(kernel_size, count), stride, padding, dilation, ceil_mode), None
@@ -116,7 +115,7 @@ def max_pool_with_indices(
 
 @lowers("max_pool1d", "max_pool2d", "max_pool3d")
 def max_pool(
-    self: Traced, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+    self: Array, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
 ) -> Any:
     seen, inside = _windows(self, kernel_size, stride, padding, dilation, ceil_mode)
     seen = seen if inside.all() else np.where(inside, seen, -np.inf)
@@ -125,7 +124,7 @@ def max_pool(
 
 def _avg_pool(count: int) -> Any:
     def avg_pool(
-        self: Traced,
+        self: Array,
         kernel_size: Any,
         stride: Any = (),
         padding: Any = 0,
@@ -162,7 +161,7 @@ def _bounds(size: int, out: int) -> list[tuple[int, int]]:
 
 
 @lowers("adaptive_avg_pool1d", "_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "adaptive_avg_pool2d")
-def adaptive_avg_pool(self: Traced, output_size: Sequence[int]) -> Any:
+def adaptive_avg_pool(self: Array, output_size: Sequence[int]) -> Any:
     x: Any = self
     for d, out in enumerate(output_size):
         axis = d - len(output_size)
@@ -175,7 +174,7 @@ def adaptive_avg_pool(self: Traced, output_size: Sequence[int]) -> Any:
 
 
 @lowers("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d")
-def adaptive_max_pool(self: Traced, output_size: Sequence[int]) -> Any:
+def adaptive_max_pool(self: Array, output_size: Sequence[int]) -> Any:
     sizes = self.shape[self.ndim - len(output_size) :]
     if any(s % out for s, out in zip(sizes, output_size, strict=True)):
         raise TraceError(

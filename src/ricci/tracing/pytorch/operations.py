@@ -193,7 +193,7 @@ def _on_meta(name: str, function: Any, args: tuple, kwargs: dict) -> Any:
         return function(*args, **kwargs)
     except RicciError:
         raise
-    except (NotImplementedError, torch._subclasses.fake_tensor.DataDependentOutputException) as error:
+    except NotImplementedError as error:
         raise TraceError(
             f"{name} gives a tensor whose shape depends on values{where()}, which a traced function cannot have. "
             "Write torch.where(condition, x, 0), and sum or average over that."
@@ -270,8 +270,8 @@ def _in_place(op: Any, args: tuple, kwargs: dict, mode: Any, stopping: bool) -> 
         )
     if stopping:
         raise RuleError(
-            f"{_shown(op)} changes a traced tensor in place under torch.no_grad(){where()}, which hides the change from "
-            "derivatives. Compute a new tensor."
+            f"{_shown(op)} changes a traced tensor in place under torch.no_grad(){where()}, which hides the change "
+            "from derivatives. Compute a new tensor."
         )
     if not isinstance(target, TracedTensor):
         refuse_change(_shown(op))
@@ -291,13 +291,13 @@ _VALUES = ("_local_scalar_dense", "item", "is_nonzero", "equal", "nonzero", "uni
 
 
 def _refuse_value(op: Any, args: tuple) -> NoReturn:
-    x = _array(args[0])
+    x: Traced = _array(args[0])
     name = _name(op)
     if name in ("_local_scalar_dense", "item", "is_nonzero"):
         x._has_no_value(
-            "The value of a traced tensor is asked for, as by x.item(), float(x), x.tolist(), torch.tensor([x]) or an if",
-            "Leave it a tensor, join tensors by torch.stack([…]), write torch.where(condition, a, b) in place of the if; "
-            "or pass the argument as static (static_argnums=…); or use rc.Tensor, which runs line by line",
+            "The value of a traced tensor is asked for, as by x.item(), float(x), torch.tensor([x]) or an if",
+            "Leave it a tensor, join tensors by torch.stack([…]), write torch.where(condition, a, b) in place of the "
+            "if; or pass the argument as static (static_argnums=…); or use rc.Tensor, which runs line by line",
         )
     x._has_no_value(
         f"{_shown(op)} gives what depends on the values of a traced tensor",

@@ -1,6 +1,6 @@
 """The table of PyTorch's operations, by name, and of the functions that are lowered whole.
 
-A lowering takes traced arrays in place of tensors, under the names that the operation has for its arguments, and returns
+A lowering takes traced arrays in place of tensors, under the names that the operation has for its arguments, and gives
 a traced array or several, in order; None stands for a result that is not computed. It is written with the functions of
 NumPy. The modules ``of_…`` are its rows.
 """
@@ -20,6 +20,9 @@ MODULES = (
     *("of_entries", "of_activations", "of_reductions", "of_order", "of_shapes", "of_places", "of_products"),
     *("of_windows", "of_layers", "of_losses", "of_matrices", "of_making"),
 )
+
+
+Array = Any  # a traced array, whose operators and methods are put there when its module is run
 
 
 @dataclass(frozen=True)

@@ -79,16 +79,36 @@ class TracedTensor(torch.Tensor):
 # sign that the other operand might know better.
 
 _FUNCTIONS = {
-    **{"add": torch.add, "sub": torch.sub, "mul": torch.mul, "truediv": torch.true_divide, "pow": torch.pow},
-    **{"floordiv": torch.floor_divide, "mod": torch.remainder, "matmul": torch.matmul},
-    **{"and": torch.bitwise_and, "or": torch.bitwise_or, "xor": torch.bitwise_xor},
-    **{"lt": torch.lt, "le": torch.le, "gt": torch.gt, "ge": torch.ge, "eq": torch.eq, "ne": torch.ne},
+    "add": torch.add,
+    "sub": torch.sub,
+    "mul": torch.mul,
+    "truediv": torch.true_divide,
+    "pow": torch.pow,
+    "floordiv": torch.floor_divide,
+    "mod": torch.remainder,
+    "matmul": torch.matmul,
+    "and": torch.bitwise_and,
+    "or": torch.bitwise_or,
+    "xor": torch.bitwise_xor,
+    "lt": torch.lt,
+    "le": torch.le,
+    "gt": torch.gt,
+    "ge": torch.ge,
+    "eq": torch.eq,
+    "ne": torch.ne,
 }
 _SWAPPED = {
-    **{"add": torch.add, "sub": torch.rsub, "mul": torch.mul, "and": torch.bitwise_and, "or": torch.bitwise_or},
-    **{"xor": torch.bitwise_xor, "truediv": lambda x, other: torch.reciprocal(x) * other},
-    **{"pow": lambda x, other: torch.pow(other, x), "matmul": lambda x, other: torch.matmul(other, x)},
-    **{"mod": lambda x, other: torch.remainder(other, x), "floordiv": lambda x, other: torch.floor_divide(other, x)},
+    "add": torch.add,
+    "sub": torch.rsub,
+    "mul": torch.mul,
+    "and": torch.bitwise_and,
+    "or": torch.bitwise_or,
+    "xor": torch.bitwise_xor,
+    "truediv": lambda x, other: torch.reciprocal(x) * other,
+    "pow": lambda x, other: torch.pow(other, x),
+    "matmul": lambda x, other: torch.matmul(other, x),
+    "mod": lambda x, other: torch.remainder(other, x),
+    "floordiv": lambda x, other: torch.floor_divide(other, x),
 }
 _IN_PLACE = {"add": "add_", "sub": "sub_", "mul": "mul_", "truediv": "div_", "floordiv": "floor_divide_", "pow": "pow_"}
 _IN_PLACE |= {"mod": "remainder_", "and": "bitwise_and_", "or": "bitwise_or_", "xor": "bitwise_xor_"}
