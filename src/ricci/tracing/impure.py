@@ -27,6 +27,7 @@ import numpy as np
 
 from ricci.errors import TraceError
 from ricci.tracing.frames import OURS, Place, current
+from ricci.tracing.meanings import aside
 
 MOST = 2000  # objects that are looked at for generators
 _ATOMS = (str, bytes, int, float, complex, type(None), np.ndarray, np.generic, types.BuiltinFunctionType)
@@ -54,7 +55,8 @@ def _state(source: Any) -> bytes | None:
         kind = getattr(sys.modules.get(module), name, None)
         if kind is not None and isinstance(source, kind):
             try:
-                return pickle.dumps(state(source))
+                with aside():
+                    return pickle.dumps(state(source))
             except NotImplementedError:  # numbers of the operating system: what reads them is seen
                 return None
     return None

@@ -7,11 +7,37 @@ with one: whatever function makes it, the result is a tensor again. Nothing here
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ricci.tracing.frames import current
 from ricci.tracing.trees import flatten, unflatten
+
+
+class _Here(threading.local):
+    """What holds in one thread."""
+
+    aside = False  # whether calls of PyTorch's functions are none of the traced function's
+
+
+_here = _Here()
+
+
+def untraced() -> bool:
+    """Whether calls of PyTorch's functions are run as they are: no function is traced, or ricci itself calls them."""
+    return _here.aside or current() is None
+
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """Inside, PyTorch's functions are run as they are."""
+    before, _here.aside = _here.aside, True
+    try:
+        yield
+    finally:
+        _here.aside = before
 
 
 def is_torch(x: Any) -> bool:

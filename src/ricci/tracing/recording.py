@@ -157,9 +157,10 @@ def record(function: Callable, arguments: Arguments, has_aux: bool = False, name
             places.append(tuple(numbers[start:stop]))
             start = stop
         keyed = dict(zip(keywords, parts[count : count + len(keywords)], strict=True))
-        with watched(), torch_traced():
+        with watched():
             inner.sources = Sources(function, [leaf for leaf, t in zip(arguments.leaves, arguments.arrays) if not t])
-            result = _called(function, title, parts[:count], keyed, len(parts) - count - len(keyed))
+            with torch_traced():
+                result = _called(function, title, parts[:count], keyed, len(parts) - count - len(keyed))
         drawn = _draws(inner)
         _check_unchanged(inner)
         aux = None

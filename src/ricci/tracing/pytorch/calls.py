@@ -24,8 +24,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from ricci.errors import TraceError
 from ricci.tracing.basics import lift
-from ricci.tracing.frames import current, user_place
+from ricci.tracing.frames import current
+from ricci.tracing.meanings import aside, untraced
 from ricci.tracing.operand import Operand
+from ricci.tracing.pytorch.changes import where
 from ricci.tracing.pytorch.operations import put, traced_function, traced_operation
 from ricci.tracing.pytorch.table import operations, whole_rows
 from ricci.tracing.pytorch.tensors import TracedTensor, mapped, plain_leaves, traced_of, wrapped
@@ -75,8 +77,10 @@ class Functions(TorchFunctionMode):
 
     def __torch_function__(self, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = {} if kwargs is None else kwargs
-        if current() is None or getattr(function, "__name__", "") in _MODES_OF_GRADIENTS:
+        if untraced() or getattr(function, "__name__", "") in _MODES_OF_GRADIENTS:
             return function(*args, **kwargs)
+        if getattr(function, "__name__", "") in _OF_DATA:
+            return _data(function, args, kwargs)
         keys = function in _READ_AS_THEY_ARE  # masks in them decide shapes
         args, named = mapped(lambda x: _tensor(x, keys), (args, kwargs))
         before, here.stopping = here.stopping, not torch.is_grad_enabled()
@@ -92,6 +96,40 @@ class Functions(TorchFunctionMode):
                 return _OTHERWISE.get(function, _as_written)(function, args, named)
         finally:
             here.stopping = before
+
+
+_OF_DATA = ("numpy", "__array__", "tolist", "data_ptr", "storage", "untyped_storage", "_typed_storage", "__dlpack__")
+_OF_DATA += (
+    "__deepcopy__",
+    "__reduce_ex__",
+    "apply_",
+    "map_",
+    "backward",
+    "share_memory_",
+    "pin_memory",
+    "register_hook",
+)
+_COPIES = ("__deepcopy__", "__reduce_ex__", "data_ptr")
+
+
+def _data(function: Any, args: tuple, kwargs: dict) -> Any:
+    """What goes to the memory of tensors, past all operations: tensors made here have known values, and no others."""
+    traced = next((x for x in args if isinstance(x, TracedTensor)), None)
+    name = function.__name__
+    if name == "backward":
+        raise TraceError("x.backward() inside a traced function has nothing to go back through; write rc.grad(f)(x).")
+    if traced is not None:
+        traced_of(traced)._has_no_value(
+            f"x.{name}(…) asks for the values of a traced tensor",
+            "Leave it a tensor: PyTorch's functions take it; or use rc.Tensor, which runs line by line",
+        )
+    if name not in _COPIES and not all(id(x) in here.made for x in args if isinstance(x, torch.Tensor)):
+        raise TraceError(
+            f"x.{name}(…) reads the values of a tensor from outside{where()}. A traced function runs once, so they "
+            "would be those of now at each call; compute with the tensor itself, or pass it as an argument."
+        )
+    with aside():
+        return function(*args, **kwargs)
 
 
 def _as_written(function: Any, args: tuple, kwargs: dict) -> Any:
@@ -137,9 +175,9 @@ class Operations(TorchDispatchMode):
 
     def __torch_dispatch__(self, op: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         kwargs = kwargs or {}
-        if current() is None:
+        if untraced():
             return op(*args, **kwargs)
-        if torch.Tag.nondeterministic_seeded in op.tags and op.overloadpacket.__name__ not in operations():
+        if _is_random(op) and kwargs.get("generator") is None:  # one of the arguments may draw: it draws at each call
             raise _random(op)
         tensors = [x for x in plain_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
         if op.overloadpacket.__name__ in ("lift_fresh", "lift"):  # of what torch.tensor([1, 2]) has just made
@@ -155,11 +193,13 @@ class Operations(TorchDispatchMode):
         return result
 
 
+def _is_random(op: Any) -> bool:
+    return torch.Tag.nondeterministic_seeded in op.tags and op.overloadpacket.__name__ not in operations()
+
+
 def _random(op: Any) -> TraceError:
-    place = user_place()
-    where = f" ({place})" if place else ""
     return TraceError(
-        f"torch.{op.overloadpacket.__name__.strip('_')} draws random numbers{where}. A traced function runs once, so "
-        "that one draw would serve all calls: draw outside and pass it as an argument; for dropout, call model.eval() "
-        "or give training=False."
+        f"torch.{op.overloadpacket.__name__.strip('_')} draws random numbers{where()}. A traced function runs once, so "
+        "that one draw would serve all calls: draw outside and pass it as an argument, or draw from a torch.Generator "
+        "that is an argument (generator=…); for dropout, call model.eval() or give training=False."
     )

@@ -17,7 +17,8 @@ from ricci.errors import InputError, InvariantError, RicciError, RuleError, Trac
 from ricci.functions.elementwise import stop_gradient
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import fresh, lift
-from ricci.tracing.frames import current, suspended
+from ricci.tracing.frames import current
+from ricci.tracing.meanings import aside
 from ricci.tracing.pytorch.changes import NOT_WRITTEN, change, refuse_change, share, where
 from ricci.tracing.pytorch.table import Row, operations
 from ricci.tracing.pytorch.tensors import TracedTensor, mapped, numpy_type, plain_leaves, traced_of
@@ -76,7 +77,7 @@ def _part(row: Row, values: dict[str, Any], viewed: str, number: int | None, bas
 
 def traced_function(function: Any, row: Row, args: tuple, kwargs: dict, made: Made, stopping: bool) -> Any:
     """The results of a function that is lowered whole."""
-    with suspended():
+    with aside():
         meta = _on_meta(f"torch.{row.name}", row.said or function, args, kwargs)
     bound = inspect.signature(row.lower).bind(*args, **kwargs)
     for name in row.known:
@@ -143,7 +144,7 @@ def _values(x: Any, made: Made) -> Any:
 def _places(x: Any, made: Made) -> list[Any]:
     if not isinstance(x, torch.Tensor) or x.dtype not in (torch.bool, torch.uint8) or id(x) not in made:
         return [x]
-    with suspended():
+    with aside():
         return list(x.nonzero(as_tuple=True))
 
 

@@ -15,7 +15,7 @@ from ricci.errors import DTypeError, TraceError
 from ricci.functions.elementwise import stop_gradient
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import checked_dtype, fresh
-from ricci.tracing.frames import suspended
+from ricci.tracing.meanings import aside
 
 
 class TracedTensor(torch.Tensor):
@@ -142,7 +142,7 @@ def traced_of(x: TracedTensor) -> Traced:
 def wrapped(x: Traced, device: torch.device | None = None) -> TracedTensor:
     """A traced array as a tensor of its type; a number of Python's has PyTorch's default type."""
     dtype = torch.get_default_dtype() if x.weak and x.dtype.kind == "f" else _torch_type(x.dtype)
-    with suspended():
+    with aside():
         said = torch.empty(x.shape, dtype=dtype, device="meta")
     return TracedTensor(x, said, device or torch.device("cpu"))
 
