@@ -1,12 +1,14 @@
 """Making the steps of a program: each operation once, types settled, numbers folded.
 
 *Types.* The floating inputs decide one floating type for all that is computed. Constants are Python numbers until they
-meet an array, so they never promote. Integers and truth values are computed in int64 among themselves and take the
-floating type where they meet floats; the interpreter says the same.
+meet an array, so they never promote; where that is one of floats, they are floats too, however large. Integers and
+truth values are computed in int64 among themselves and take the floating type where they meet floats; the interpreter
+says the same. Where a backend has no int64, what could leave the range of its integers is computed in floats.
 """
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,7 +19,7 @@ import numpy as np
 
 from ricci.compiler.backends.numpy_table import ELEMENTWISE, FUNCTIONS
 from ricci.compiler.paths import REARRANGED
-from ricci.compiler.program import OUTSIDE, Form, Labels, Number, Operand, Step, Value, distinct
+from ricci.compiler.program import OUTSIDE, Form, Labels, Number, Operand, Step, Value, distinct, number_key
 from ricci.expr import OPS
 
 ARITHMETIC: dict[str, Callable[..., Any]] = {
@@ -31,6 +33,7 @@ ARITHMETIC: dict[str, Callable[..., Any]] = {
     "reciprocal": lambda x: 1.0 / x,
 }
 _DTYPES = {"f": np.float64, "i": np.int64, "b": np.bool_}
+GROWING = {"add", "subtract", "multiply", "square", "power", "prod", "cumsum", "cumprod"}  # integers may get too large
 
 
 @cache
@@ -56,8 +59,9 @@ def _kind(value: Value | Number) -> str:
 class Builder:
     """A program in the making. ``number`` is the kind of what has no kind of its own: one-tensors, truth values."""
 
-    def __init__(self, number: str = "f", rearranged: float = REARRANGED):
+    def __init__(self, number: str = "f", rearranged: float = REARRANGED, short: bool = False):
         self.number, self.rearranged = number, rearranged
+        self.short = short  # whether integers have so few bits that sums and products of them are floats
         self.steps: list[Step] = []
         self.constants: list[Value] = []
         self._known: dict[tuple, Value] = {}
@@ -116,6 +120,16 @@ class Builder:
         common = "f" if "f" in kinds else "i" if "i" in kinds else self.number
         return [self.cast(operand, common) for operand in operands]
 
+    def real(self, operand: Operand) -> Operand:
+        """The operand in floats, also where it is a number."""
+        value, labels = operand
+        return (_real_number(value), labels) if not isinstance(value, Value) else self.cast(operand, "f")
+
+    def grown(self, name: str, operands: Sequence[Operand]) -> list[Operand]:
+        """The operands of an operation, in floats where its result may be too large for the integers there are."""
+        grows = self.short and name in GROWING
+        return [self.real(operand) for operand in operands] if grows else list(operands)
+
     def array(self, operand: Operand) -> tuple[Value, Labels]:
         """A number as an array of order 0."""
         value, labels = operand
@@ -152,12 +166,13 @@ class Builder:
                 branches = [self.array(b) for b in branches]
             operands = (condition, *branches)
         else:
-            operands = tuple(self.aligned(operands))
-        kind = gives(name, tuple([_kind(v) for v, _ in operands]), None)
-        if kind == "f":
+            operands = tuple(self.grown(name, self.aligned(operands)))
+        kinds = tuple([_kind(v) for v, _ in operands])
+        kind = gives(name, kinds, None)
+        if kind == "f" or "f" in kinds:
             operands = tuple(
                 [
-                    operand if p == 0 and name == "where" else self.cast(operand, "f")
+                    operand if p == 0 and name == "where" else self.real(operand)
                     for p, operand in enumerate(operands)
                 ]
             )
@@ -170,6 +185,7 @@ class Builder:
 
         One that is there already is taken whatever the order of its operands and of its axes.
         """
+        a, b = self.grown("multiply", [a, b])
         first, second = sorted([a, b], key=lambda operand: id(operand[0]))
         number = {x: n for n, x in enumerate(distinct([*first[1], *second[1]]))}
         sides = [(value, tuple([number[x] for x in own])) for value, own in (first, second)]
@@ -207,6 +223,8 @@ class Builder:
         out = tuple([x for x in labels if x in kept])
         if out == labels:
             return value, labels
+        ((value, labels),) = self.grown("add", [(value, labels)])
+        assert isinstance(value, Value)
         if value.step is not None and value.step.name == "square":
             ((inner, own),) = value.step.args
             name = dict(zip(value.step.labels, labels, strict=True))
@@ -224,7 +242,7 @@ class Builder:
         sizes: dict[int, int],
     ) -> Operand:
         """A function over the last axes of its operands; ``own`` says how many, ``result`` labels the result's own."""
-        operands = [self.array(operand) for operand in self.aligned(operands)]
+        operands = [self.array(operand) for operand in self.grown(name, self.aligned(operands))]
         kinds = tuple([v.kind for v, _ in operands])  # type: ignore[union-attr]
         kind = params[0].kind if name == OUTSIDE else gives(name, kinds, own, params)
         if kind == "f":
@@ -312,8 +330,16 @@ def _numbered(args: Sequence[Operand], labels: Labels) -> tuple[tuple[Operand, .
 
 
 def _key(op: str, name: str, args: tuple[Operand, ...], out: Labels, shape: tuple, params: tuple = ()) -> tuple:
-    """What tells a step from all others; 1 and 1.0 differ."""
-    return op, name, tuple([(type(v), v, own) for v, own in args]), out, shape, params
+    """What tells a step from all others; 1 and 1.0 differ, and so do 0.0 and -0.0."""
+    return op, name, tuple([(v if isinstance(v, Value) else number_key(v), own) for v, own in args]), out, shape, params
+
+
+def _real_number(value: Number) -> float:
+    """A number as a float; one that is too large for floats is infinite, as in floats it would be."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _largest_first(operand: Operand) -> int:

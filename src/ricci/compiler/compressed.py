@@ -192,12 +192,12 @@ class CompressedFunction(Compiled):
         inputs = {name: shapes[name] for name in kinds}
         parts = [take_apart(root, env) for root in self.roots]
         cores = distinct_cores(parts)
-        program = lower(cores, env, inputs, kinds)
+        program = lower(cores, env, inputs, kinds, short=self._short(target))
         held = {e: result.kind for e, result in zip(cores, program.results, strict=True)}
         if not all(p.holds_numbers(held) for p in parts):
             parts = [p if p.holds_numbers(held) else p.with_a_number() for p in parts]
             cores = distinct_cores(parts)
-            program = lower(cores, env, inputs, kinds)
+            program = lower(cores, env, inputs, kinds, short=self._short(target))
         place = {e: k for k, e in enumerate(cores)}
         shells = [Shell.of(p, env, self._label_names(k, p), target.name) for k, p in enumerate(parts)]
         plan = target.plan(program, dtype, False, **{k: v for k, v in self.plan_options if k in target.takes})

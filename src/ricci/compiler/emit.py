@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ricci.compiler.program import OUTSIDE, Labels, Number, Operand, Program, Result, Step, Value
+from ricci.compiler.program import OUTSIDE, Labels, Number, Operand, Program, Result, Step, Value, number_key
 
 INDENT = "    "
 
@@ -43,7 +43,7 @@ class Emitter:
         return name
 
     def number(self, value: Number) -> str:
-        key = (type(value), value)
+        key = number_key(value)
         if key not in self._numbers:
             self._numbers[key] = self.passed(value)
         return self._numbers[key]

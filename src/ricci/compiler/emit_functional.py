@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from ricci.compiler.emit import tuple_text
 from ricci.compiler.emit_matrices import MatrixEmitter
 from ricci.compiler.program import Form, Labels, Program, Result, Step, Value
@@ -165,9 +163,3 @@ class FunctionalEmitter(MatrixEmitter):
         if len(axes) != len(everywhere):
             text = f"{self.helper('broadcast_to')}({text}, {tuple_text(result.shape)})"
         return text
-
-
-def constant_array(source: Any, dtype: str) -> np.ndarray:
-    """A constant in the floating type of the program."""
-    array = np.asarray(source)
-    return array.astype(dtype) if array.dtype.kind == "f" else array

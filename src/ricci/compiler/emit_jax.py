@@ -10,7 +10,7 @@ import numpy as np
 from ricci.compiler.backends.jax_table import ELEMENTWISE, FUNCTIONS, jax, jnp, lax
 from ricci.compiler.compressed import Compressed
 from ricci.compiler.emit import tuple_text
-from ricci.compiler.emit_functional import FunctionalEmitter, constant_array
+from ricci.compiler.emit_functional import FunctionalEmitter
 from ricci.compiler.loops import bound_by_memory
 from ricci.compiler.plan import Plan, run_source
 from ricci.compiler.program import Program, Result, Step
@@ -45,10 +45,12 @@ class JaxEmitter(FunctionalEmitter):
             self.names[value] = f"{name}_"
 
     def array(self, source: Any) -> Any:
-        return constant_array(source, self.dtype)
+        array = np.asarray(source)
+        with np.errstate(over="ignore"):  # what is too large for the type is infinite in it
+            return array.astype(jnp.dtype(self.dtype)) if array.dtype.kind == "f" else array
 
     def kind_name(self, kind: str) -> str:
-        types = {"f": np.dtype(self.dtype), "i": jnp.asarray(0).dtype, "b": np.dtype(np.bool_)}
+        types = {"f": jnp.dtype(self.dtype), "i": jnp.result_type(int), "b": np.dtype(np.bool_)}
         self.scope[f"{kind}_type"] = types[kind]
         return f"{kind}_type"
 
@@ -93,9 +95,11 @@ class JaxTarget(Target):
     def arrays(self, given: Mapping[str, Any]) -> dict[str, Any]:
         arrays = {name: _array(name, value) for name, value in given.items()}
         floating = self.floating({n: a for n, a in arrays.items() if not isinstance(given[n], (int, float))})
-        return {
-            n: a.astype(floating) if self.kind(a) == "f" and str(a.dtype) != floating else a for n, a in arrays.items()
-        }
+        wanted = {"f": jnp.dtype(floating), "i": jnp.result_type(int), "b": np.dtype(np.bool_)}
+        return {n: a if a.dtype == wanted[self.kind(a)] else a.astype(wanted[self.kind(a)]) for n, a in arrays.items()}
+
+    def short(self) -> bool:
+        return jnp.result_type(int).itemsize < 8
 
     def floating(self, arrays: Mapping[str, Any]) -> str:
         floats = [a.dtype for a in arrays.values() if self.kind(a) == "f"]

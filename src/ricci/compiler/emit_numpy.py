@@ -62,7 +62,8 @@ class NumpyEmitter(MatrixEmitter):
     def array(self, source: Any) -> Any:
         source = np.asarray(source)
         kind = "i" if source.dtype.kind in "iu" else source.dtype.kind
-        made = np.ascontiguousarray(source, dtype=self.dtypes[kind]).reshape(source.shape)
+        with np.errstate(over="ignore"):  # what is too large for the type is infinite in it
+            made = np.ascontiguousarray(source, dtype=self.dtypes[kind]).reshape(source.shape)
         made.setflags(write=False)
         return made
 

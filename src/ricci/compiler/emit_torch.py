@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from ricci.compiler.backends.torch_table import ELEMENTWISE, FUNCTIONS, torch
 from ricci.compiler.emit import tuple_text
-from ricci.compiler.emit_functional import FunctionalEmitter, constant_array
+from ricci.compiler.emit_functional import FunctionalEmitter
 from ricci.compiler.loops import bound_by_memory
 from ricci.compiler.plan import Plan, run_source
 from ricci.compiler.program import Form, Labels, Program, Result, Step, Value, placed_strides
@@ -74,7 +76,8 @@ class TorchEmitter(FunctionalEmitter):
                 self.lines.append(f"{name} = {name}_on({self.device})")
 
     def array(self, source: Any) -> Any:
-        return torch.from_numpy(constant_array(source, self.dtype).copy())
+        made = torch.from_numpy(np.array(source))
+        return made.to(getattr(torch, self.dtype)) if made.is_floating_point() else made
 
     def kind_name(self, kind: str) -> str:
         self.scope[f"{kind}_type"] = {"f": getattr(torch, self.dtype), "i": torch.int64, "b": torch.bool}[kind]

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ricci.compiler.bind import bind
+from ricci.compiler.function import Compiled
 from ricci.compiler.interpret import interpret
+from ricci.compiler.targets import target_of
 from ricci.expr import Expr, Size
 from ricci.notation.context import Facts
 
@@ -14,6 +16,9 @@ from ricci.notation.context import Facts
 def evaluate(
     roots: list[Expr], names: Mapping[str, Size], facts: Facts, inputs: Mapping[str, Any], sizes: Mapping[str, int]
 ) -> list[Any]:
-    """The values of ``roots``; ``names`` are the indices of the result and their sizes."""
+    """The values of ``roots``, in the package of the inputs; ``names`` are the indices of the result and their sizes."""
+    target = target_of([*inputs.values(), *facts.values.values()])
+    if target.name != "numpy":
+        return list(Compiled(roots, names, facts, target.name, single=False)(**inputs, sizes=sizes))
     arrays, env = bind(roots, names, facts, inputs, sizes)
     return interpret(roots, arrays, env)

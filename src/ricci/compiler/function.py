@@ -123,6 +123,7 @@ def needed_inputs(roots: Sequence[Expr], facts: Facts, preferred: Sequence[str] 
 class Compiled:
     """A function of arrays, compiled from formulas. Call it with inputs by name, or in the order of ``inputs``."""
 
+    typed = False  # whether results are given the types of a program afterwards
     _tracing: Any = None  # tells whether torch.compile is tracing the caller, where there is PyTorch
 
     def __init__(
@@ -169,7 +170,8 @@ class Compiled:
             return self._first(args, inputs)
         ordered = self._arranged(args, inputs) if inputs else args
         try:
-            run = self._shortcuts.get(tuple([(type(a), a.shape, a.dtype) for a in ordered]))  # type: ignore
+            key = tuple([(type(a), a.shape, a.dtype) for a in ordered])  # type: ignore
+            run = self._shortcuts.get(key if len(inputs) <= len(key) else (*key, self._others(inputs)))
         except (AttributeError, TypeError):
             run = None
         return run(*ordered) if run is not None else self._first(args, inputs)  # type: ignore
@@ -182,6 +184,10 @@ class Compiled:
             return tuple([inputs[name] for name in self.inputs])
         except KeyError:
             return None
+
+    def _others(self, inputs: Mapping[str, Any]) -> tuple:
+        """The types of inputs that nothing depends on: they are part of what decides the floating type."""
+        return tuple([inputs[name].dtype for name in inputs if name not in self.inputs])
 
     # The first call with these shapes and types
 
@@ -205,7 +211,7 @@ class Compiled:
         plan.advance()
         result = plan.run(*[arrays[name] for name in plan.program.inputs])
         if plan.later is None and not sizes and given.keys() >= set(self.inputs) and not self._facts.values:
-            self._remember([given[name] for name in self.inputs], arrays, plan)
+            self._remember(given, arrays, plan)
         return result
 
     def _recorded(self, given: Mapping[str, Any], sizes: Mapping[str, int]) -> Any:
@@ -227,13 +233,13 @@ class Compiled:
         shapes = {name: tuple([index(n) for n in array.shape]) for name, array in arrays.items()}
         own = {name: array for name, array in arrays.items() if name in self.inputs}
         kinds = {name: target.kind(array) for name, array in own.items()}
-        dtype = target.floating(own)
+        dtype = target.floating(arrays)  # of all that is given, also where the result no longer depends on it
         return target.name, tuple(shapes.items()), tuple(kinds.items()), dtype, tuple(sorted(sizes.items()))
 
     def _plan(self, setting: Setting) -> Plan:
         backend, shapes, kinds, dtype, sizes = setting
-        key = (tuple(self.roots), setting, self._conditions, self.single, self.options)
         target = target_named(backend)
+        key = (tuple(self.roots), setting, self._conditions, self.single, self.options, self._short(target))
         plan = _cache.get(key, lambda: self._made(target, dict(shapes), dict(kinds), dtype, dict(sizes)))
         self._latest = plan
         return plan
@@ -247,6 +253,10 @@ class Compiled:
 
     _held._dynamo_marked_constant = True  # type: ignore  # what torch.compiler.assume_constant_result does
 
+    def _short(self, target: Target) -> bool:
+        """Whether integers that may get too large are computed in floats; in programs they have their own types."""
+        return not self.typed and target.short()
+
     def _made(
         self,
         target: Target,
@@ -256,16 +266,18 @@ class Compiled:
         sizes: Mapping[str, int],
     ) -> Plan:
         env = bind_shapes(self.roots, self._names, self._facts, shapes, sizes)
-        program = lower(self.roots, env, {name: shapes[name] for name in kinds}, kinds, target.rearranged)
+        inputs = {name: shapes[name] for name in kinds}
+        program = lower(self.roots, env, inputs, kinds, target.rearranged, self._short(target))
         return target.plan(program, dtype, self.single, **{k: v for k, v in self.options if k in target.takes})
 
-    def _remember(self, args: list, arrays: Mapping[str, Any], plan: Plan) -> None:
+    def _remember(self, given: Mapping[str, Any], arrays: Mapping[str, Any], plan: Plan) -> None:
         """A shortcut for calls with arrays like these, where they can be passed on as they are."""
-        if any(a is not arrays[name] for a, name in zip(args, self.inputs, strict=True)):
+        if any(given[name] is not array for name, array in arrays.items()):
             return
         if len(self._shortcuts) >= MOST_SHORTCUTS:
             self._shortcuts = {}
-        self._shortcuts[tuple([(type(a), a.shape, a.dtype) for a in args])] = plan.run
+        key = tuple([(type(given[name]), given[name].shape, given[name].dtype) for name in self.inputs])
+        self._shortcuts[key if len(given) <= len(key) else (*key, self._others(given))] = plan.run
 
     # To look at
 

@@ -49,12 +49,14 @@ def lower(
     shapes: Mapping[str, tuple[int, ...]],
     kinds: Mapping[str, str],
     rearranged: float = REARRANGED,
+    short: bool = False,
 ) -> Program:
     """The program for ``roots``. Of each input there are the shape, and whether it holds floats, integers or truths.
 
-    ``rearranged`` is what it costs the backend to put an entry of a result in its place afterwards.
+    ``rearranged`` is what it costs the backend to put an entry of a result in its place afterwards; ``short`` tells
+    that it has no integers of 64 bits.
     """
-    work = Lowering(roots, sizes, kinds, rearranged)
+    work = Lowering(roots, sizes, kinds, rearranged, short)
     work.inputs = {name: Value(shape, kinds[name], source=name) for name, shape in shapes.items()}
     order = by_height if work.opening.step_by_step else topological
     for node in order(*roots):
@@ -67,9 +69,9 @@ def lower(
 class Lowering:
     """What is known while expressions are being lowered."""
 
-    def __init__(self, roots: Sequence[Expr], sizes: Env, kinds: Mapping[str, str], rearranged: float):
+    def __init__(self, roots: Sequence[Expr], sizes: Env, kinds: Mapping[str, str], rearranged: float, short: bool):
         number = "i" if kinds and "f" not in kinds.values() else "f"
-        self.builder = Builder(number, rearranged)
+        self.builder = Builder(number, rearranged, short)
         self.sizes = sizes
         self.inputs: dict[str, Value] = {}
         self.done: dict[Expr, Operand] = {}
@@ -96,6 +98,8 @@ class Lowering:
     def result(self, root: Expr) -> Result:
         value, axes = self.operand(root)
         kind = value.kind if isinstance(value, Value) else "f" if isinstance(value, float) else self.builder.number
+        if kind == "f":
+            value, axes = self.builder.real((value, axes))
         return Result(value, axes, self.shape(root), kind)
 
     # One rule for each kind of node

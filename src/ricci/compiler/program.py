@@ -186,6 +186,11 @@ def einsum_text(step: Step) -> str:
     return f"{','.join([letters(own) for _, own in step.args])}->{letters(step.labels)}"
 
 
+def number_key(value: Number) -> tuple[type, str]:
+    """What tells numbers apart: 1 and 1.0, 0.0 and -0.0 are different, NaN is itself."""
+    return type(value), repr(value)
+
+
 def distinct(labels: Iterable[int]) -> Labels:
     return tuple(dict.fromkeys(labels))
 

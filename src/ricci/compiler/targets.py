@@ -36,6 +36,10 @@ class Target:
         """Whether an array holds floats, integers or truth values: "f", "i" or "b"."""
         return "i" if array.dtype.kind in "iu" else array.dtype.kind
 
+    def short(self) -> bool:
+        """Whether there are no integers of 64 bits."""
+        return False
+
     def floating(self, arrays: Mapping[str, Any]) -> str:
         """The floating type that the inputs decide."""
         floats = [array.dtype for array in arrays.values() if array.dtype.kind == "f"]

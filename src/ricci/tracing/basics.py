@@ -32,10 +32,10 @@ def lift(x: Any) -> Traced:
         x = x.value
     if isinstance(x, (bool, np.bool_)):
         return fresh(constant(int(x)), BOOL)
-    if isinstance(x, (int, float)):
-        return fresh(constant(x), np.result_type(type(x)), weak=True)
     if isinstance(x, np.generic):
         return _number(x)
+    if isinstance(x, (int, float)):
+        return fresh(constant(x), np.result_type(type(x)), weak=True)
     if isinstance(x, (list, tuple)):
         return _of_sequence(x)
     array = _array(x)
@@ -45,8 +45,10 @@ def lift(x: Any) -> Traced:
 
 
 def _number(x: np.generic) -> Traced:
-    checked_dtype(x.dtype)
-    return fresh(constant(x.item()), x.dtype)
+    """A number of NumPy's has a type, which counts as that of an array does; beside tensors of PyTorch it has none."""
+    frame = current()
+    weak = frame is not None and frame.root.weak_numbers and x.dtype.kind in "iuf"
+    return fresh(constant(x.item()), checked_dtype(x.dtype), weak)
 
 
 def _array(x: Any) -> Any:
@@ -72,9 +74,18 @@ def _of_sequence(x: Sequence) -> Traced:
     return lift(np.asarray(x))
 
 
+def numpy_dtype(dtype: Any) -> np.dtype:
+    """The type as one of NumPy's; bfloat16, which NumPy lacks, goes by the name of the other type of its size."""
+    name = str(dtype).rpartition(".")[2]
+    return np.dtype(np.float16) if name == "bfloat16" else dtype if isinstance(dtype, np.dtype) else np.dtype(name)
+
+
 def checked_dtype(dtype: Any, what: str = "An array") -> np.dtype:
     """The type, as one of NumPy's, if ricci computes with it."""
-    found = np.dtype(str(dtype).rpartition(".")[2]) if not isinstance(dtype, np.dtype) else dtype
+    try:
+        found = numpy_dtype(dtype)
+    except TypeError:
+        raise DTypeError(f"{what} has the type {dtype}, with which ricci does not compute.") from None
     if found.kind not in "biuf":
         raise DTypeError(
             f"{what} has the type {found}; ricci computes with real numbers, whole numbers and truth values."

@@ -59,6 +59,7 @@ class Frame:
             self.lines: dict[Expr, Place] = {}  # what the user's lines made
             self.rules: dict[Any, Any] = {}  # functions with rules of their own, for operands of one kind
             self.drawn = False  # whether random numbers were drawn from arguments, so that it means something else next
+            self.weak_numbers = False  # whether numbers of NumPy's widen no type, as among tensors of PyTorch
             self.copies: dict[str, Any] = {}  # what arrays contained when they were met, to see whether that changes
 
     def variable(self, name: str, shape: tuple[int, ...]) -> Variable:

@@ -149,6 +149,7 @@ def record(function: Callable, arguments: Arguments, has_aux: bool = False, name
     count, keywords, forms = arguments.form
     names = _leaf_names(function, arguments.form)
     with frame(title, frozenset(names)) as inner:
+        inner.root.weak_numbers |= any(type(leaf).__module__ == "torch" for leaf in arguments.traced)
         inputs, stand_ins, numbers = _stand_ins(inner, arguments, names)
         parts, places, start = [], [], 0
         for form in forms:

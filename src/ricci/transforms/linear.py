@@ -156,7 +156,7 @@ class Stages:
         second = replace(
             recording,
             inputs=[*stand_ins, *moving],
-            dtypes=[*own, *[np.dtype(np.float64)] * len(moving)],
+            dtypes=[*own, *(recording.out_dtypes if owner.backwards else wanted.dtypes)],
             captured={},
         )
         form, dtypes = (wanted.form, wanted.dtypes) if owner.backwards else (recording.out_form, recording.out_dtypes)

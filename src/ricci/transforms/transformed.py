@@ -24,13 +24,13 @@ from ricci.compiler.function import Compiled
 from ricci.compiler.solves import solved
 from ricci.compiler.targets import target_named, target_of
 from ricci.einops.tables import keep
-from ricci.errors import InputError
+from ricci.errors import DTypeError, InputError
 from ricci.expr import Expr, rebuild
 from ricci.notation.context import Facts
 from ricci.simplify import simplify_all
 from ricci.tracing import frames, trees
 from ricci.tracing.array import Traced
-from ricci.tracing.basics import lift
+from ricci.tracing.basics import lift, numpy_dtype
 from ricci.tracing.guards import Guards
 from ricci.tracing.impure import unwatched
 from ricci.tracing.meanings import like_tensor, of_torch
@@ -269,9 +269,11 @@ class Program:
             self.compiled: Any = CompressedFunction(self.roots, indices, {}, facts, backend, False, options)
         else:
             self.compiled = Compiled(self.roots, {}, facts, backend, False, options)
+        self.compiled.typed = True
         place = {v.name: k for k, v in enumerate(derived.inputs)}
         self.order = [(name, place.get(name)) for name in self.compiled.inputs]
         self.floating = _floating(derived.dtypes, arrays)
+        self.brain = _brain([a for a in (*arrays, *derived.captured.values()) if hasattr(a, "dtype")])
         self.wide: np.dtype | None = None  # the type that the inputs are to be computed in, where it is not their own
         self.casts = None if compressed else self._casts(arrays)
         self.finish = _finisher(derived)
@@ -295,7 +297,7 @@ class Program:
         else:
             value = arrays[place]
         if isinstance(value, (float, np.floating)):
-            return np.asarray(value, self.wide or self.floating)
+            return float(value) if self.brain else np.asarray(value, self.wide or self.floating)
         wider = self.wide is not None and isinstance(value, np.ndarray) and value.dtype.kind == "f"
         return value.astype(self.wide, copy=False) if wider else value
 
@@ -304,7 +306,8 @@ class Program:
         given = [arrays[p] for _, p in self.order if p is not None]
         types = [a.dtype if hasattr(a, "dtype") and not isinstance(a, float) else self.floating for a in given]
         types += [self.derived.captured[name].dtype for name, p in self.order if p is None]
-        floats = [np.dtype(str(t).rpartition(".")[2]) for t in types]
+        floats = [numpy_dtype(t) for t in types]
+        plain = all(t.kind == "f" for t in floats)  # otherwise results may be whole numbers, whatever they are called
         floats = [t for t in floats if t.kind == "f"]
         computed = np.result_type(*floats) if floats else None
         wanted = [t for t in self.recording.out_dtypes if t.kind == "f"]
@@ -315,8 +318,9 @@ class Program:
         casts: list[Callable | None] = []
         for out, dtype in zip(self.derived.outputs, self.derived.out_dtypes, strict=True):
             if isinstance(out, Expr):
-                same = dtype == ANY_TYPE or (computed is not None and dtype == computed and bool(self.order))
-                casts.append(None if same else _cast(self.backend, dtype, like if not self.order else None))
+                same = dtype == ANY_TYPE or (computed is not None and dtype == computed and plain and bool(self.order))
+                name = "bfloat16" if self.brain and dtype == np.float16 else dtype.name
+                casts.append(None if same else _cast(self.backend, name, like if not self.order else None))
         return casts if any(cast is not None for cast in casts) else None
 
 
@@ -331,13 +335,25 @@ def _floating(dtypes: Sequence[np.dtype], arrays: Sequence[Any]) -> np.dtype:
     return np.result_type(*floats) if floats else np.dtype(np.float64)
 
 
-def _cast(backend: str, dtype: np.dtype, like: Any) -> Callable:
+def _brain(arrays: Sequence[Any]) -> bool:
+    """Whether the arrays hold bfloat16, which goes by the name of float16; both at once cannot be told apart."""
+    names = {str(a.dtype).rpartition(".")[2] for a in arrays}
+    if {"bfloat16", "float16"} <= names:
+        raise DTypeError("A function is called with arrays of float16 and of bfloat16; cast these to one type.")
+    return "bfloat16" in names
+
+
+def _cast(backend: str, dtype: str, like: Any) -> Callable:
     if backend == "torch":
         import torch
 
-        kind = getattr(torch, dtype.name)
+        kind = getattr(torch, dtype)
         device = None if like is None else like.device
         return lambda value: value.to(dtype=kind, device=device)
+    if backend == "jax":
+        from jax.dtypes import canonicalize_dtype
+
+        dtype = canonicalize_dtype(dtype)  # JAX has no numbers of 64 bits unless they are asked for
 
     def cast(value: Any) -> Any:
         with np.errstate(invalid="ignore"):  # whole numbers of infinities: as NumPy has them, without the warning
