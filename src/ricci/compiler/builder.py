@@ -171,10 +171,7 @@ class Builder:
         kind = gives(name, kinds, None)
         if kind == "f" or "f" in kinds:
             operands = tuple(
-                [
-                    operand if p == 0 and name == "where" else self.real(operand)
-                    for p, operand in enumerate(operands)
-                ]
+                [operand if p == 0 and name == "where" else self.real(operand) for p, operand in enumerate(operands)]
             )
         labels = order or distinct(x for _, own in sorted(operands, key=_largest_first) for x in own)
         sizes = sizes_of(operands)

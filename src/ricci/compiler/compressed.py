@@ -189,7 +189,7 @@ class CompressedFunction(Compiled):
     ) -> Plan:
         """A plan for the cores of all results, whose function puts them into their shells."""
         env = bind_shapes(self.roots, self._names, self._facts, shapes, sizes)
-        inputs = {name: shapes[name] for name in kinds}
+        inputs = {name: shapes[name] for name in self.inputs if name in kinds}
         parts = [take_apart(root, env) for root in self.roots]
         cores = distinct_cores(parts)
         program = lower(cores, env, inputs, kinds, short=self._short(target))

@@ -16,7 +16,10 @@ from ricci.notation.context import Facts
 def evaluate(
     roots: list[Expr], names: Mapping[str, Size], facts: Facts, inputs: Mapping[str, Any], sizes: Mapping[str, int]
 ) -> list[Any]:
-    """The values of ``roots``, in the package of the inputs; ``names`` are the indices of the result and their sizes."""
+    """The values of ``roots``, as arrays of the package that the inputs are of.
+
+    ``names`` are the indices of the result and their sizes.
+    """
     target = target_of([*inputs.values(), *facts.values.values()])
     if target.name != "numpy":
         return list(Compiled(roots, names, facts, target.name, single=False)(**inputs, sizes=sizes))

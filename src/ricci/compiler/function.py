@@ -231,9 +231,8 @@ class Compiled:
 
     def _setting(self, target: Target, arrays: Mapping[str, Any], sizes: Mapping[str, int]) -> Setting:
         shapes = {name: tuple([index(n) for n in array.shape]) for name, array in arrays.items()}
-        own = {name: array for name, array in arrays.items() if name in self.inputs}
-        kinds = {name: target.kind(array) for name, array in own.items()}
-        dtype = target.floating(arrays)  # of all that is given, also where the result no longer depends on it
+        kinds = {name: target.kind(array) for name, array in arrays.items()}  # of all that is given: it decides types
+        dtype = target.floating(arrays)
         return target.name, tuple(shapes.items()), tuple(kinds.items()), dtype, tuple(sorted(sizes.items()))
 
     def _plan(self, setting: Setting) -> Plan:
@@ -266,7 +265,7 @@ class Compiled:
         sizes: Mapping[str, int],
     ) -> Plan:
         env = bind_shapes(self.roots, self._names, self._facts, shapes, sizes)
-        inputs = {name: shapes[name] for name in kinds}
+        inputs = {name: shapes[name] for name in self.inputs if name in kinds}
         program = lower(self.roots, env, inputs, kinds, target.rearranged, self._short(target))
         return target.plan(program, dtype, self.single, **{k: v for k, v in self.options if k in target.takes})
 

@@ -53,6 +53,8 @@ def lower(
 ) -> Program:
     """The program for ``roots``. Of each input there are the shape, and whether it holds floats, integers or truths.
 
+    ``kinds`` may tell that of further inputs too, on which no result depends: they decide what numbers are.
+
     ``rearranged`` is what it costs the backend to put an entry of a result in its place afterwards; ``short`` tells
     that it has no integers of 64 bits.
     """
