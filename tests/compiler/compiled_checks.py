@@ -161,10 +161,10 @@ LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 # Compiling and calling
 
 
-def compiled(case: Case, backend: str | None, jit: bool = False) -> Callable[..., Any]:
+def compiled(case: Case, backend: str | None, jit: bool = False, fused: bool = False) -> Callable[..., Any]:
     """The compiled function of a case. Plans are its own: the cache knows them by an option that nobody reads."""
     inputs = {name: a.ndim for name, a in case.inputs.items()}
-    options = (("jit", jit), ("case", object()))
+    options = (("jit", jit), ("fused", fused), ("case", object()))
     f = Compiled(case.roots, {}, Facts(inputs=inputs, mentions=dict.fromkeys(inputs)), backend, False, options)
     nodes = topological(*case.roots)
     mentioned = {a for node in nodes for size in (*own_sizes(node), *node.shape) for a in dims.atoms(size)}

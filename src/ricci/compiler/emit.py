@@ -63,6 +63,18 @@ class Emitter:
             args += [self.number(p) for p in params]
         return f"{f}({', '.join(args)})"
 
+    def guarding(self, step: Step) -> str:
+        """What a guard takes after its first operand: labels of arrays, masks and result, a number, all arrays."""
+        count, number = step.params
+        (_, out), *args = step.args
+        own, of_masks = [tuple_text([x for _, x in part]) for part in (args[:count], args[count:])]
+        arrays, masks = [tuple_text([self.anew(v) for v, _ in part]) for part in (args[:count], args[count:])]
+        return f"{own}, {of_masks}, {out}, {self.number(number)}, lambda: ({arrays}, {masks})"
+
+    def anew(self, value: Value | Number) -> str:
+        """A value where it is rarely needed."""
+        return self.name(value)
+
     def name(self, value: Value | Number) -> str:
         return self.names[value] if isinstance(value, Value) else self.number(value)
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ricci.compiler.emit import tuple_text
 from ricci.compiler.emit_matrices import MatrixEmitter
-from ricci.compiler.program import Form, Labels, Program, Result, Step, Value
+from ricci.compiler.program import Form, Labels, Number, Program, Result, Step, Value, distinct
 from ricci.errors import DTypeError
 
 OPERATORS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
@@ -61,6 +61,14 @@ class FunctionalEmitter(MatrixEmitter):
 
     def call(self, step: Step) -> str:
         return self.called(step, self.backend, self.functions)
+
+    def guard(self, step: Step) -> str:
+        return f"{self.helper('guarded')}({self.name(step.args[0][0])}, {self.guarding(step)})"
+
+    def anew(self, value: Value | Number) -> str:
+        """Reads are made again: they need no memory otherwise, being part of what compilers make of the next step."""
+        read = isinstance(value, Value) and value.step is not None and value.step.op == "read"
+        return self.read(value.step) if read else self.name(value)  # type: ignore
 
     def check(self, step: Step) -> str:
         """Places are taken as they are: to look at them would break what compilers make of the program."""
@@ -163,3 +171,18 @@ class FunctionalEmitter(MatrixEmitter):
         if len(axes) != len(everywhere):
             text = f"{self.helper('broadcast_to')}({text}, {tuple_text(result.shape)})"
         return text
+
+
+def selected(xp: Any, own: Any, of_masks: Any, out: Labels, number: float, factors: Any) -> Any:
+    """The product of arrays and a number over the indices where the masks hold; ``xp`` is the package of all arrays."""
+    arrays, masks = factors()
+    needed = distinct([*out, *[x for labels in of_masks for x in labels]])
+    carried = [x for x in needed if any(x in labels for labels in own)]
+    pairs = [part for array, labels in zip(arrays, own, strict=True) for part in (array, list(labels))]
+    total = xp.einsum(*pairs, carried) * number
+    total = total[tuple([slice(None) if x in carried else None for x in needed])]
+    for mask, labels in zip(masks, of_masks, strict=True):
+        moved = xp.moveaxis(mask, [labels.index(x) for x in needed if x in labels], list(range(len(labels))))
+        total = xp.where(moved[tuple([slice(None) if x in labels else None for x in needed])], total, 0)
+    summed = tuple([axis for axis, x in enumerate(needed) if x not in out])
+    return total.sum(summed) if summed else total

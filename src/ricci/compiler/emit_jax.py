@@ -10,13 +10,19 @@ import numpy as np
 from ricci.compiler.backends.jax_table import ELEMENTWISE, FUNCTIONS, jax, jnp, lax
 from ricci.compiler.compressed import Compressed
 from ricci.compiler.emit import tuple_text
-from ricci.compiler.emit_functional import FunctionalEmitter
+from ricci.compiler.emit_functional import FunctionalEmitter, selected
 from ricci.compiler.loops import bound_by_memory
 from ricci.compiler.plan import Plan, run_source
 from ricci.compiler.program import Program, Result, Step
 from ricci.compiler.targets import Target
 from ricci.errors import DTypeError
 from ricci.kinds import check_usable
+
+
+def _guarded(made: Any, own: Any, of_masks: Any, out: Any, number: float, factors: Any) -> Any:
+    """``made``, or, where that is not finite, the product of arrays over the indices where the masks hold."""
+    exact = lambda: selected(jnp, own, of_masks, out, number, factors)  # noqa: E731
+    return lax.cond(jnp.all(jnp.isfinite(made)), lambda: made, exact)
 
 
 class JaxEmitter(FunctionalEmitter):
@@ -35,6 +41,7 @@ class JaxEmitter(FunctionalEmitter):
         "zeros": jnp.zeros,
         "full": jnp.full,
         "take": jnp.take,
+        "guarded": _guarded,
     }
 
     def __init__(self, program: Program, single: bool, dtype: str):

@@ -323,6 +323,14 @@ class NumpyEmitter(MatrixEmitter):
             return self.into(step)
         return self.called(step, "numpy", FUNCTIONS)
 
+    def guard(self, step: Step) -> str:
+        self.quiet = True
+        made = step.args[0][0]
+        assert isinstance(made, Value)
+        copied = made.shape and not self.takes_over(step.out, made)
+        text = f"{self.name(made)}.copy()" if copied else self.name(made)
+        return f"{self.helper('guarded')}({text}, {self.guarding(step)})"
+
     def check(self, step: Step) -> str:
         return f"{self.helper('checked_places')}({self.name(step.args[0][0])}, {step.params[0]})"
 

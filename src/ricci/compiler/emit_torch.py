@@ -9,7 +9,7 @@ import numpy as np
 
 from ricci.compiler.backends.torch_table import ELEMENTWISE, FUNCTIONS, torch
 from ricci.compiler.emit import tuple_text
-from ricci.compiler.emit_functional import FunctionalEmitter
+from ricci.compiler.emit_functional import FunctionalEmitter, selected
 from ricci.compiler.loops import bound_by_memory
 from ricci.compiler.plan import Plan, run_source
 from ricci.compiler.program import Form, Labels, Program, Result, Step, Value, placed_strides
@@ -35,6 +35,15 @@ def _take(x: Any, at: Any, axis: int) -> Any:
     return torch.index_select(x, axis, at) if at.ndim else torch.index_select(x, axis, at.reshape(1)).squeeze(axis)
 
 
+def _guarded(made: Any, own: Any, of_masks: Any, out: Any, number: float, factors: Any) -> Any:
+    """``made``, or, where that is not finite, the product of arrays over the indices where the masks hold."""
+    seen = not torch.compiler.is_compiling() and not torch._C._functorch.is_functorch_wrapped_tensor(made)
+    if seen and bool(torch.isfinite(made.detach().sum())):
+        return made
+    exact = selected(torch, own, of_masks, out, number, factors)
+    return exact if seen else torch.where(torch.isfinite(made), made, exact)
+
+
 def _vecdot(a: Any, b: Any) -> Any:
     return torch.linalg.vecdot(a, b) if a.is_floating_point() else (a * b).sum(-1)
 
@@ -58,6 +67,7 @@ class TorchEmitter(FunctionalEmitter):
         "broadcast_to": torch.broadcast_to,
         "matmul": torch.matmul,
         "vecdot": _vecdot,
+        "guarded": _guarded,
         "zeros": torch.zeros,
         "full": torch.full,
         "take": _take,

@@ -8,8 +8,8 @@ are Python numbers until they meet an array, so they never promote. Integers (an
 in int64 among themselves, which is what indices need, and take the floating type where they meet floats.
 
 *Structures* stay relations until a user needs them. In a product, one that fixes a summed index of a single operand,
-``j == i + k`` or ``j == t[i]``, is a read of that operand at a computed place, zero outside; one that merges axes is a
-reshape; all others become 0/1 arrays.
+``j == i + k`` or ``j == t[i]``, is a read of that operand at a computed place; one that merges axes is a reshape; all
+others, and the places that would be read outside, are masks: no term is where they do not hold.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from ricci.compiler.backends.numpy_table import ELEMENTWISE, FUNCTIONS
-from ricci.compiler.patterns import Pattern, contracted, read_patterns
+from ricci.compiler.patterns import Mask, Pattern, multiplied, read_patterns
 from ricci.errors import AxisError, DTypeError, InputError, ShapeError
 from ricci.expr import (
     Constant,
@@ -122,7 +122,9 @@ class Run:
         common = self.floating if "f" in kinds else np.dtype(np.int64) if kinds & set("iu") else self.number
         result = []
         for value in values:
-            if isinstance(value, Pattern):
+            if isinstance(value, Mask):
+                result.append(value)
+            elif isinstance(value, Pattern):
                 result.append(value if patterns else value.dense(common))
             elif isinstance(value, np.ndarray):
                 keep = value.dtype.kind == "u" and common.kind == "i"
@@ -243,8 +245,10 @@ def _product(run: Run, node: Product, values: list) -> Array:
     arrays = run.aligned([value for value, _ in factors], patterns=True)
     factors = read_patterns(list(zip(arrays, [labels for _, labels in factors], strict=True)), node.out, sizes)
     arrays = run.aligned([value for value, _ in factors])
-    result, labels = contracted(list(zip(arrays, [labels for _, labels in factors], strict=True)), node.out)
-    result = result * scalar if result is not None else run.dense(scalar)
+    common = next((a.dtype for a in arrays if isinstance(a, np.ndarray)), run.number)
+    factors = list(zip(arrays, [labels for _, labels in factors], strict=True))
+    result, labels = multiplied(factors, node.out, common, scalar)
+    result = result if result is not None else run.dense(scalar)
     wide = [slice(None) if label in labels else None for label in node.out]
     shape = [
         sizes[label] if label in sizes else run.size(size) for label, size in zip(node.out, node.shape, strict=True)

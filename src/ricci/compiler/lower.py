@@ -15,6 +15,7 @@ import numpy as np
 from ricci.compiler.builder import Builder, Part
 from ricci.compiler.contract import Contraction
 from ricci.compiler.layout import Layout
+from ricci.compiler.masks import product_where
 from ricci.compiler.opening import Opening
 from ricci.compiler.partial_sums import PartialSums
 from ricci.compiler.paths import REARRANGED
@@ -253,19 +254,19 @@ class Lowering:
             work.gathers,
             work.sizes,
             tuple(range(len(out))),
+            masks=[(value, [index(x) for x in labels]) for value, labels in work.masks],  # type: ignore
         )
-        operands = resolving.resolve()
+        operands, masks, of_reads = resolving.resolve()
         if resolving.zero or work.coef == 0:
             return self.builder.zero([work.coef, *[value for value, _ in work.arrays]])
-        number = work.coef * resolving.count(operands)
-        carried = {x for _, labels in operands for x in labels}
+        number = work.coef * resolving.count([*operands, *masks])
+        carried = {x for _, labels in (*operands, *masks) for x in labels}
         ranks = {x: x for x in range(len(out))} if node in self.roots else work.ranks
         wanted = sorted([x for x in resolving.kept if x in carried], key=lambda x: ranks.get(x, len(out)))
         signs = [*work.signs, *[True] * (len(operands) - len(work.signs))]
         often = self.opening.often(opened, len(out)) if len(work.arrays) == len(opened) else frozenset()
-        return resolving.finish(
-            Contraction(self.builder, operands, tuple(wanted), number, signs, often, work.ranks).result()
-        )
+        found = Contraction(self.builder, operands, tuple(wanted), number, signs, often, work.ranks)
+        return resolving.finish(product_where(found, masks, of_reads))
 
 
 class _Factors:
@@ -275,6 +276,7 @@ class _Factors:
         self.lowering, self.coef = lowering, coef
         self.arrays: list[Operand] = []
         self.signs: list[bool] = []
+        self.masks: list[Operand] = []
         self.relations: list = []
         self.gathers: list[Gather] = []
         self.sizes: dict[int, int] = {}
@@ -318,9 +320,7 @@ class _Factors:
             checked = build.emit("check", "", [(at, own)], own, at.shape, at.kind, (self.sizes[labels[-1]],))
             if self._told(labels[-1], own):  # a condition: t[i] == i, or t[i] == s[j]
                 places = build.constant(np.arange(self.sizes[labels[-1]]), (labels[-1],))
-                holds, carried = build.cast(build.map("equal", checked, places), build.number)
-                self.arrays.append((holds, carried))
-                self.signs.append(True)
+                self.masks.append(build.map("equal", checked, places))
             else:
                 self.gathers.append(Gather(checked, labels[-1]))
         elif kind != "one":

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 
 from ricci.compiler.backends.numpy_table import ELEMENTWISE
+from ricci.compiler.patterns import Labels, selected
 from ricci.errors import AxisError, DTypeError
 
 Array = np.ndarray
@@ -64,6 +68,20 @@ def checked_places(index: Array, size: int) -> Array:
     return index.astype(np.int64, copy=False)
 
 
+def guarded(made: Array, own: Sequence, of_masks: Sequence, out: Labels, number: float, factors: Any) -> Any:
+    """``made``, or, where that is not finite, the product of arrays over the indices where the masks hold."""
+    if np.isfinite(np.add.reduce(made, axis=None)):  # which may overflow: then time is lost, and nothing else
+        return made
+    arrays, masks = factors()
+    of_arrays, of_holds = list(zip(arrays, own, strict=True)), list(zip(masks, of_masks, strict=True))
+    exact, labels = selected(of_arrays, of_holds, out, made.dtype.type(number))
+    exact = np.transpose(exact, [labels.index(x) for x in out]).astype(made.dtype, copy=False)
+    if not made.shape:
+        return exact[()]
+    made[...] = exact
+    return made
+
+
 def softmax_into(x: Array, out: Array | None = None) -> Array:
     out = np.subtract(x, _top(x), out)
     np.exp(out, out)
@@ -93,6 +111,7 @@ def softplus(x: Array) -> Array:
 FASTER = {"softplus": softplus}  # than the rows of the table, for arrays of floats
 INTO = {"softmax": softmax_into, "log_softmax": log_softmax_into}
 HELPERS = {
+    "guarded": guarded,
     "view_of": view_of,
     "place_view": place_view,
     "checked_places": checked_places,

@@ -1,6 +1,7 @@
 """Products on NumPy arrays, structures included: reads at computed places, reshapes, and contractions in pairs.
 
-A factor is an array, or a :class:`Pattern`, with one label for each axis.
+A factor is an array, a :class:`Pattern` or a :class:`Mask`, with one label for each axis. A product is the sum over
+those indices alone where all its structures hold: what they leave out is not a term, whatever the arrays contain there.
 """
 
 from __future__ import annotations
@@ -42,7 +43,18 @@ class Pattern:
         return (total == 0 if self.kind == "==" else total >= 0).astype(dtype)
 
 
-Factor = tuple[Any, Labels]  # an array or a pattern
+@dataclass(eq=False)
+class Mask:
+    """Where the terms of a product are."""
+
+    holds: Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.holds.shape
+
+
+Factor = tuple[Any, Labels]  # an array, a pattern or a mask
 
 
 def _along(axis: int, shape: Sequence[int]) -> Array:
@@ -51,21 +63,27 @@ def _along(axis: int, shape: Sequence[int]) -> Array:
 
 
 def read_patterns(factors: list[Factor], out: Labels, sizes: dict[int, int]) -> list[Factor]:
-    """The factors after every pattern that can be a reshape or a read of one array has become that."""
+    """The factors after every pattern that can be a reshape or a read of one array has become that, others masks."""
     at = 0
     while at < len(factors):
         found = _resolved(factors, at, out, sizes) if isinstance(factors[at][0], Pattern) else None
         if found is None:
             at += 1
         else:
-            target, factor = found
-            factors = [factor if p == target else f for p, f in enumerate(factors) if p != at]
+            target, made = found
+            kept = [made[:1] if p == target else [f] for p, f in enumerate(factors) if p != at]
+            factors = [f for group in kept for f in group] + made[1:]
             at = 0
-    return factors
+    return [(_mask(value) if isinstance(value, Pattern) else value, labels) for value, labels in factors]
 
 
-def _resolved(factors: list[Factor], at: int, out: Labels, sizes: dict[int, int]) -> tuple[int, Factor] | None:
-    """The position of the array that the pattern at ``at`` reads, and what it is then."""
+def _mask(pattern: Pattern) -> Any:
+    """A pattern as a mask; one that holds everywhere is an array of ones."""
+    return pattern if pattern.kind == "one" else Mask(pattern.dense(np.dtype(np.bool_)))
+
+
+def _resolved(factors: list[Factor], at: int, out: Labels, sizes: dict[int, int]) -> tuple[int, list[Factor]] | None:
+    """The position of the array that the pattern at ``at`` reads, and what it is then, with a mask if there is one."""
     pattern, labels = factors[at]
     assert isinstance(pattern, Pattern)
     if pattern.kind == "==":
@@ -73,7 +91,7 @@ def _resolved(factors: list[Factor], at: int, out: Labels, sizes: dict[int, int]
         if merged is not None:
             target = _only_user(factors, at, [label for k, label in enumerate(labels) if k != merged], out)
             if target is not None and labels[merged] not in factors[target][1]:
-                return target, _reshaped(factors[target], pattern, labels, merged)
+                return target, [_reshaped(factors[target], pattern, labels, merged)]
     for axis, label in enumerate(labels):
         readable = (
             axis == len(labels) - 1 if pattern.kind == "at" else pattern.kind == "==" and abs(pattern.coefs[axis]) == 1
@@ -123,8 +141,8 @@ def _reshaped(factor: Factor, pattern: Pattern, labels: Labels, merged: int) -> 
     return moved.reshape(shape), (*[own[axis] for axis in outer], labels[merged])
 
 
-def _read(factor: Factor, pattern: Pattern, labels: Labels, axis: int, sizes: dict[int, int]) -> Factor:
-    """The array read along ``labels[axis]`` at the place that the pattern gives, zero where that is outside."""
+def _read(factor: Factor, pattern: Pattern, labels: Labels, axis: int, sizes: dict[int, int]) -> list[Factor]:
+    """The array read along ``labels[axis]`` at the place that the pattern gives, masked where that is outside."""
     array, own = factor
     label, others = labels[axis], [(k, x) for k, x in enumerate(labels) if k != axis]
     axes = tuple(dict.fromkeys([x for x in own if x != label] + [x for _, x in others]))
@@ -137,10 +155,40 @@ def _read(factor: Factor, pattern: Pattern, labels: Labels, axis: int, sizes: di
         place = -pattern.coefs[axis] * total
     size = sizes[label]
     if size == 0:
-        return np.zeros(shape, dtype=array.dtype), axes
+        return [(np.zeros(shape, dtype=array.dtype), axes)]
     inside = (place >= 0) & (place < size)
     index = tuple([np.clip(place, 0, size - 1) if x == label else grid[x] for x in own])
-    return np.where(inside, array[index], np.zeros((), dtype=array.dtype)), axes
+    read = (array[index], axes)
+    if np.all(inside):
+        return [read]
+    wide = [position for position, x in enumerate(axes) if inside.ndim and inside.shape[position - len(axes)] > 1]
+    return [read, (Mask(np.squeeze(inside)), tuple([axes[position] for position in wide]))]
+
+
+def multiplied(factors: list[Factor], out: Labels, dtype: np.dtype, number: float) -> tuple[Array | None, Labels]:
+    """The product of arrays, all of one type, and of a number, over the indices where the masks hold.
+
+    Masks are multiplied as zeros and ones, which is the same unless what they leave out is not finite.
+    """
+    masks = [(value.holds, labels) for value, labels in factors if isinstance(value, Mask)]
+    arrays = [(value, labels) for value, labels in factors if not isinstance(value, Mask)]
+    result, labels = contracted([*arrays, *[(holds.astype(dtype), own) for holds, own in masks]], out)
+    result = None if result is None else result * number
+    if not masks or np.all(np.isfinite(result)):
+        return result, labels
+    return selected(arrays, masks, out, dtype.type(1) * number)
+
+
+def selected(arrays: list[Factor], masks: list[Factor], out: Labels, number: Any) -> tuple[Array, Labels]:
+    """The product, multiplied first, masked then, summed last."""
+    needed = tuple(dict.fromkeys([*out, *[x for _, own in masks for x in own]]))
+    found, own = contracted([*arrays, (np.asarray(number), ())], needed)
+    holds, of_masks = contracted(masks, needed)
+    labels = tuple([x for x in needed if x in own or x in of_masks])
+    wide = [tuple([slice(None) if x in has else None for x in labels]) for has in (own, of_masks)]
+    total = np.where(holds[wide[1]], found[wide[0]], 0)  # type: ignore[index]
+    last = tuple([x for x in labels if x in out])
+    return np.sum(total, axis=tuple([a for a, x in enumerate(labels) if x not in out])), last
 
 
 def contracted(factors: list[tuple[Array, Labels]], out: Labels) -> tuple[Array | None, Labels]:

@@ -20,6 +20,7 @@ WORDS = {
     "merge": "reshape",
     "cast": "cast",
     "check": "check places",
+    "guard": "guard",
 }
 
 

@@ -11,6 +11,7 @@ are not steps: they are how labels are used. There are few kinds of step:
 - ``read``: one operand at places that are affine in the labels, ``x[2*i + k]``: a view wherever the backend has views;
 - ``place``: zeros, or a sum so far, with each part added at affine places: deltas, pads, slices of results;
 - ``take`` and ``scatter``: places given by an array of integers;
+- ``guard``: the product of arrays where masks hold, which the first operand is unless it is not finite;
 - ``spread``: along labels that the operand lacks; ``merge``: of neighbouring axes into one; ``cast``.
 """
 

@@ -5,7 +5,8 @@ that fixes an index of the result leaves it out of the computation, and the resu
 result is a diagonal. Axes merged into an index of the result are kept apart until the end, and then reshaped. A gather
 takes, and, where its index is one of the result, scatters at the end. A triangle ``j <= i + c`` is a running sum along
 ``j``: of the result, where ``i`` is an index of it that nothing else has, or else of the one array that has ``j``.
-What is left, other triangles and relations in which no index has the coefficient 1, becomes an array of zeros and ones.
+What is left, other triangles and relations in which no index has the coefficient 1, becomes a mask, and so does where a
+read is outside of its array, if something is multiplied by it (``masks.py``).
 """
 
 from __future__ import annotations
@@ -50,11 +51,12 @@ class Product:
     kept: list[int] = field(default_factory=list)  # the labels of the computation that are not summed
     final: dict[int, Form] = field(default_factory=dict)  # where each label of the result is, in terms of those kept
     running: list[Running] = field(default_factory=list)  # of the result, once it is computed
+    masks: list[tuple[Value, list[Form]]] = field(default_factory=list)
     zero: bool = False
     live: set[int] = field(default_factory=set)  # the labels that are neither replaced nor fixed by a gather
 
-    def resolve(self) -> list[Operand]:
-        """The arrays, all structures done with but for what :meth:`finish` does."""
+    def resolve(self) -> tuple[list[Operand], list[Operand], list[Operand]]:
+        """The arrays, the masks, and the masks of reads, all structures done with but for what :meth:`finish` does."""
         self.kept = list(self.out)
         self.final = {x: index(x) for x in self.out}
         self.live = set(self.sizes) - {g.label for g in self.gathers}
@@ -63,10 +65,26 @@ class Product:
         self.zero = 0 in self.sizes.values() and not self.gathers  # whose places are to be checked in any case
         while self.relations and not self.zero:
             self._resolve_one()
-        operands = [self.builder.read(value, forms, self.sizes) for value, forms in self.arrays]
+        ends = len(self.arrays), len(self.factors)
+        if len(self.arrays) > 1 and not self.zero:
+            self._mask_reads()
+        operands = [self.builder.read(value, forms, self.sizes) for value, forms in self.factors]
         for gather in self.gathers:
             operands = self._gathered(gather, operands)
-        return operands
+        return operands[: ends[0]], operands[ends[0] : ends[1]], list(dict.fromkeys(operands[ends[1] :]))
+
+    def _mask_reads(self) -> None:
+        """Masks for reads that leave their arrays, which are zero there: that is no factor of a term."""
+        for value, forms in self.arrays:
+            for form, size in zip(forms, value.shape, strict=True):
+                if not any(self.sizes[x] == 0 for x, _ in form.terms) and not self._within(form, size):
+                    self._as_mask(Relation(">=", form))
+                    self._as_mask(Relation(">=", Form(tuple([(x, -c) for x, c in form.terms]), size - 1 - form.const)))
+
+    @property
+    def factors(self) -> list[tuple[Value, list[Form]]]:
+        """The arrays and the masks."""
+        return [*self.arrays, *self.masks]
 
     def count(self, operands: Sequence[Operand]) -> int:
         """How often each term is counted: the sizes of summed labels that nothing carries."""
@@ -89,7 +107,7 @@ class Product:
                 return
         elif runs(self, form):
             return
-        self._as_array(relation)
+        self._as_mask(relation)
 
     def _next(self) -> int:
         """Which relation to resolve: equations, as they may move a triangle, and of these merges of axes first.
@@ -115,7 +133,7 @@ class Product:
         ``own`` is where the relation is, if it still is among the others.
         """
         form = self._without_unit_axes(form)
-        carried = {x for _, forms in self.arrays for f in forms for x, _ in f.terms}
+        carried = {x for _, forms in self.factors for f in forms for x, _ in f.terms}
         for label, coef in form.terms:
             if abs(coef) != 1 or len(form.terms) < 3 or label in carried or label in self.kept or self._fixed(label):
                 continue
@@ -132,11 +150,12 @@ class Product:
         if found is None or not found[2]:
             return False
         label, inner, _ = found
-        for at, (value, forms) in enumerate(self.arrays):
-            if any(x in inner for f in forms for x, _ in f.terms):
-                merged, labels = self._merge(self.builder.read(value, forms, self.sizes), inner, label)
-                assert isinstance(merged, Value)
-                self.arrays[at] = (merged, [index(x) for x in labels])
+        for factors in (self.arrays, self.masks):
+            for at, (value, forms) in enumerate(factors):
+                if any(x in inner for f in forms for x, _ in f.terms):
+                    merged, labels = self._merge(self.builder.read(value, forms, self.sizes), inner, label)
+                    assert isinstance(merged, Value)
+                    factors[at] = (merged, [index(x) for x in labels])
         self.live -= set(inner)
         return True
 
@@ -184,7 +203,7 @@ class Product:
         """Whether an axis of an array, no longer than this label, is read by just it and so bounds what replaces it."""
         return any(
             form.label == label and length <= self.sizes[label]
-            for value, forms in self.arrays
+            for value, forms in self.factors
             for form, length in zip(forms, value.shape, strict=True)
         )
 
@@ -211,8 +230,11 @@ class Product:
         """Whether the form is an index of ``label`` whatever its own indices are."""
         if any(self.sizes[x] == 0 for x, _ in form.terms):
             return True
+        return self._within(form, self.sizes[label])
+
+    def _within(self, form: Form, size: int) -> bool:
         low, high = form.bounds(self.sizes)
-        return low >= 0 and high < self.sizes[label]
+        return low >= 0 and high < size
 
     def _placed(self, label: int, form: Form) -> bool:
         """Leave a label of the result to the end; its place must follow from the labels kept, and from one more."""
@@ -253,19 +275,19 @@ class Product:
     def _replace(self, label: int, form: Form) -> None:
         self.live.discard(label)
         self.arrays = [(v, [f.replaced(label, form) for f in forms]) for v, forms in self.arrays]
+        self.masks = [(v, [f.replaced(label, form) for f in forms]) for v, forms in self.masks]
         self.relations = [Relation(r.kind, r.form.replaced(label, form)) for r in self.relations]
         self.final = {x: f.replaced(label, form) for x, f in self.final.items()}
 
-    def _as_array(self, relation: Relation) -> None:
+    def _as_mask(self, relation: Relation) -> None:
         labels = tuple([x for x, _ in relation.form.terms])
         shape = [self.sizes[x] for x in labels]
         total = np.full(shape, relation.form.const, dtype=np.int64)
         for axis, (_, coef) in enumerate(relation.form.terms):
             total += coef * np.arange(shape[axis]).reshape([-1 if a == axis else 1 for a in range(len(shape))])
         mask = total == 0 if relation.kind == "==" else total >= 0
-        value, _ = self.builder.constant(mask, labels)
-        assert isinstance(value, Value)
-        self.arrays.append((value, [index(x) for x in labels]))
+        if not mask.all():
+            self.masks.append((self.builder.constant(mask, labels)[0], [index(x) for x in labels]))
 
     # Gathers
 

@@ -55,7 +55,7 @@ def runs(work: Product, form: Form) -> bool:
 
 def _at_the_end(work: Product, running: Running, others: set[int]) -> bool:
     """Keep ``label`` in place of ``others``, which nothing else may have."""
-    in_arrays = {x for _, forms in work.arrays for form in forms for x, _ in form.terms}
+    in_arrays = {x for _, forms in work.factors for form in forms for x, _ in form.terms}
     in_relations = {x for r in work.relations for x, _ in r.form.terms}
     if not others <= set(work.kept) or others & (in_arrays | in_relations) or running.label not in in_arrays:
         return False
@@ -68,9 +68,13 @@ def _at_the_end(work: Product, running: Running, others: set[int]) -> bool:
 def _at_once(work: Product, running: Running, others: set[int]) -> bool:
     """Sum the one array that has ``label``, unless a contraction that comes before makes it smaller than a mask."""
     label = running.label
-    carried = [{x for form in forms for x, _ in form.terms} for _, forms in work.arrays]
+    carried = [{x for form in forms for x, _ in form.terms} for _, forms in work.factors]
     users = [p for p, own in enumerate(carried) if label in own]
-    if len(users) != 1 or any(label == x for r in work.relations for x, _ in r.form.terms):
+    if (
+        len(users) != 1
+        or users[0] >= len(work.arrays)
+        or any(label == x for r in work.relations for x, _ in r.form.terms)
+    ):
         return False
     (at,) = users
     value, forms = work.arrays[at]

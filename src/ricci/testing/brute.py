@@ -76,7 +76,8 @@ def _structure(node: Structure, args: list[Table], tables: Mapping[str, Table], 
 
 def _product(node: Product, args: list[Table], tables: Mapping[str, Table], env: Env) -> Table:
     known: dict[Hashable, int] = {label: evaluate(size, env) for label, size in zip(node.out, node.shape, strict=True)}
-    return multiply(list(zip(args, node.labels, strict=True)), node.out, known)
+    structures = [k for k, a in enumerate(node.args) if isinstance(a, Structure)]
+    return multiply(list(zip(args, node.labels, strict=True)), node.out, known, structures)
 
 
 def _sum(node: Sum, args: list[Table], tables: Mapping[str, Table], env: Env) -> Table:

@@ -63,9 +63,15 @@ def label_sizes(factors: Sequence[tuple[Table, Sequence[Hashable]]], known: Mapp
 
 
 def multiply(
-    factors: Sequence[tuple[Table, Sequence[Hashable]]], out: Sequence[Hashable], known: Mapping[Hashable, int]
+    factors: Sequence[tuple[Table, Sequence[Hashable]]],
+    out: Sequence[Hashable],
+    known: Mapping[Hashable, int],
+    conditions: Sequence[int] = (),
 ) -> Table:
-    """``*(s1, s2, …; out)``: for every assignment of all labels, the product of the entries, added up at ``out``."""
+    """``*(s1, s2, …; out)``: for every assignment of all labels, the product of the entries, added up at ``out``.
+
+    ``conditions`` are the positions of factors that are structures: where one is 0 there is no product.
+    """
     sizes = label_sizes(factors, known)
     labels = list(sizes)
     place = {label: position for position, label in enumerate(labels)}
@@ -73,9 +79,12 @@ def multiply(
     target = [place[label] for label in out]
     total: dict[Index, Any] = dict.fromkeys(indices([sizes[label] for label in out]), 0)
     for assignment in indices([sizes[label] for label in labels]):
+        values = [entries[tuple([assignment[p] for p in places])] for entries, places in reads]
+        if any(values[k] == 0 for k in conditions):
+            continue
         value: Any = 1
-        for entries, places in reads:
-            value = value * entries[tuple([assignment[p] for p in places])]
+        for entry in values:
+            value = value * entry
         total[tuple([assignment[p] for p in target])] += value
     return Table(tuple([sizes[label] for label in out]), total)
 

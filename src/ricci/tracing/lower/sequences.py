@@ -187,7 +187,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Tr
     for a in axes:
         if x.shape[a] <= edge_order:
             raise ShapeError(f"np.gradient needs more than {edge_order} entries along axis {a} of the shape {x.shape}.")
-    found = [_slope(x, a, _widths(x, h, a), edge_order) for a, h in zip(axes, spacings, strict=True)]
+    found = [_slope(x, a, _widths(x, h, a), edge_order, h.ndim == 0) for a, h in zip(axes, spacings, strict=True)]
     return found[0] if len(found) == 1 else tuple(found)
 
 
@@ -202,7 +202,7 @@ def _widths(x: Traced, spacing: Traced, axis: int) -> Traced:
     return _step(spacing, 0)
 
 
-def _slope(x: Traced, axis: int, widths: Traced, edge_order: int) -> Traced:
+def _slope(x: Traced, axis: int, widths: Traced, edge_order: int, even: bool) -> Traced:
     """The parabola through three neighbours, differentiated at the middle one; at the edges there, or a line's."""
     n = x.shape[axis]
     h = along(widths, axis, x.ndim)
@@ -211,7 +211,10 @@ def _slope(x: Traced, axis: int, widths: Traced, edge_order: int) -> Traced:
         return part(x, axis, start, count)
 
     left, right = part(h, axis, 0, n - 2), part(h, axis, 1, n - 2)
-    middle = _three(left, right, 0, value(0, n - 2), value(1, n - 2), value(2, n - 2))
+    if even:  # the middle one has no part in it, finite or not
+        middle = (value(2, n - 2) - value(0, n - 2)) / (left + right)
+    else:
+        middle = _three(left, right, 0, value(0, n - 2), value(1, n - 2), value(2, n - 2))
     first, last = part(h, axis, 0, 1), part(h, axis, n - 2, 1)
     if edge_order == 1:
         ends = [(value(1) - value(0)) / first, (value(n - 1) - value(n - 2)) / last]
