@@ -22,14 +22,51 @@ def total(x):
     return x.sum()
 
 
-def assigned(x):
-    x[0] = 5.0
-    return x.sum()
+def doubtful(x):
+    y = np.outer(x, x)
+    y.ravel()[0] = 5.0
+    return y.sum()
 
 
-def added(x):
-    x[0] += 5.0
-    return x.sum()
+def doubtful_view(x):
+    y = np.outer(x, x)
+    flat = y.reshape(-1)
+    y[0] = 5.0
+    return flat.sum()
+
+
+def around(x):
+    y = x * 2.0
+
+    def inner(z):
+        y[0] = z[0]
+        return z.sum()
+
+    return rc.grad(inner)(x).sum() + y.sum()
+
+
+def into_number(x):
+    s = x.sum()
+    s[...] = 1.0
+    return s
+
+
+def into_whole(x):
+    y = (x > 0).astype(int)
+    y += x
+    return y.sum()
+
+
+def into_diagonal(x):
+    y = np.outer(x, x)
+    y.diagonal()[0] = 1.0
+    return y.sum()
+
+
+def grown(x):
+    y = x[:1] * 2.0
+    y += x
+    return y.sum()
 
 
 def deleted(x):
@@ -59,11 +96,6 @@ def with_out(x):
     y = np.zeros(3)
     np.add(x, 1, out=y)
     return y.sum()
-
-
-def sorted_in_place(x):
-    x.sort()
-    return x.sum()
 
 
 def changes_global(x):
@@ -134,14 +166,18 @@ def leak_inside(x):
 LINES = {  # errors in the user's function: the kind, what they say, and the line they show
     "not scalar": (rc.grad, doubled, rc.ShapeError, ["shape (3,)", "rc.jacobian"], "return 2 * x"),
     "truth value": (rc.grad, lambda x: (x > 0).any(), rc.DTypeError, ["bool", "floating"], "(x > 0).any()"),
-    "assignment": (rc.grad, assigned, rc.TraceError, ["do not change", "x.at[…].set(value)"], "x[0] = 5.0"),
-    "added in place": (rc.grad, added, rc.TraceError, [".add(value)"], "x[0] += 5.0"),
+    "changed by ravel": (rc.grad, doubtful, rc.TraceError, ["(3, 3)", "in memory", ".copy()"], "y.ravel()[0] = 5.0"),
+    "read after reshape": (rc.grad, doubtful_view, rc.TraceError, ["(9,)", "in memory"], "return flat.sum()"),
+    "changed around": (rc.grad, around, rc.TraceError, ["function around", "return"], "y[0] = z[0]"),
+    "changed number": (rc.grad, into_number, rc.TraceError, ["a number"], "s[...] = 1.0"),
+    "floats into whole": (rc.grad, into_whole, rc.DTypeError, ["float64", "int64", "astype"], "y += x"),
+    "changed diagonal": (rc.grad, into_diagonal, rc.TraceError, ["read-only", "copy()"], "y.diagonal()[0] = 1.0"),
+    "another shape in place": (rc.grad, grown, rc.ShapeError, ["(3,)", "(1,)"], "y += x"),
     "deleted": (rc.grad, deleted, rc.TraceError, ["np.delete"], "del x[0]"),
     "into a plain array": (rc.grad, into_plain, rc.TraceError, ["plain one", "np.stack"], "y[0] = x[0]"),
     "slice into one": (rc.grad, slice_into_plain, rc.TraceError, ["plain array"], "y[1:] = x[1:]"),
     "plain +=": (rc.grad, plain_plus, rc.TraceError, ["a = a + x"], "y += x"),
     "out=": (rc.grad, with_out, rc.TraceError, ["out=…"], "np.add(x, 1, out=y)"),
-    "sorted in place": (rc.grad, sorted_in_place, rc.InputError, ["np.sort(x)"], "x.sort()"),
     "global changed": (rc.grad, changes_global, rc.TraceError, ["in place", "(3,)"], "y = (x * GLOBAL).sum()"),
     "if": (rc.grad, branches, rc.TraceError, ["rc.where", "static_argnums", "rc.Tensor"], "if x.sum() > 0:"),
     "float": (rc.grad, as_float, rc.TraceError, ["float(…)", "rc.Tensor"], "return float(x[0]) * x.sum()"),

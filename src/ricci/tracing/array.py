@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
@@ -13,24 +14,68 @@ from ricci.tracing.impure import unwatched
 from ricci.tracing.operand import Operand
 
 
+class View:
+    """How a traced array reads from its ``owner``; ``fixed`` if it cannot be written into."""
+
+    __slots__ = ("doubtful", "fixed", "key", "owner", "read", "seen")
+
+    def __init__(self, owner: Traced, read: Callable[[Traced], Traced], fixed: bool, doubtful: bool):
+        self.owner, self.read, self.fixed, self.doubtful = owner, read, fixed, doubtful
+        self.seen = owner.version
+        self.key: tuple[Any, Any] | None = None  # of what array it was read, and at which key
+
+
 class Traced(Operand):
     """An array with a shape and a type, and an expression in place of numbers."""
 
-    __slots__ = ("dtype", "expr", "frame", "weak")
+    __slots__ = ("_expr", "array", "doubt", "dtype", "frame", "version", "view", "weak")
 
-    def __init__(self, expr: Expr, dtype: np.dtype, frame: Frame, weak: bool = False):
-        self.expr, self.dtype, self.frame = expr, dtype, frame
+    def __init__(self, expr: Expr, dtype: np.dtype, frame: Frame, weak: bool = False, array: bool = False):
+        self._expr, self.dtype, self.frame = expr, dtype, frame
         self.weak = weak  # it stands for a number of Python's, which does not widen the type of an array
+        self.array = array  # without axes, it is an array all the same, and no number
+        self.view: View | None = None  # where it reads from, unless it has entries of its own
+        self.version = 0  # how often it has been changed in place
+        self.doubt: str | None = None  # why nobody knows what it holds
+
+    @property
+    def expr(self) -> Expr:
+        """What it holds now."""
+        view = self.view
+        if view is not None and view.seen != view.owner.version:
+            if view.doubtful:
+                self._doubted("what it was made of has been changed in place, and it may be a view of that, or a copy")
+            self._expr, view.seen = view.read(view.owner).expr, view.owner.version
+        if self.doubt is not None:
+            self._doubted(self.doubt)
+        return self._expr
+
+    def put(self, expr: Expr) -> None:
+        """Hold something else from now on."""
+        self._expr, self.doubt = expr, None
+        self.version += 1
+
+    @property
+    def changeable(self) -> bool:
+        """Whether it is an array and no number."""
+        return not self.weak and (self.array or bool(self._expr.shape))
+
+    def _doubted(self, why: str) -> NoReturn:
+        self._has_no_value(
+            f"An array of shape {self._expr.shape} is read; {why.rstrip('.')}. Which of the two, depends on the "
+            "order of entries in memory, which is not known while tracing",
+            "Write .copy() after reshape and ravel, or flatten() in place of ravel()",
+        )
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
-        return self.expr.shape  # type: ignore[return-value]
+        return self._expr.shape  # type: ignore[return-value]
 
     def _call(self, function: Any, args: tuple, kwargs: dict) -> Any:
-        from ricci.tracing.table import lowered
+        from ricci.tracing.changes import called
 
         with unwatched():
-            return lowered(function, args, kwargs)
+            return called(function, args, kwargs)
 
     def _row(self, name: str, args: tuple, kwargs: dict) -> Any:
         from ricci.tracing.functions import lowering
@@ -117,11 +162,29 @@ class Traced(Operand):
             "Write x = np.delete(x, …), or join the parts that stay by np.concatenate",
         )
 
-    def __setitem__(self, key: Any, value: Any) -> NoReturn:
-        self._has_no_value(
-            "Traced arrays do not change: x[…] = value assigns into one",
-            "Write x = x.at[…].set(value), or .add(value) for +=",
-        )
+    # Changes in place
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        from ricci.tracing.changes import put_item
+
+        if self.frame.immutable:
+            self._has_no_value(
+                "Arrays of JAX do not change: x[…] = value assigns into one",
+                "Write x = x.at[…].set(value), or .add(value) for +=",
+            )
+        with unwatched():
+            put_item(self, key, value)
+
+    def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> None:
+        self._replace(self._call(np.sort, (self, axis), {}), "x.sort()")
+
+    def fill(self, value: Any) -> None:
+        self[...] = value
+
+    def _replace(self, value: Any, what: str) -> None:
+        from ricci.tracing.changes import assign
+
+        assign(self, value, what)
 
     def _has_no_value(self, what: str, remedy: str) -> NoReturn:
         from ricci.tracing.table import leaked
@@ -132,3 +195,32 @@ class Traced(Operand):
         error = TraceError(f"{what}{f' ({place})' if place else ''}. {remedy}.")
         error.place = place  # type: ignore[attr-defined]
         raise error
+
+
+def _in_place(function: np.ufunc, sign: str) -> Callable:
+    def method(self: Traced, other: Any) -> Any:
+        from ricci.tracing.changes import in_place
+
+        if isinstance(other, (str, bytes, dict, type(None))):
+            return NotImplemented
+        with unwatched():
+            return in_place(function, sign, self, other)
+
+    return method
+
+
+_IN_PLACE = {
+    "add": (np.add, "+"),
+    "sub": (np.subtract, "-"),
+    "mul": (np.multiply, "*"),
+    "truediv": (np.true_divide, "/"),
+    "floordiv": (np.floor_divide, "//"),
+    "mod": (np.remainder, "%"),
+    "pow": (np.power, "**"),
+    "matmul": (np.matmul, "@"),
+    "and": (np.bitwise_and, "&"),
+    "or": (np.bitwise_or, "|"),
+    "xor": (np.bitwise_xor, "^"),
+}
+for _name, (_function, _sign) in _IN_PLACE.items():
+    setattr(Traced, f"__i{_name}__", _in_place(_function, _sign))

@@ -151,6 +151,8 @@ def record(function: Callable, arguments: Arguments, has_aux: bool = False, name
     with frame(title, frozenset(names)) as inner:
         inner.root.weak_numbers |= any(type(leaf).__module__ == "torch" for leaf in arguments.traced)
         inputs, stand_ins, numbers = _stand_ins(inner, arguments, names)
+        given: list[Any] = [x.expr for x in inputs]  # the function may change its arguments in place
+        inner.immutable = any(type(leaf).__module__.startswith("jax") for leaf in arguments.leaves)
         parts, places, start = [], [], 0
         for form in forms:
             stop = start + trees.count(form)
@@ -173,7 +175,7 @@ def record(function: Callable, arguments: Arguments, has_aux: bool = False, name
         outputs, out_dtypes = _results(inner, leaves)
     return Recording(
         name=title,
-        inputs=[x.expr for x in inputs],  # type: ignore[misc]
+        inputs=given,
         dtypes=[x.dtype for x in inputs],
         forms=forms,
         places=tuple(places),
@@ -279,11 +281,12 @@ def _stand_in(inner: Frame, name: str, leaf: Any) -> Traced:
     if isinstance(leaf, Traced):
         if not leaf.frame.active:
             raise leaked(leaf)
-        return Traced(inner.variable(name, leaf.shape), leaf.dtype, inner, leaf.weak)
+        return Traced(inner.variable(name, leaf.shape), leaf.dtype, inner, leaf.weak, leaf.array)
     if isinstance(leaf, float) and not isinstance(leaf, np.generic):
         return Traced(inner.variable(name, ()), np.dtype(float), inner, weak=True)
     dtype = checked_dtype(leaf.dtype, f"The argument {name}")
-    return Traced(inner.variable(name, tuple(map(int, leaf.shape))), dtype, inner)
+    array = not isinstance(leaf, np.generic)
+    return Traced(inner.variable(name, tuple(map(int, leaf.shape))), dtype, inner, array=array)
 
 
 def _with_aux(name: str, result: Any) -> tuple[Any, Any]:

@@ -22,7 +22,7 @@ import numpy as np
 from ricci.tracing.guards import Guards
 from ricci.tracing.operand import Operand
 from ricci.tracing.reach import Reach
-from ricci.tracing.table import has_traced, lowered
+from ricci.tracing.table import has_traced
 
 T = TypeVar("T")
 _SAME = frozenset(["strides", "itemsize", "nbytes"])  # attributes that say nothing of the contents
@@ -65,7 +65,9 @@ class Watched(Operand):
 
     def _call(self, function: Any, args: tuple, kwargs: dict) -> Any:
         if has_traced(args) or has_traced(list(kwargs.values())):
-            return lowered(function, args, kwargs)
+            from ricci.tracing.changes import called
+
+            return called(function, args, kwargs)
         met: list[Watched] = []
         values = _plain(args, met)
         more = {name: _plain(value, met) for name, value in kwargs.items()}
