@@ -15,6 +15,7 @@ arrays of NumPy; its rule says what calculus needs to know of it.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Hashable, Sequence
 from itertools import count
 from typing import Any
@@ -33,8 +34,9 @@ from ricci.tracing.array import Traced
 from ricci.tracing.basics import checked_dtype, lift
 from ricci.tracing.meanings import like_tensor, of_torch
 from ricci.tracing.operand import Operand
-from ricci.tracing.recording import Arguments, Recording, record
+from ricci.tracing.recording import Arguments, Recording, names_of, record
 from ricci.tracing.shapes import Shaped
+from ricci.transforms.custom_formulas import among, by_entry, on_formulas
 from ricci.transforms.eager import on_tensors
 from ricci.transforms.formulas import as_function
 from ricci.transforms.linearity import is_linear
@@ -52,6 +54,7 @@ class Custom:
         functools.update_wrapper(self, function, updated=())
         self.function = function
         self.rule: tuple[str, Any] | None = None
+        self.on_formulas: dict[Any, Any] = {}  # by the form of the arguments
 
     def __repr__(self) -> str:
         return f"<rc.custom {self.__name__}>"  # type: ignore[attr-defined]
@@ -62,6 +65,7 @@ class Custom:
         if not callable(rule) and not (kind == "derivative" and isinstance(rule, str)):
             raise InputError(f".{kind} takes a function, not {type(rule).__name__}.")
         self.rule = (kind, rule)
+        self.on_formulas.clear()
         return rule
 
     def derivative(self, rule: Callable | str) -> Any:
@@ -81,20 +85,35 @@ class Custom:
         return self._set("vjp", rule)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if among(args, kwargs):
+            self._check_rule()
+            return on_formulas(self, args, kwargs)
         if frames.current() is None:
             if any(isinstance(leaf, Operand) for leaf in trees.flatten((args, kwargs))[0]):
                 return on_tensors(self, self.__name__, args, kwargs)  # type: ignore[attr-defined]
             return self.function(*args, **kwargs)
+        self._check_rule()
+        return self._node(args, kwargs)
+
+    def _check_rule(self) -> None:
         if self.rule is None:
             raise RuleError(
                 f"{self.__name__} has no rule yet; give it one with @{self.__name__}.derivative, .jvp or .vjp."  # type: ignore
             )
-        return self._node(args, kwargs)
 
     def _node(self, args: tuple, kwargs: dict) -> Traced:
         """The function as one node of the expression."""
+        here = frames.current()
+        assert here is not None
         arguments = Arguments.of(args, kwargs)
         operands = [lift(leaf) for leaf in arguments.traced]
+        rule = self.ruled(arguments, operands)
+        node = function(rule.op, tuple([x.expr for x in operands]))
+        here.note(node)
+        return like_tensor(of_torch(arguments.leaves), Traced(node, rule.dtype, here))
+
+    def ruled(self, arguments: Arguments, operands: Sequence[Traced]) -> _Rule:
+        """The function and its derivatives for operands of this kind."""
         static = [leaf for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if not traced]
         here = frames.current()
         assert here is not None
@@ -103,9 +122,7 @@ class Custom:
         if rule is None:
             rule = here.root.rules[key] = self._rule(arguments, operands)
             rule.derive()  # the rule may use the function itself, and finds it then
-        node = function(rule.op, tuple([x.expr for x in operands]))
-        here.note(node)
-        return like_tensor(of_torch(arguments.leaves), Traced(node, rule.dtype, here))
+        return rule
 
     def _rule(self, arguments: Arguments, operands: Sequence[Traced]) -> _Rule:
         """The function for operands of this kind: as an expression, or as code that only runs if it cannot be one."""
@@ -119,11 +136,26 @@ class Custom:
             here = frames.current()
             assert here is not None
             inputs = [variable(f"{name}.{k}{QUOTE * here.depth}", x.shape) for k, x in enumerate(operands)]
-            return _Rule(self, inputs, outside.shape, outside.dtype, operands, outside=outside)
+            return _Rule(self, inputs, outside.shape, outside.dtype, operands, self._static(arguments), outside=outside)
         if body.out_form != trees.LEAF or not isinstance(body.outputs[0], Expr):
             raise InputError(f"A function with a rule of its own returns one array; {name} does not.")
         e = body.outputs[0]
-        return _Rule(self, body.inputs, e.shape, body.out_dtypes[0], operands, body=e)  # type: ignore[arg-type]
+        shape: Any = e.shape
+        return _Rule(self, body.inputs, shape, body.out_dtypes[0], operands, self._static(arguments), body=e)
+
+    def _static(self, arguments: Arguments) -> dict[str, Any]:
+        """The arguments that are no arrays, by name: a rule that has parameters of these names gets them."""
+        count, keywords, forms = arguments.form
+        names, leaves = (
+            names_of(self.function, count, keywords),
+            iter(zip(arguments.leaves, arguments.arrays, strict=True)),
+        )
+        found: dict[str, Any] = {}
+        for name, form in zip(names, forms, strict=True):
+            own = [next(leaves) for _ in range(trees.count(form))]
+            if not any(traced for _, traced in own):
+                found[name] = trees.unflatten(form, [leaf for leaf, _ in own])
+        return found
 
 
 def _outside(function: Callable, name: str, arguments: Arguments, reason: TraceError) -> Outside:
@@ -159,12 +191,13 @@ class _Rule:
         shape: tuple[int, ...],
         dtype: np.dtype,
         operands: Sequence[Traced],
+        static: dict[str, Any],
         body: Expr | None = None,
         outside: Outside | None = None,
     ):
         self.name, self.owner = owner.__name__, owner  # type: ignore[attr-defined]
         self.inputs, self.shape, self.dtype, self.operands = list(inputs), shape, dtype, operands
-        self.body, self.outside = body, outside
+        self.static, self.body, self.outside = static, body, outside
         if body is not None:
             self._check_closed(body, "")
         self.jacobians: list[Expr] = []
@@ -195,7 +228,10 @@ class _Rule:
 
     def _recorded(self, rule: Callable, *groups: Any) -> Recording:
         """A rule, traced on stand-ins."""
-        return record(rule, Arguments.of(groups, {}), name=f"the rule of {self.name}")
+        taken = names_of(rule, len(groups), ())
+        more = {name: value for name, value in self.static.items() if name in _keywords(rule) and name not in taken}
+        arguments = Arguments.of(groups, more, names=more.keys())
+        return record(rule, arguments, name=f"the rule of {self.name}")
 
     def _same(self, exprs: Sequence[Expr], inputs: Sequence[Expr]) -> list[Expr]:
         """Expressions of the rule's own stand-ins, in those of the body."""
@@ -236,7 +272,7 @@ class _Rule:
             values[v] = y if v.name == "y" else known[v.name]
         if len(self.inputs) != 1:
             raise InputError("A text is the derivative by one operand; for several, give a function of them.")
-        return [self._whole(_entrywise(e, values), self.inputs[0])]
+        return [self._whole(by_entry(e, values), self.inputs[0])]
 
     def _from_jvp(self, rule: Callable) -> list[Expr]:
         like = tuple(self._stand_ins())
@@ -316,15 +352,13 @@ class _Rule:
         return replace_all([template], dict(zip(inner, operands, strict=True)))[0]
 
 
-def _entrywise(e: Expr, values: dict[Expr, Expr]) -> Expr:
-    """An expression of scalars, entry by entry of arrays of one shape."""
-    shape = next((x.shape for x in values.values()), ())
-    scalars: dict[Expr, Expr] = {v: v for v in values}
-    for axis in reversed(range(len(shape))):
-        wide = {v: variable(f"wide.{k}.{axis}", (shape[axis], *scalars[v].shape)) for k, v in enumerate(values)}
-        (e,) = batched([e], {scalars[v]: wide[v] for v in values}, shape[axis])
-        scalars = dict(wide)
-    return replace_all([e], {scalars[v]: x for v, x in values.items()})[0]
+def _keywords(rule: Callable) -> list[str]:
+    """The parameters of a rule that can be given by name."""
+    try:
+        parameters = inspect.signature(rule).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
 
 
 def _identity(value: Any) -> Hashable:

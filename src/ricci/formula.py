@@ -470,7 +470,8 @@ def as_formula(value: Operand) -> Formula:
     raise InputError(f"A {what} cannot be part of a formula; make it an input with rc.variable(name, value).")
 
 
-def _check_sizes(parts: Iterable[Formula]) -> dict[Hashable, Size]:
+def check_sizes(parts: Iterable[Formula]) -> dict[Hashable, Size]:
+    """The sizes of all indices, each with one in all operands."""
     sizes: dict[Hashable, Size] = {}
     for part in parts:
         for name, size in zip(part.indices, part.expr.shape, strict=True):
@@ -485,9 +486,9 @@ def aligned(build: Callable[..., Expr], *operands: Operand) -> Formula:
     """An elementwise function of operands aligned by index name."""
     parts = [as_formula(operand) for operand in operands]
     if all(part.indices == parts[0].indices or not part.indices for part in parts[1:]):
-        _check_sizes(parts)
+        check_sizes(parts)
         return Formula(build(*[p.expr for p in parts]), _longest(parts), merged(p.context for p in parts))
-    sizes = _check_sizes(parts)
+    sizes = check_sizes(parts)
     names = tuple(map(str, sizes))
     exprs = [product([(p.expr, p.indices)], names, sizes) if p.indices else p.expr for p in parts]
     return Formula(build(*exprs), names, merged(p.context for p in parts))
@@ -500,7 +501,7 @@ def _longest(parts: list[Formula]) -> tuple[str, ...]:
 def multiplied(*operands: Operand) -> Formula:
     """The product entry by entry, aligned by name; nothing is summed."""
     parts = [as_formula(operand) for operand in operands]
-    sizes = _check_sizes(parts)
+    sizes = check_sizes(parts)
     names = tuple(map(str, sizes))
     expr = product([(p.expr, p.indices) for p in parts], names)
     return Formula(expr, names, merged(p.context for p in parts))

@@ -190,7 +190,7 @@ class CompressedFunction(Compiled):
         """A plan for the cores of all results, whose function puts them into their shells."""
         env = bind_shapes(self.roots, self._names, self._facts, shapes, sizes)
         inputs = {name: shapes[name] for name in self.inputs if name in kinds}
-        parts = [take_apart(root, env) for root in self.roots]
+        parts = [take_apart(root, env) for root in self.sized(env)]
         cores = distinct_cores(parts)
         program = lower(cores, env, inputs, kinds, short=self._short(target))
         held = {e: result.kind for e, result in zip(cores, program.results, strict=True)}

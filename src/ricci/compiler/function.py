@@ -18,16 +18,19 @@ from weakref import WeakSet
 
 from ricci.compiler import workspace
 from ricci.compiler.bind import bind_shapes, check_names
+from ricci.compiler.distribute import distributed
 from ricci.compiler.elsewhere import Called, asked, here, recorded
 from ricci.compiler.fused import shelf
 from ricci.compiler.lower import lower
 from ricci.compiler.plan import Plan
+from ricci.compiler.solves import solved
 from ricci.compiler.targets import Target, target_named, target_of
 from ricci.errors import InputError, RicciError
 from ricci.expr import Expr, Size, dims, topological, variables
 from ricci.expr.settle import SizeClasses, own_sizes
-from ricci.expr.walk import with_bodies
+from ricci.expr.walk import sized, with_bodies
 from ricci.notation.context import Facts
+from ricci.simplify import simplify_all
 
 MOST_PLANS = 512
 MOST_SHORTCUTS = 64
@@ -266,8 +269,13 @@ class Compiled:
     ) -> Plan:
         env = bind_shapes(self.roots, self._names, self._facts, shapes, sizes)
         inputs = {name: shapes[name] for name in self.inputs if name in kinds}
-        program = lower(self.roots, env, inputs, kinds, target.rearranged, self._short(target))
+        program = lower(self.sized(env), env, inputs, kinds, target.rearranged, self._short(target))
         return target.plan(program, dtype, self.single, **{k: v for k, v in self.options if k in target.takes})
+
+    def sized(self, env: Mapping) -> list[Expr]:
+        """The results; where functions have waited for sizes, with what they turn out to be."""
+        roots = sized(self.roots, lambda size: dims.evaluate(size, env))
+        return roots if roots == self.roots else with_bodies(solved(distributed(simplify_all(roots))))
 
     def _remember(self, given: Mapping[str, Any], arrays: Mapping[str, Any], plan: Plan) -> None:
         """A shortcut for calls with arrays like these, where they can be passed on as they are."""

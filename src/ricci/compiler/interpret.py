@@ -40,7 +40,7 @@ from ricci.expr import (
     topological,
 )
 from ricci.expr.dims import Atom, Size, atom_text, evaluate
-from ricci.expr.walk import with_bodies
+from ricci.expr.walk import sized, with_bodies
 
 Array = np.ndarray
 NAMED = {"pi": math.pi}
@@ -48,8 +48,8 @@ NAMED = {"pi": math.pi}
 
 def interpret(roots: Sequence[Expr], inputs: Mapping[str, Any], sizes: Mapping[Atom, int]) -> list[Any]:
     """The values of ``roots``; ``sizes`` gives those that the shapes of the inputs do not."""
-    roots = with_bodies(roots)
     run = Run(inputs, sizes)
+    roots = with_bodies(sized(roots, run.size))
     wanted = set(roots)
     with np.errstate(all="ignore"):
         values = {node: value for node, _, value in run.steps(roots) if node in wanted}

@@ -280,6 +280,7 @@ class Op:
     # made in this process, for one function of the user's, and in no table:
     body: Callable[..., Expr] | None = None  # of other nodes, which take its place before anything is computed
     outside: Any = None  # or of code that only runs; see ``compiler/outside.py``
+    later: bool = False  # or not known before sizes are; then ``rewrite`` gives what takes its place
 
     def axes_of(self, params: tuple) -> tuple[int, ...]:
         """How many axes of each operand the function works on."""
@@ -290,12 +291,12 @@ class Op:
         return f"op:{self.name}"
 
     def __reduce__(self):
-        if self.body is not None or self.outside is not None:
+        if self.body is not None or self.outside is not None or self.later:
             raise TypeError(f"The function {self.name} was made in this process, so expressions with it stay in it.")
         return find_op, (self.name,)
 
     def __post_init__(self):
-        if self.body is not None or self.outside is not None:
+        if self.body is not None or self.outside is not None or self.later:
             return
         if self.name in OPS:
             raise ValueError(f"There are two functions named {self.name!r}.")

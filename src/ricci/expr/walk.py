@@ -153,6 +153,13 @@ def with_bodies(roots: Sequence[Expr]) -> list[Expr]:
     return list(roots)
 
 
+def sized(roots: Sequence[Expr], size: Callable[[Size], Size]) -> list[Expr]:
+    """``roots`` with numbers for sizes, where a function waits for them; otherwise as they are."""
+    if not any(isinstance(node, Function) and node.op.later for node in topological(*roots)):
+        return list(roots)
+    return rewritten(roots, lambda node, args: rebuild(node, args, size))
+
+
 def reopened(root: Expr) -> Expr:
     """``root`` with contractions inside contractions opened, as if each had been written in place."""
 

@@ -13,7 +13,7 @@ from ricci.compiler.elsewhere import Called
 from ricci.compiler.lower import lower
 from ricci.expr import Constant, Data, Elementwise, Expr, Function, Size, rebuild, topological, variables
 from ricci.expr.dims import evaluate
-from ricci.expr.walk import rewritten, with_bodies
+from ricci.expr.walk import rewritten, sized, with_bodies
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import FLOAT, INT, lift
 from ricci.tracing.frames import current
@@ -55,7 +55,7 @@ def _dtypes(roots: Sequence[Expr], env: Mapping, lifted: Mapping[str, Traced]) -
     if lifted and set(kinds.values()) == {"f"} and all(map(_floating, topological(*roots))):
         return [floating] * len(roots)
     shapes = {name: x.shape for name, x in lifted.items()}
-    program = lower(with_bodies(roots), env, shapes, kinds)
+    program = lower(with_bodies(sized(roots, lambda size: evaluate(size, env))), env, shapes, kinds)
     return [_TYPES.get(result.kind, floating) for result in program.results]
 
 
@@ -67,6 +67,6 @@ def _floating(node: Expr) -> bool:
         return node.op.body is None and gives(node.op.name, ("f",) * len(node.args), None) == "f"
     if isinstance(node, Function):
         own, op = node.op.axes_of(node.params), node.op
-        known = op.body is None and op.outside is None
+        known = op.body is None and op.outside is None and not op.later
         return known and gives(op.name, ("f",) * len(node.args), own, node.params) == "f"
     return True
