@@ -32,7 +32,7 @@ from ricci.simplify import simplify
 from ricci.tracing import frames, trees
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import checked_dtype, lift
-from ricci.tracing.meanings import like_tensor, of_torch
+from ricci.tracing.meanings import as_tensor, like_tensor, of_torch, plain_values
 from ricci.tracing.operand import Operand
 from ricci.tracing.recording import Arguments, Recording, names_of, record
 from ricci.tracing.shapes import Shaped
@@ -117,10 +117,13 @@ class Custom:
         static = [leaf for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if not traced]
         here = frames.current()
         assert here is not None
-        key = (self, arguments.form, tuple([(x.shape, x.dtype) for x in operands]), tuple(map(_identity, static)))
+        tensor = of_torch(arguments.leaves)
+        kinds = tuple([(x.shape, x.dtype) for x in operands])
+        key = (self, arguments.form, kinds, tuple(map(_identity, static)), tensor is None)
         rule = here.root.rules.get(key)
         if rule is None:
             rule = here.root.rules[key] = self._rule(arguments, operands)
+            rule.tensor = tensor
             rule.derive()  # the rule may use the function itself, and finds it then
         return rule
 
@@ -162,12 +165,14 @@ def _outside(function: Callable, name: str, arguments: Arguments, reason: TraceE
     """A function that cannot be traced, as one that runs; what it gives is learnt from an example."""
     count, keywords, forms = arguments.form
 
+    tensor = of_torch(arguments.leaves)
+
     def native(*arrays: Any) -> Any:
-        given = iter(arrays)
+        given = iter([as_tensor(tensor, array) for array in arrays])
         leaves = [next(given) if t else leaf for leaf, t in zip(arguments.leaves, arguments.arrays, strict=True)]
         parts = trees.unflatten(("list", len(forms), forms), leaves)
         with frames.suspended():
-            return function(*parts[:count], **dict(zip(keywords, parts[count:], strict=True)))
+            return plain_values(function(*parts[:count], **dict(zip(keywords, parts[count:], strict=True))))
 
     shapes = [tuple(np.shape(x)) for x in arguments.traced]
     try:
@@ -183,6 +188,8 @@ def _outside(function: Callable, name: str, arguments: Arguments, reason: TraceE
 
 class _Rule:
     """A function and its derivatives by each operand, as templates: expressions of stand-ins for the operands."""
+
+    tensor: Any = None  # a tensor of PyTorch, where there is one among the operands
 
     def __init__(
         self,
@@ -224,7 +231,7 @@ class _Rule:
                 )
 
     def _stand_ins(self) -> list[Shaped]:
-        return [Shaped(x.shape, x.dtype) for x in self.operands]
+        return [Shaped(x.shape, x.dtype, self.tensor) for x in self.operands]
 
     def _recorded(self, rule: Callable, *groups: Any) -> Recording:
         """A rule, traced on stand-ins."""
@@ -292,7 +299,7 @@ class _Rule:
 
     def _from_vjp(self, rule: Callable) -> list[Expr]:
         like = tuple(self._stand_ins())
-        found = self._recorded(rule, like, Shaped(self.shape, self.dtype))  # type: ignore[arg-type]
+        found = self._recorded(rule, like, Shaped(self.shape, self.dtype, self.tensor))  # type: ignore[arg-type]
         n, bar = len(like), found.inputs[-1]
         parts = []
         for part, x in zip(_arrays(found, n, self.name), self.inputs, strict=True):

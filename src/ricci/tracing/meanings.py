@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ricci.tracing.frames import current
+from ricci.tracing.shapes import Shaped
 from ricci.tracing.trees import flatten, unflatten
 
 
@@ -90,8 +91,25 @@ def like_tensor(tensor: Any, results: Any) -> Any:
     return unflatten(form, [result_of(x, tensor.device) if isinstance(x, Traced) else x for x in leaves])
 
 
+def as_tensor(tensor: Any, array: Any) -> Any:
+    """An array of NumPy as a tensor of PyTorch, unless ``tensor`` is none."""
+    if tensor is None:
+        return array
+    import torch
+
+    with aside():
+        return torch.as_tensor(array)
+
+
+def plain_values(x: Any) -> Any:
+    """The values of a tensor as an array of NumPy; all else as it is."""
+    with aside():
+        return x.detach().cpu().numpy() if is_torch(x) else x
+
+
 def argument_like(leaf: Any, x: Any) -> Any:
     """The traced array for an argument, as a tensor where the argument is one."""
+    leaf = leaf.like if isinstance(leaf, Shaped) else leaf
     if not is_torch(leaf):
         return x
     from ricci.tracing.pytorch.tensors import wrapped

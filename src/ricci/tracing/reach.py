@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ricci.errors import TraceError
+from ricci.tracing.meanings import is_torch
 
 MOST = 200_000  # objects that are followed
 MISSING = object()
@@ -179,9 +180,7 @@ class Reach:
         for name in ("__wrapped__", "rule"):  # of ``functools.wraps`` and its kin; of ``rc.custom``
             self._pass(getattr(value, name, None))
         package = type(value).__module__.partition(".")[0]
-        if package == "torch" and hasattr(value, "_version"):
-            self._place(partial(getattr, value), "_version", value._version)
-        elif package not in ("ricci", "jax", "jaxlib"):
+        if package not in ("ricci", "jax", "jaxlib") and not is_torch(value):  # what tensors contain is an input
             self._hold(value)
 
     def _hold(self, value: Any) -> None:
@@ -284,7 +283,8 @@ class _Instance(_Holder):
     def __init__(self, value: Any):
         super().__init__(vars(value))
         kind = type(value)
-        self.everything = kind.__module__.partition(".")[0] in _NUMERIC
+        bases = {own.__module__.partition(".")[0] for own in kind.__mro__}
+        self.everything = not bases.isdisjoint(_NUMERIC)  # code that is not looked into reads them: torch.nn.Module's
         mine = [vars(own) for own in kind.__mro__ if not _shut(own)]
         self.inherited = {name for own in mine for name, v in own.items() if not isinstance(v, property)}
 

@@ -59,7 +59,7 @@ class Mapped(Transformed):
         leaves = []
         for leaf, axis in zip(arguments.leaves, axes, strict=True):
             shape = getattr(leaf, "shape", ())
-            leaves.append(leaf if axis is None else Shaped((*shape[:axis], *shape[axis + 1 :]), leaf.dtype))
+            leaves.append(leaf if axis is None else Shaped((*shape[:axis], *shape[axis + 1 :]), leaf.dtype, leaf))
         inner = record(self.function, replace(arguments, leaves=leaves), self.has_aux)
         if inner.drawn:
             raise TraceError(

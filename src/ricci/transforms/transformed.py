@@ -158,7 +158,9 @@ class Transformed:
 
     def _made(self, recording: Recording, arguments: Arguments, guards: Guards) -> Program:
         arrays = arguments.traced
-        backend = self.backend or target_of([*arrays, *recording.captured.values()]).name
+        tensor = of_torch(arrays)  # one of PyTorch's among arrays of NumPy makes the results tensors
+        given = [*arrays, *recording.captured.values()] if tensor is None else [tensor]
+        backend = self.backend or target_of(given).name
         program = Program(self.derive(recording), recording, backend, arrays, self.compressed, self.options)
         program.guards = guards
         return program

@@ -64,10 +64,11 @@ torch.linalg.norm(x); torch.linalg.norm(x, 1); torch.linalg.norm(v, 3); torch.li
 torch.linalg.vector_norm(x); torch.linalg.vector_norm(x, 1, dim=0); torch.linalg.vector_norm(x, float("inf"))
 torch.linalg.matrix_norm(x); torch.linalg.matrix_norm(A, "nuc"); torch.linalg.norm(A, 2); torch.dist(x, y)
 torch.dist(x, y, 1); x.any(); (x > 0).any(1); (x > 0).all(0); torch.all(mask); torch.any(mask, dim=0, keepdim=True)
-torch.count_nonzero(mask); torch.count_nonzero(mask, dim=0); x.nansum(); torch.nanmean(x); s.sum(); s.mean(); s.max()
-s.prod(); torch.trace(A); x.cumsum(0); x.cumsum(dim=-1); torch.cumsum(x, 1); x.cumprod(0); torch.cumprod(x, dim=1)
-x.diff(); torch.diff(x, dim=0); torch.cov(x); torch.corrcoef(x); torch.trapezoid(x); torch.trapz(x, dim=0)
-torch.cumulative_trapezoid(x, dim=1); x.nanmean(0)
+torch.count_nonzero(mask); torch.count_nonzero(mask, dim=0); x.nansum(); torch.nanmean(x); (0 * x).std(0)
+(x * 0).norm(); torch.cdist(x, x); (0 * x).norm(p=3, dim=1); F.normalize(x * 0); torch.dist(x, x); s.sum(); s.mean()
+s.max(); s.prod(); torch.trace(A); x.cumsum(0); x.cumsum(dim=-1); torch.cumsum(x, 1); x.cumprod(0)
+torch.cumprod(x, dim=1); x.diff(); torch.diff(x, dim=0); torch.cov(x); torch.corrcoef(x); torch.trapezoid(x)
+torch.trapz(x, dim=0); torch.cumulative_trapezoid(x, dim=1); x.nanmean(0)
 """
 
 ORDER = """

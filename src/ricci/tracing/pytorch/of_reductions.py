@@ -31,6 +31,13 @@ def at_least_one(x: Array) -> Array:
     return x if x.ndim else np.reshape(x, (1,))
 
 
+def root(x: Array, order: Any = 2) -> Any:
+    """A root that is flat where it is 0, as PyTorch has it for norms and deviations."""
+    flat = x == 0
+    inside = np.where(flat, 1, x)
+    return np.where(flat, 0, np.sqrt(inside) if order == 2 else inside ** (1 / order))
+
+
 @lowers("sum")
 def total(self: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     return np.sum(_in_type(self, dtype), axis=axes_of(dim), keepdims=keepdim) if self.ndim else _in_type(self, dtype)
@@ -61,7 +68,7 @@ def var(self: Array, dim: Any = None, unbiased: bool = True, correction: Any = N
 @lowers("std")
 def std(self: Array, dim: Any = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False) -> Any:
     ddof = correction if correction is not None else int(unbiased)
-    return np.std(at_least_one(self), axis=axes_of(dim), ddof=ddof, keepdims=keepdim and bool(self.ndim))
+    return root(np.var(at_least_one(self), axis=axes_of(dim), ddof=ddof, keepdims=keepdim and bool(self.ndim)))
 
 
 @lowers("var_mean")
@@ -144,7 +151,7 @@ def vector_norm(self: Array, ord: Any = 2, dim: Any = None, keepdim: bool = Fals
     if not x.ndim:
         return np.absolute(x)
     if ord == 2:
-        return np.sqrt(np.sum(x * x, axis=axis, keepdims=keepdim))
+        return root(np.sum(x * x, axis=axis, keepdims=keepdim))
     size = np.absolute(x)
     if ord in (math.inf, -math.inf):
         return (np.max if ord > 0 else np.min)(size, axis=axis, keepdims=keepdim)
@@ -152,7 +159,7 @@ def vector_norm(self: Array, ord: Any = 2, dim: Any = None, keepdim: bool = Fals
         return np.sum(cast(x != 0, x.dtype), axis=axis, keepdims=keepdim)
     if ord == 1:
         return np.sum(size, axis=axis, keepdims=keepdim)
-    return np.sum(size**ord, axis=axis, keepdims=keepdim) ** (1 / ord)
+    return root(np.sum(size**ord, axis=axis, keepdims=keepdim), ord)
 
 
 @lowers("norm")

@@ -253,7 +253,8 @@ def _tensor(name: str, said: torch.Tensor, result: Traced | None, device: torch.
 
 def put(target: TracedTensor, key: Any, value: Any) -> None:
     """``target[key] = value``."""
-    new = lowered(changed, (_array(target), mapped(_array, key), mapped(_array, value), "set"), {})
+    places = mapped(_array, key if isinstance(key, tuple) else (key,))
+    new = lowered(changed, (_array(target), places, mapped(_array, value), "set"), {})
     change(target, new, "x[…] = value")
 
 

@@ -14,8 +14,9 @@ import torch
 from ricci.errors import DTypeError, TraceError
 from ricci.functions.elementwise import stop_gradient
 from ricci.tracing.array import Traced
-from ricci.tracing.basics import checked_dtype, fresh
+from ricci.tracing.basics import checked_dtype, fresh, lift
 from ricci.tracing.meanings import aside
+from ricci.tracing.operand import Operand
 
 
 class TracedTensor(torch.Tensor):
@@ -66,7 +67,8 @@ class TracedTensor(torch.Tensor):
         return traced_of(self).__array__()
 
     def __repr__(self, **kwargs: Any) -> str:
-        return f"<traced tensor of shape {tuple(self.shape)}, {self.dtype}>"
+        with torch._C.DisableTorchFunctionSubclass():  # it can be looked at after its function has returned, too
+            return f"<traced tensor of shape {tuple(self.shape)}, {self.dtype}>"
 
     def __format__(self, spec: str) -> str:
         return format(traced_of(self), spec) if spec else repr(self)
@@ -116,6 +118,8 @@ _IN_PLACE |= {"mod": "remainder_", "and": "bitwise_and_", "or": "bitwise_or_", "
 
 def _operator(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def method(self: TracedTensor, other: Any) -> Any:
+        if isinstance(other, (np.ndarray, Operand)):
+            other = wrapped(lift(other), self.device)
         return NotImplemented if isinstance(other, (str, bytes, dict, type(None))) else function(self, other)
 
     return method
