@@ -13,7 +13,7 @@ from ricci.compiler.emit import tuple_text
 from ricci.compiler.emit_functional import FunctionalEmitter, selected
 from ricci.compiler.loops import bound_by_memory
 from ricci.compiler.plan import Plan, run_source
-from ricci.compiler.program import Program, Result, Step
+from ricci.compiler.program import Program, Result, Step, compared
 from ricci.compiler.targets import Target
 from ricci.errors import DTypeError
 from ricci.kinds import check_usable
@@ -42,6 +42,7 @@ class JaxEmitter(FunctionalEmitter):
         "full": jnp.full,
         "take": jnp.take,
         "guarded": _guarded,
+        "rounded": lambda x: jnp.where(x == x, x, jnp.nan),  # or XLA adds to it before it is rounded
     }
 
     def __init__(self, program: Program, single: bool, dtype: str):
@@ -51,10 +52,17 @@ class JaxEmitter(FunctionalEmitter):
             self.lines.append(f"{name}_ = {self.helper('asarray')}({name})")
             self.names[value] = f"{name}_"
 
+        self.compared = compared(program)
+
     def array(self, source: Any) -> Any:
         array = np.asarray(source)
         with np.errstate(over="ignore"):  # what is too large for the type is infinite in it
             return array.astype(jnp.dtype(self.dtype)) if array.dtype.kind == "f" else array
+
+    def map(self, step: Step) -> str:
+        text = super().map(step)
+        product = step.name in ("multiply", "square") and step.out.kind == "f"
+        return f"{self.helper('rounded')}({text})" if product and step.out in self.compared else text
 
     def kind_name(self, kind: str) -> str:
         types = {"f": jnp.dtype(self.dtype), "i": jnp.result_type(int), "b": np.dtype(np.bool_)}

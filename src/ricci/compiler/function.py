@@ -18,6 +18,7 @@ from weakref import WeakSet
 
 from ricci.compiler import workspace
 from ricci.compiler.bind import bind_shapes, check_names
+from ricci.compiler.choices import with_choices
 from ricci.compiler.distribute import distributed
 from ricci.compiler.elsewhere import Called, asked, here, recorded
 from ricci.compiler.fused import shelf
@@ -140,7 +141,7 @@ class Compiled:
         preferred: Sequence[str] = (),
     ):
         self.written = list(roots)  # with the functions whose bodies are opened below
-        self.roots, self._names, self._facts = with_bodies(roots), dict(names), facts
+        self.roots, self._names, self._facts = with_choices(with_bodies(roots)), dict(names), facts
         self.single = single
         self._needed = variables(*self.roots)
         needed = needed_inputs(self.roots, facts, preferred)

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from ricci.compiler.backends.numpy_table import ELEMENTWISE, FUNCTIONS
+from ricci.compiler.choices import HELD, with_choices
 from ricci.compiler.patterns import Mask, Pattern, multiplied, read_patterns
 from ricci.errors import AxisError, DTypeError, InputError, ShapeError
 from ricci.expr import (
@@ -49,7 +50,7 @@ NAMED = {"pi": math.pi}
 def interpret(roots: Sequence[Expr], inputs: Mapping[str, Any], sizes: Mapping[Atom, int]) -> list[Any]:
     """The values of ``roots``; ``sizes`` gives those that the shapes of the inputs do not."""
     run = Run(inputs, sizes)
-    roots = with_bodies(sized(roots, run.size))
+    roots = with_choices(with_bodies(sized(roots, run.size)))
     wanted = set(roots)
     with np.errstate(all="ignore"):
         values = {node: value for node, _, value in run.steps(roots) if node in wanted}
@@ -210,6 +211,8 @@ def _sum(run: Run, node: Sum, values: list) -> Any:
 
 def _elementwise(run: Run, node: Elementwise, values: list) -> Any:
     op = node.op
+    if op is HELD:
+        return values[0]
     if all(isinstance(value, (int, float)) for value in values):
         return op.value(*values)
     if op.name == "where":

@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from ricci.compiler.builder import Builder, Part
+from ricci.compiler.choices import HELD
 from ricci.compiler.contract import Contraction
 from ricci.compiler.layout import Layout
 from ricci.compiler.masks import product_where
@@ -123,6 +124,8 @@ class Lowering:
 
     def elementwise(self, node: Elementwise) -> Operand:
         operands = [self.operand(a) for a in node.args]
+        if node.op is HELD:
+            return operands[0]
         if node.op.name == "power":
             return self.power(*operands)
         return self.builder.map(node.op.name, *operands)

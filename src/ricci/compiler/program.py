@@ -18,6 +18,7 @@ are not steps: they are how labels are used. There are few kinds of step:
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +27,7 @@ Labels = tuple[int, ...]
 Number = int | float
 KIND_BYTES = {"i": 8, "b": 1}
 OUTSIDE = "outside"  # the name of a call of code that only runs; that is its parameter
+COMPARING = {"max", "min", "hardmax", "hardmin", "maximum", "minimum", "less", "less_equal", "equal", "not_equal"}
 VIEWS = ("read", "spread", "merge", "check")
 
 
@@ -147,6 +149,20 @@ class Program:
             last.update(dict.fromkeys(step.operands, number))
         last.update({r.value: len(self.steps) for r in self.results if isinstance(r.value, Value)})
         return last
+
+
+def compared(program: Program) -> set[Value]:
+    """The values that a choice is made of, and that are used elsewhere too: both must see the same numbers."""
+    uses = Counter(value for step in program.steps for value in step.operands)
+    found: set[Value] = set()
+    for step in program.steps:
+        if step.name in COMPARING and len(step.operands) == len(step.args):
+            for value in step.operands:
+                while value.step is not None and (value.step.views or value.step.name == "negative"):
+                    found |= {value} if uses[value] > 1 else set()
+                    (value,) = value.step.operands
+                found |= {value} if uses[value] > 1 else set()
+    return found
 
 
 def used(program: Program) -> Program:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ricci.compiler.builder import ARITHMETIC
+from ricci.compiler.choices import with_choices
 from ricci.compiler.distribute import distributed
 from ricci.compiler.emit_numpy import NumpyEmitter
 from ricci.compiler.lower import lower
@@ -82,7 +83,7 @@ class Program:
         bound: Mapping[str, Any],
         floating: np.dtype,
     ) -> Callable[..., Sequence]:
-        roots = solved(distributed(with_bodies(roots)))
+        roots = with_choices(solved(distributed(with_bodies(roots))))
         needed = {v.name: v.shape for v in variables(*roots)}
         types = {name: np.asarray(bound[name]).dtype if name in bound else dtypes[place[name]] for name in needed}
         kinds = {name: "f" if d is None else "i" if d.kind in "iu" else d.kind for name, d in types.items()}

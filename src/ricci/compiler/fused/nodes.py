@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ricci.compiler.loops import Loop
-from ricci.compiler.program import Labels, Number, Step, Value, distinct
+from ricci.compiler.program import COMPARING, Labels, Number, Step, Value, distinct
 
 FLOATING = {
     *(
@@ -89,7 +89,7 @@ class Nodes:
         self.of: dict[Value, Node] = {}
         self.numbers: dict[tuple[type, Number, str], Node] = {}
         self.known: dict[tuple, Node] = {}
-        self.compared: set[Node] = set()  # what choices are made of: never computed twice, which may round otherwise
+        self.compared: set[Node] = set()  # what choices are made of: computed again it might round otherwise
         for value in loop.operands:
             self.of[value] = self.add(Node("array", kind=value.kind, value=value))
         for step in loop.steps:
@@ -133,6 +133,8 @@ class Nodes:
             else:
                 args.append((self.constant(value, "f" if isinstance(value, float) else common), ()))
         node = Node("map", step.name, tuple(args), own(step.labels), sizes, step.out.kind, step.out)
+        if step.name in COMPARING and all(arg.op != "number" for arg, _ in args):
+            self.compare(*[arg for arg, _ in args])
         if step.op == "call":
             return CALLS[step.name](self, node)
         if step.op == "cast":
@@ -147,6 +149,14 @@ class Nodes:
                 node.args = ((factors, every),)
             node.op, node.name, node.across = "reduce", "sum", label not in step.labels
         return self.add(node)
+
+    def compare(self, *nodes: Node) -> None:
+        """Values that a choice is made of: what they are computed from is not looked at after that."""
+        for node in nodes:
+            while node not in self.compared and node.op == "map":
+                self.compared.add(node)
+                if node.name in ("negative", "stop_gradient"):  # which round nothing
+                    node = node.args[0][0]
 
     # Functions over the last axis of their operand
 
@@ -214,7 +224,6 @@ def _shares(name: str) -> Callable[[Nodes, Node], Node]:
     """One, shared by the entries that are the largest, or the smallest."""
 
     def shares(nodes: Nodes, like: Node) -> Node:
-        nodes.compared.add(like.args[0][0])
         extreme = nodes.reduce(like, name, like.args[0])
         hits = nodes.map(like, "same", like.args[0], extreme)
         each = nodes.map(like, "reciprocal", nodes.reduce(like, "sum", hits))

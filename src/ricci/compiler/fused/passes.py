@@ -47,7 +47,7 @@ class Schedule:
         self.place: dict[Node, Pass] = {}  # the pass that ends a sink
         self.passes: dict[Key, Pass] = {}
         self._levels()
-        self.buffered |= {node for node in nodes.compared if node.op == "map" and node.labels}
+        self.buffered |= {node for node in nodes.compared if node.labels and len(self.users[node]) > 1}
         self._pinned()
         self._free()
         self._dear()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ricci.compiler.fused.llvm import NATIVE, hidden, load, store
-from ricci.compiler.fused.scalars import MAKERS, library, plus, times
+from ricci.compiler.fused.scalars import MAKERS, library, plus, rounded, times
 
 FIXED: dict[str, Any] = {
     **NATIVE,
@@ -18,6 +18,7 @@ FIXED: dict[str, Any] = {
     "store": store,
     "plus": plus,
     "times": times,
+    "rounded": rounded,
     "range": range,
     "min": min,
     "empty": np.empty,
