@@ -141,7 +141,7 @@ class Compiled:
         preferred: Sequence[str] = (),
     ):
         self.written = list(roots)  # with the functions whose bodies are opened below
-        self.roots, self._names, self._facts = with_choices(with_bodies(roots)), dict(names), facts
+        self.roots, self._names, self._facts = with_bodies(roots), dict(names), facts
         self.single = single
         self._needed = variables(*self.roots)
         needed = needed_inputs(self.roots, facts, preferred)
@@ -276,7 +276,8 @@ class Compiled:
     def sized(self, env: Mapping) -> list[Expr]:
         """The results; where functions have waited for sizes, with what they turn out to be."""
         roots = sized(self.roots, lambda size: dims.evaluate(size, env))
-        return roots if roots == self.roots else with_bodies(solved(distributed(simplify_all(roots))))
+        known = roots if roots == self.roots else with_bodies(solved(distributed(simplify_all(roots))))
+        return with_choices(known)
 
     def _remember(self, given: Mapping[str, Any], arrays: Mapping[str, Any], plan: Plan) -> None:
         """A shortcut for calls with arrays like these, where they can be passed on as they are."""
