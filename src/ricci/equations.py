@@ -12,11 +12,12 @@ from dataclasses import replace
 from typing import Any
 
 from ricci.errors import RuleError
-from ricci.expr import Expr, Product, Variable, product, rebuild, substitute, transform
+from ricci.expr import Expr, Product, Variable, axis_size, product, rebuild, substitute, transform, variable
 from ricci.expr.product import contract
 from ricci.expr.walk import reopened
 from ricci.formula import Formula, as_formula
 from ricci.functions.axes import open_factors
+from ricci.notation.context import Context, Facts
 
 
 class Equation:
@@ -36,6 +37,14 @@ class Equation:
             raise RuleError(f"The sides have different free indices: {_list(left.indices)} and {_list(right.indices)}.")
         self.left = left
         self.right = right if left.indices == right.indices else right.transpose(*left.indices)
+
+    @classmethod
+    def of(cls, right: Formula) -> Equation:
+        """A formula as an equation, with its own name, or ``y``, on the left."""
+        left = right.name or "y"
+        shape = tuple([axis_size(left, axis) for axis in range(right.order)])
+        facts = Facts(inputs={left: right.order}, groups=[(n, ((left, a),)) for a, n in enumerate(right.indices)])
+        return cls(Formula(variable(left, shape), right.indices, Context(facts)), right)
 
     @property
     def indices(self) -> tuple[str, ...]:

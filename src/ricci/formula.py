@@ -15,13 +15,12 @@ from typing import Any
 
 from ricci.errors import AxisError, InputError, RuleError, ShapeError, nearest
 from ricci.expr import Expr, Size, constant, dims, index_size, product, variables
-from ricci.expr import variable as input_node
 from ricci.expr.product import contract
 from ricci.expr.settle import settled
 from ricci.expr.walk import reopened
 from ricci.functions.table import FUNCTIONS
 from ricci.kinds import kind_of
-from ricci.notation.context import EMPTY, Context, Facts, merged
+from ricci.notation.context import EMPTY, Context, merged
 from ricci.notation.resolve import resolve
 
 Operand = Any  # a Formula or a number
@@ -167,10 +166,7 @@ class Formula:
     # What it is worth.
 
     def __call__(self, /, *, sizes: Mapping[str, int] | None = None, **inputs: Any) -> Any:
-        """The value for NumPy arrays (or numbers) as inputs; sizes are inferred from them and checked.
-
-        Inside a function that is traced, and on tensors, the formula is part of what is recorded and differentiated.
-        """
+        """The value for arrays or numbers as inputs, whose sizes are checked; traced arrays and tensors record it."""
         from ricci.compiler.elsewhere import Called, asked, recorded
         from ricci.compiler.evaluate import evaluate
 
@@ -180,8 +176,8 @@ class Formula:
             return self._read_again(sizes)(sizes=None, **inputs)
         named = dict(zip(self.indices, self.expr.shape, strict=True))
         if asked(inputs.values()):
-            title = self.name or "formula"
-            return recorded(Called(self, title, [self.expr], named, self.context.facts, True), inputs, sizes or {})
+            called = Called(self, self.name or "formula", [self.expr], named, self.context.facts, True)
+            return recorded(called, inputs, sizes or {})
         (result,) = evaluate([self.expr], named, self.context.facts, inputs, sizes or {})
         return result
 
@@ -405,17 +401,12 @@ class Formula:
 
         return derivation(self)
 
-    # As an equation.
-
     @property
     def equation(self):
         """This formula as an equation, to work with by the rules of index notation."""
         from ricci.equations import Equation
 
-        left = self.name or "y"
-        shape = tuple([dims.axis_size(left, axis) for axis in range(self.order)])
-        facts = Facts(inputs={left: self.order}, groups=[(n, ((left, a),)) for a, n in enumerate(self.indices)])
-        return Equation(Formula(input_node(left, shape), self.indices, Context(facts)), self)
+        return Equation.of(self)
 
 
 def derive_in_text(y: Expr, x: Expr) -> Expr:
@@ -487,15 +478,12 @@ def aligned(build: Callable[..., Expr], *operands: Operand) -> Formula:
     parts = [as_formula(operand) for operand in operands]
     if all(part.indices == parts[0].indices or not part.indices for part in parts[1:]):
         check_sizes(parts)
-        return Formula(build(*[p.expr for p in parts]), _longest(parts), merged(p.context for p in parts))
+        longest = max((part.indices for part in parts), key=len)
+        return Formula(build(*[p.expr for p in parts]), longest, merged(p.context for p in parts))
     sizes = check_sizes(parts)
     names = tuple(map(str, sizes))
     exprs = [product([(p.expr, p.indices)], names, sizes) if p.indices else p.expr for p in parts]
     return Formula(build(*exprs), names, merged(p.context for p in parts))
-
-
-def _longest(parts: list[Formula]) -> tuple[str, ...]:
-    return max((part.indices for part in parts), key=len)
 
 
 def multiplied(*operands: Operand) -> Formula:
