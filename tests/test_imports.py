@@ -28,7 +28,8 @@ ORDER = [
     ["einops"],
     ["tracing"],
     ["tensor"],
-    ["targets"],
+    ["sampling"],
+    ["equivalence", "targets"],
     ["compiling", "derivatives", "entry", "equations"],
     ["transforms"],
     ["checks", "custom_rules", "drawing", "numpy", "surface"],
@@ -49,6 +50,7 @@ ALLOWED = {
     ("ricci.tracing.foreign", "surface"): "the functions of the table stand for those of jax.nn",
     ("ricci.tracing.operand", "numpy"): "the array namespace of an array",
     ("ricci.formula", "equations"): "a formula makes an equation of itself",
+    ("ricci.formula", "equivalence"): "the method equivalent belongs to formulas",
     ("ricci.formula", "derivatives"): "the methods diff, pullback and their kin belong to formulas",
 }
 

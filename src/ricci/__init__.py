@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         unpack,
     )
     from ricci.equations import Equation
+    from ricci.equivalence import Undecided
     from ricci.scopes import axes, shapes, signature
     from ricci.tensor import Tensor, enable_grad, no_grad
     from ricci.tracing.trees import tree_map
@@ -103,6 +104,7 @@ __all__ = [
     "Tensor",
     "TraceError",
     "TraceTable",
+    "Undecided",
     "axes",
     "cache_clear",
     "cache_info",
@@ -212,6 +214,7 @@ _LATER = {  # imported when first asked for
     "sizes": "ricci.einops.wide",
     "unpack": "ricci.einops.wide",
     "Equation": "ricci.equations",
+    "Undecided": "ricci.equivalence",
     "axes": "ricci.scopes",
     "shapes": "ricci.scopes",
     "signature": "ricci.scopes",

@@ -374,14 +374,21 @@ class Formula:
 
         return compile(self, backend, compressed=compressed, **options)
 
-    def equivalent(self, other: Formula) -> bool:
-        """Whether both are the same formula after simplification. False: that was not found; they may still be equal.
+    def equivalent(self, other: Formula, at: Any = None) -> Any:
+        """Whether both are equal wherever both are defined.
+
+        ``True`` where that is proved, ``False`` where values at a random point differ, or at one of those given with
+        ``at``; otherwise a third answer, which prints what is known: values agree, but no proof was found.
 
         >>> from ricci import parse
         >>> parse("y[i] = tanh(x[i])").diff("x[p]").equivalent(parse("J[i,p] = delta[i,p] (1 - tanh(x[i])**2)"))
         True
+        >>> parse("f = 1[i] (a[i] + b[i])").equivalent(parse("f = 1[i] (a[i] - b[i])"))
+        False
         """
-        return self == other or self.simplify() == other.simplify()
+        from ricci.equivalence import equivalent
+
+        return equivalent(self, other, at)
 
     def structure(self):
         """What the result is made of: cores, deltas, ones and symmetries, and how many numbers it takes."""

@@ -227,7 +227,7 @@ class Writer(ProductWriter):
             return syntax.Call(0, 0, e.op.name, (arg,), indices_of(axes), None)
         bare = "matrix" if e.op.rectangular else "keep" if len(rest) == works_on[0] else "reduce"
         kind = surface.kind if surface is not None else bare
-        if kind == "matrix" and not lead and all(map(self.by_name, e.args)):
+        if kind == "matrix" and not lead and all(self.by_name(a) and not self.axes.get(a) for a in e.args):
             args = tuple([self.node(a, (), taken) for a in e.args])
             short = len(first.shape) == 2 and not (e.op.columns and e.params[0])
             if short:

@@ -1,6 +1,6 @@
 """Random texts of several statements, with inputs on which they are smooth.
 
-Each letter has a size of its own, and a primed letter the size of the plain one. A term is a product of tensors that
+Each letter has a size of its own. A term is a product of tensors that
 are there already, inputs or names defined above; a letter that the left side has and no factor brings is broadcast by a
 one-tensor, and one that only a single factor has is summed by one. Some definitions are another name for an input, a
 number, or a copy of what was written before, and some are never used.
@@ -45,7 +45,7 @@ def random_text(rng: random.Random, statements: int = 4, scalar: bool = False) -
     """A text of so many statements; the last is a scalar if asked for.
 
     >>> print(random_text(random.Random(1), 2))
-    h0[i] = sin(a[i]); h1 = sigmoid(tanh(C[l,i] h0[i] 1[l]))
+    h0[i] = y[i,k] 1[k] - atan(c c 1[i]) + 1/2 tanh(x[j] 1[i,j]); h1[l] = h0[i] h0[i] 1[l]
     """
     known = dict(INPUTS)
     lines: list[tuple[str, str]] = []

@@ -1,0 +1,76 @@
+"""Proofs that two expressions are equal, wherever both are defined: both have one normal form.
+
+Everything is distributed, reductions of sums become sums of reductions, functions are brought to few.
+``polynomials.py`` has the form, ``powers.py``, ``functions.py`` and ``matrices.py`` what each function becomes. A proof
+is a difference that comes to zero, perhaps after its denominators are cleared. That none was found says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+
+from ricci.expr import Elementwise, Expr, Function, Product, Size, Structure, Sum, numeric, topological
+from ricci.expr.settle import settled
+from ricci.expr.structure import is_one, is_zero
+from ricci.simplify.proof.matrices import Matrices
+from ricci.simplify.proof.polynomials import Label, Poly, TooLong, number, plain, relabelled, total
+from ricci.simplify.proof.powers import ONE
+
+MOST_NODES = 400
+CLEARED = 3  # times that denominators are cleared: doing so may bring up others
+
+
+def proved_equal(one: Expr, other: Expr, linked: Iterable[tuple[Size, Size]] = ()) -> bool:
+    """Whether a proof was found; ``linked`` are sizes that are known to agree."""
+    apart = settled(one - other, linked)
+    if len(topological(apart)) > MOST_NODES:
+        return False
+    prover = Prover()
+    try:
+        left = prover.normal(apart)
+        for _ in range(CLEARED):
+            left = prover.cleared(left)
+        return not left
+    except TooLong:
+        return False
+
+
+class Prover(Matrices):
+    """Normal forms of expressions; labels are the numbers of their axes."""
+
+    def normal(self, root: Expr) -> Poly:
+        for node in topological(root):
+            if node not in self.done:
+                self.done[node] = self.reduced_sum(self._of(node))
+        return self.done[root]
+
+    def _of(self, node: Expr) -> Poly:
+        axes = tuple(range(len(node.shape)))
+        if isinstance(node, Sum):
+            return total([(Fraction(c), self.done[a]) for c, a in zip(node.coefs, node.args, strict=True)])
+        if isinstance(node, Product):
+            return self._product(node)
+        if isinstance(node, Elementwise):
+            return self.elementwise(node, [self.done[a] for a in node.args])
+        if isinstance(node, Function):
+            return self.function(node)
+        if isinstance(node, Structure):
+            return ONE if is_one(node) else {} if is_zero(node) else plain(node, axes)
+        value = numeric(node)
+        return number(value) if value is not None else plain(node, axes)
+
+    def _product(self, node: Product) -> Poly:
+        sizes: dict[Label, Size] = {}
+        polys = []
+        for a, labels in node.factors():
+            sizes.update(zip(labels, a.shape, strict=True))
+            polys.append(self.reduced_sum(relabelled(self.done[a], {k: ("p", x) for k, x in enumerate(labels)})))
+        whole = self.product(polys)
+        over = {("p", x): n for x, n in sizes.items() if x not in node.out}
+        if over:
+            whole = self.summed(whole, over)
+        return relabelled(whole, {("p", x): k for k, x in enumerate(node.out)})
+
+
+__all__ = ["Prover", "TooLong", "proved_equal"]
