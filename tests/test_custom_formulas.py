@@ -155,6 +155,36 @@ def test_matrices_and_several_operands():
         y(B=A, b=np.ones(4))
 
 
+def test_renaming_indices_makes_no_other_object():
+    soft = softmax()
+    assert soft(z).expr is soft(z.rename(i="p")).expr
+    assert soft(z).rename(i="p") == soft(z.rename(i="p"))
+    assert soft(z).diff("x").expr is soft(z.rename(i="p")).diff("x").expr
+
+
+def test_modes_and_tables():
+    f = softmax()(z)
+    wanted = f.diff("x")(A=A, x=x)
+    for mode in ("forward", "reverse", "cross-country"):
+        close(f.diff("x", mode=mode)(A=A, x=x), wanted)
+    assert "soft" in str(rc.trace_table((f * f).sum(), A=A, x=x))
+    assert "exp" in str(f.compile().plan)
+
+
+def test_deep():
+    h, W = rc.parse("h[i] = x[i]"), rc.parse("W[i,j]")
+    squash, soft = sigmoid_by("jvp"), softmax()
+    for _ in range(10):
+        h = squash(W @ soft(h).rename(i="j"))
+
+    def plain(x):
+        for _ in range(10):
+            x = plain_sigmoid(M @ (np.exp(x) / np.exp(x).sum()))
+        return x.sum()
+
+    close(h.sum().diff("x").compile()(W=M, x=x), rc.grad(plain)(x), 1e-7)
+
+
 def test_a_function_that_only_runs():
     j0, special = outside()
     f = j0(z)

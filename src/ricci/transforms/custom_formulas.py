@@ -85,9 +85,9 @@ class _Function:
             op = self._elementwise()
             return aligned(lambda *exprs: elementwise(op, *exprs), *parts)
         axes = self._axes(parts, sizes)
-        key = (axes, tuple([part.order for part in parts]))
+        key = (tuple([at for at, _ in axes]), tuple([part.order for part in parts]))
         if key not in self.later:
-            self.later[key] = _Later(_title(self.custom.__name__), key[1], [at for at, _ in axes], self._template)
+            self.later[key] = _Later(_title(self.custom.__name__), key[1], key[0], self._template)
         expr = function(self.later[key].op, tuple([part.expr for part in parts]))
         return Formula(expr, [name for _, name in axes], merged(part.context for part in parts))
 
