@@ -274,6 +274,7 @@ def _found(node: Node, by_value: bool) -> Any:
             _cache.put(key, NEEDS_VALUES)
         return NEEDS_VALUES
     if met or drawn:  # what a function met may be something else the next time, so it is called again each time
+        met = tuple([x.copy() if type(x) is np.ndarray else x for x in met])  # as they are now
         node.inputs += met
         node.parents += met
         return Use(operation, _needed(node.inputs))

@@ -51,6 +51,7 @@ class Frame:
         self.outer, self.name = outer, name
         self.depth: int = 0 if outer is None else outer.depth + 1
         self.active = True
+        self.packed = False  # whether a reshape is known to give a view
         self.immutable = False  # whether the function was written for arrays that do not change, as JAX's
         self.sources: Any = None  # of random numbers, as they were when it began
         self.root: Frame = self if outer is None else outer.root
