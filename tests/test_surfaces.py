@@ -31,7 +31,7 @@ MEMORY_OF_ARRAYS = words(  # where the entries lie, and changing them there
     "to_device tobytes tofile view"
 )
 GRADIENTS = words(  # a tensor has a value and a gradient of its own
-    "axes backward changed data expression grad index is_leaf name node number op parents register_hook rename "
+    "backward changed data expression grad index is_leaf name node number op parents register_hook rename "
     "requires_grad requires_grad_ value zero_grad"
 )
 TRACE = {"expr", "frame", "weak"}  # what a traced array stands for
@@ -41,9 +41,9 @@ SYMBOLS = words(  # what is known of a formula as such, and what is made of it
     "variables"
 )
 BY_POSITION = words(  # a formula has names for its axes, and symbolic sizes; patterns move its axes
-    "argpartition astype at choose compress conj conjugate copy detach diagonal dot dtype fill flat flatten frame "
-    "imag item itemsize mT nbytes nonzero numpy ravel real repeat reshape searchsorted size squeeze swapaxes take "
-    "tolist trace weak"
+    "argpartition astype at choose compress conj conjugate copy detach diagonal dot dtype fill flat flatten "
+    "frame imag item itemsize mT names_from nbytes nonzero numpy ravel real remembered repeat reshape "
+    "searchsorted size squeeze swapaxes take tolist trace weak"
 )
 
 

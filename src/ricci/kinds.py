@@ -28,6 +28,7 @@ _OURS = {
     ("ricci.formula", "Formula"): "formula",
     ("ricci.tracing.array", "Traced"): "traced",
     ("ricci.tensor.node", "Recorded"): "tensor",
+    ("ricci.tracing.watched", "Watched"): "numpy",  # which it stands for while a function is traced
 }
 # What an array of NumPy means is in these; a class that replaces one of them means something else.
 _MEANING = ("__array_ufunc__", "__array_function__", "__add__", "__mul__", "__matmul__", "__pow__")

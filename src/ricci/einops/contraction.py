@@ -99,7 +99,7 @@ def _tried(run: Callable, pattern: str, tensors: Sequence[Any]) -> Any:
 def _plain_run(backend: Backend, kinds: tuple[type, ...], pattern: str) -> Callable:
     """The function for arrays of these types."""
     run = backend.einsum_of(kinds, compact(pattern), _by_shape(backend, pattern, (), (), "multiply", "sum", "all"))
-    return _mixed(backend, kinds, run, lambda *xs: einsum(*xs, pattern))
+    return _mixed(backend, kinds, run, lambda *xs: _first_plain((*xs, pattern)))
 
 
 def _mixed(backend: Backend, kinds: Sequence[type], run: Callable, slow: Callable) -> Callable:

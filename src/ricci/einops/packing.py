@@ -110,7 +110,7 @@ def _listed(tensors: Any) -> Sequence[Any]:
         tensors = list(tensors)
     if not isinstance(tensors, Sequence) or isinstance(tensors, str) or not tensors:
         raise EinopsTypeError(f"pack takes a list of at least one array, not {tensors!r:.80}.")
-    scalars = [kind_of(x) == "numpy" and not hasattr(x, "ctypes") for x in tensors]
+    scalars = [kind_of(x) == "numpy" and x.shape == () and not hasattr(x, "ctypes") for x in tensors]
     if not any(scalars) or all(scalars):
         return tensors
     return [as_numpy(x) if scalar else x for x, scalar in zip(tensors, scalars)]
@@ -214,8 +214,7 @@ def _first_unpack(tensor: Any, packed_shapes: Sequence[Any], pattern: str) -> li
     backend = backend_of(tensor)
     if not all_plain(backend.shape(tensor)) and backend.direct:  # symbols of a program that is being recorded
         return _unpacked(tensor, _unpack_plan(tensor, packed_shapes, pattern))
-    if hasattr(packed_shapes, "tolist"):
-        packed_shapes = packed_shapes.tolist()
+    packed_shapes = getattr(packed_shapes, "tolist", lambda: packed_shapes)()
     if not isinstance(packed_shapes, Sequence):
         raise EinopsTypeError(f"unpack takes a list of shapes, as pack gives them, not {packed_shapes!r}.")
     shapes = [_checked(shape, packed_shapes, pattern) for shape in packed_shapes]

@@ -8,7 +8,7 @@ calculus, the same that differentiate formulas and traced functions.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -157,6 +157,11 @@ class Tensor(Recorded):
     def axes(self) -> tuple[str | None, ...]:
         """The names of the axes, None for one without a name."""
         return self._axes if self._axes is not None else (None,) * self.ndim
+
+    def names_from(self, known: Callable[[Any], Sequence[str | None] | None]) -> Sequence[str | None] | None:
+        from ricci.tensor.expressions import names_from
+
+        return names_from(self, known)
 
     def rename(self, axes: Any) -> Any:
         """The tensor with other names for its axes, ``"b t"``; ``_`` takes a name away."""
