@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ricci.errors import InputError
+from ricci.errors import InputError, RuleError
 
 _MOST = 1000  # types that are kept; some are made on the fly
 _known: dict[type, str] = {bool: "number", int: "number", float: "number", complex: "number"}
@@ -147,7 +147,7 @@ def as_numpy(value: Any, what: str = "An operand") -> Any:
     kind = kind_of(value)
     if kind == "torch":
         if value.requires_grad:
-            raise InputError(
+            raise RuleError(  # no TypeError, which PyTorch's operators would put in words of their own
                 f"{what} is of PyTorch and has a gradient there, and gradients cannot flow from one library into "
                 "another. Write t.detach(), or make all of them tensors of one library."
             )

@@ -15,7 +15,7 @@ from ricci.einops.backends import backend_of, compiling
 from ricci.einops.naming import check, note, watched
 from ricci.einops.operations import all_plain, plain_kinds
 from ricci.einops.patterns import check_name, check_text
-from ricci.einops.products import common_backend, of_one_kind
+from ricci.einops.products import as_torch, common_backend, of_one_kind, traced_beside_torch
 from ricci.einops.recipes import differ, divides
 from ricci.einops.tables import cached, keep_call, table_of_calls
 from ricci.errors import EinopsError, EinopsTypeError
@@ -86,7 +86,10 @@ def _key(pattern: str, tensors: Sequence[Any]) -> tuple:
 
 def _first_pack(tensors: Sequence[Any], pattern: str) -> tuple[Any, list[Any]]:
     check_text(pattern)
-    tensors = of_one_kind(_listed(tensors), "pack")
+    tensors = _listed(tensors)
+    if traced_beside_torch(tensors):
+        return as_torch(_first_pack, tensors, pattern)
+    tensors = of_one_kind(tensors, "pack")
     run, packed = _pack_plan(tensors, pattern)
     if compiling(tensors[0]):
         return run(tensors)
