@@ -80,6 +80,40 @@ DRAWING = {
     "inside vmap": lambda x: rc.vmap(lambda a: a * np.random.rand())(x).sum(),
     "inside grad": lambda x: rc.grad(lambda v: (v * np.random.rand(3)).sum())(x).sum(),
 }
+ITERATORS = {
+    "a generator": lambda: (k * x for k in range(5)),
+    "a list": lambda: iter([x, 2 * x, 3 * x, 4 * x]),
+    "a generator that draws": lambda: (rng.normal(size=3) for _ in range(5)),
+}
+
+
+@pytest.mark.parametrize("name", ITERATORS)
+def test_the_next_entry_of_an_iterator_would_be_frozen(name):
+    batches = ITERATORS[name]()
+    with pytest.raises(rc.TraceError, match=r"iterator|random"):
+        rc.grad(lambda x: (x * next(batches)).sum())(x)
+    batches = ITERATORS[name]()
+    g = rc.grad(lambda x, batches: (x * next(batches)).sum())
+    first, second = g(x, batches), g(x, batches)
+    assert not np.allclose(first, second)
+
+
+class Slots:
+    __slots__ = ("rng",)
+    shared = np.random.default_rng(4)
+
+    def __init__(self):
+        self.rng = np.random.default_rng(3)
+
+    def draw(self):
+        return Slots.shared.normal(size=3)
+
+
+slots = Slots()
+DRAWING |= {
+    "a slot": lambda x: (x * slots.rng.normal(size=3)).sum(),
+    "a class": lambda x: (x * slots.draw()).sum(),
+}
 READING = {
     "time": lambda x: x.sum() * time.time(),
     "perf_counter": lambda x: x.sum() * time.perf_counter(),

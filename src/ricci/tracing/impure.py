@@ -1,10 +1,10 @@
-"""What a traced function may not depend on: random numbers, clocks, files.
+"""What a traced function may not depend on: random numbers, iterators, clocks, files.
 
 A function is run once, to be traced, and what it did then is repeated at each call: a number that it drew would be the
-same for ever. So the sources of random numbers that it may reach are compared before and after: the global ones, and
-generators that it finds in its closure, its globals and the objects it uses. Those among its own arguments may change;
-then the function is traced at each call. Clocks and files have no state; calls of them are seen while the function
-runs, by a profile function of this thread, unless somebody else profiles it.
+same for ever. So the sources that it may reach are compared before and after: the global ones of random numbers, and
+generators and iterators that it reaches by its names. Those among its own arguments may change; then the function is
+traced at each call. Clocks and files have no state; calls of them are seen while the function runs, by a profile
+function of this thread, unless somebody else profiles it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from __future__ import annotations
 import builtins
 import datetime
 import os
-import pickle
 import sys
 import sysconfig
 import threading
@@ -20,7 +19,8 @@ import time
 import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache
+from operator import length_hint
 from typing import Any
 
 import numpy as np
@@ -28,42 +28,57 @@ import numpy as np
 from ricci.errors import TraceError
 from ricci.tracing.frames import OURS, Place, current
 from ricci.tracing.meanings import aside
+from ricci.tracing.reach import Reach
 
-MOST = 2000  # objects that are looked at for generators
-_ATOMS = (str, bytes, int, float, complex, type(None), np.ndarray, np.generic, types.BuiltinFunctionType)
-_SHUT = frozenset(["numpy", "scipy", "jax", "jaxlib", "torch", "ricci", *sys.stdlib_module_names])
 REMEDY = (
-    "It runs once, to be traced, so each later call would have the same numbers. Draw them outside and give them to "
-    "the function as an argument; or give it a generator as an argument, rng = np.random.default_rng(), and it is "
-    "traced at each call."
+    "It runs once, to be traced, so each later call would have the same {}. {} them outside and give them to the "
+    "function as an argument; or give it {} as an argument, and it is traced at each call."
 )
 
-# Random numbers: sources have a state
+# Sources have a state
+
+
+def _place(iterator: types.GeneratorType) -> Any:
+    """Where a generator of Python's stands, and what its names mean."""
+    frame = iterator.gi_frame
+    return None if frame is None else (frame.f_lasti, [(name, id(value)) for name, value in frame.f_locals.items()])
+
 
 _STATES: list[tuple[str, str, Callable[[Any], Any]]] = [  # module, class, and what tells states apart
-    ("numpy.random", "Generator", lambda g: g.bit_generator.state),
-    ("numpy.random", "RandomState", lambda g: g.get_state(legacy=False)),
-    ("numpy.random", "BitGenerator", lambda g: g.state),
+    ("numpy.random", "Generator", lambda g: _plain(g.bit_generator.state)),
+    ("numpy.random", "RandomState", lambda g: _plain(g.get_state(legacy=False))),
+    ("numpy.random", "BitGenerator", lambda g: _plain(g.state)),
     ("random", "Random", lambda g: g.getstate()),
-    ("torch", "Generator", lambda g: g.get_state().numpy()),
+    ("torch", "Generator", lambda g: bytes(g.get_state().numpy())),
+    ("types", "GeneratorType", _place),
 ]
+_ITERATORS = tuple([type(iter(each)) for each in ([], (), {}, "", range(0), set(), b"")])
 
 
-def _state(source: Any) -> bytes | None:
-    """The state of a source of random numbers; none for anything else, and for those that have none."""
+def _plain(state: Any) -> Any:
+    """A state of NumPy's as something that can be compared."""
+    if isinstance(state, dict):
+        return [_plain(part) for part in state.values()]
+    return state.tobytes() if isinstance(state, np.ndarray) else state
+
+
+def _state(source: Any) -> Any:
+    """The state of a source; none for anything else, and for those that have none."""
+    if isinstance(source, _ITERATORS):
+        return length_hint(source)
     for module, name, state in _STATES:
         kind = getattr(sys.modules.get(module), name, None)
         if kind is not None and isinstance(source, kind):
             try:
                 with aside():
-                    return pickle.dumps(state(source))
+                    return state(source)
             except NotImplementedError:  # numbers of the operating system: what reads them is seen
                 return None
     return None
 
 
 def _shared() -> dict[str, Any]:
-    """The sources that modules share."""
+    """The sources of random numbers that modules share."""
     where = {
         "np.random": ("numpy.random.mtrand", "_rand"),
         "random": ("random", "_inst"),
@@ -74,13 +89,18 @@ def _shared() -> dict[str, Any]:
 
 
 class Sources:
-    """Sources of random numbers and their states, when ``function`` begins to be traced with these arguments."""
+    """Sources and their states, when ``function`` begins to be traced with these arguments."""
 
     def __init__(self, function: Any, arguments: Iterable[Any]):
-        self.given, _ = _reached(arguments)
-        met, self.names = _reached([function])
-        self.others = [x for x in met if not any(x is own for own in self.given)]
+        reach, given = Reach([function]), list(arguments)
         self.shared = _shared()
+        shared = {id(x) for x in self.shared.values()}
+        alone = {id(x): x for x in reach.met if id(x) not in shared and _state(x) is not None}
+        whole = Reach([function, *given]).met if given else []
+        self.given = [x for x in whole if any(x is own for own in given) or id(x) not in alone]
+        self.given = [x for x in self.given if id(x) not in shared and _state(x) is not None]
+        self.others = [x for x in alone.values() if not any(x is own for own in self.given)]
+        self.names = {name for f in reach.functions for name in f.__code__.co_names}
         self.renew()
 
     def renew(self) -> None:
@@ -91,85 +111,28 @@ class Sources:
         return [*self.shared.values(), *self.others, *self.given]
 
     def drawn(self) -> list[tuple[str, Any]]:
-        """What random numbers were drawn from, in words and itself."""
-        words = [*[f"by {name}" for name in self.shared], *["from a generator"] * (len(self.others) + len(self.given))]
-        triples = zip(words, self._all(), self.before, strict=True)
-        found = [(word, source) for word, source, before in triples if _state(source) != before]
+        """What was drawn from: its name, if it is shared, and itself."""
+        names = [*self.shared, *[""] * (len(self.others) + len(self.given))]
+        triples = zip(names, self._all(), self.before, strict=True)
+        found = [(name, source) for name, source, before in triples if _state(source) != before]
         if threading.active_count() == 1:
             return found
-        named = {f"by {name}" for name in self.shared if not self.names.isdisjoint(["random", name])}
-        return [(word, x) for word, x in found if word in named or word == "from a generator"]  # others draw as well
+        return [(name, x) for name, x in found if not name or {"random", name} & self.names]  # others draw as well
 
     def check(self, title: str) -> bool:
-        """Whether random numbers were drawn; an error if from anything but the arguments."""
+        """Whether anything was drawn; an error if from anything but the arguments."""
         found = self.drawn()
-        for word, source in found:
-            if not any(source is own for own in self.given):
-                of = f" of the type {type(source).__name__} that is none of its arguments" if "from" in word else ""
-                raise TraceError(f"{title} draws random numbers {word}{of}. {REMEDY}")
+        for name, source in found:
+            if any(source is own for own in self.given):
+                continue
+            kind = type(source).__name__
+            if not name and isinstance(source, (types.GeneratorType, *_ITERATORS)):
+                remedy = REMEDY.format("entries", "Take", "the iterator")
+                raise TraceError(f"{title} takes the next entry of an iterator ({kind}). {remedy}")
+            where = f"by {name}" if name else f"from a generator of the type {kind} that is none of its arguments"
+            remedy = REMEDY.format("numbers", "Draw", "a generator, rng = np.random.default_rng(),")
+            raise TraceError(f"{title} draws random numbers {where}. {remedy}")
         return bool(found)
-
-
-def _reached(starts: Iterable[Any]) -> tuple[list[Any], set[str]]:
-    """The generators that are reached from ``starts``, and the names in the functions on the way."""
-    waiting, seen = list(starts), {}
-    found: list[Any] = []
-    names: set[str] = set()
-    modules: list[types.ModuleType] = []
-    while waiting and len(seen) < MOST:
-        thing = waiting.pop()
-        if isinstance(thing, _ATOMS) or id(thing) in seen:
-            continue
-        seen[id(thing)] = thing
-        if isinstance(thing, types.ModuleType):
-            modules.append(thing)
-        elif _state(thing) is not None:
-            found.append(thing)
-        else:
-            waiting += _parts(thing)
-            names |= set(_names(thing.__code__)) if isinstance(thing, types.FunctionType) else set()
-    own = [vars(module) for module in modules if module.__name__.partition(".")[0] not in _SHUT]
-    found += [scope[name] for scope in own for name in names & scope.keys() if _state(scope[name]) is not None]
-    return found, names
-
-
-def _parts(thing: Any) -> Iterable[Any]:
-    """What is held by an object: by a function in its closure, its globals and its defaults."""
-    if isinstance(thing, types.FunctionType):
-        if (thing.__module__ or "").partition(".")[0] in _SHUT:
-            return ()
-        scope = thing.__globals__
-        cells = [cell.cell_contents for cell in thing.__closure__ or () if _bound(cell)]
-        return [*cells, *[scope[n] for n in _names(thing.__code__) if n in scope], *(thing.__defaults__ or ())]
-    if isinstance(thing, types.MethodType):
-        return thing.__self__, thing.__func__
-    if isinstance(thing, partial):
-        return thing.func, *thing.args, *thing.keywords.values()
-    if isinstance(thing, dict):
-        return thing.values()
-    if isinstance(thing, (list, tuple, set)):
-        return thing
-    if isinstance(thing, type):
-        return ()
-    call = getattr(type(thing), "__call__", None)  # noqa: B004  (what it is, not whether there is one)
-    held = getattr(thing, "__dict__", None)
-    return [
-        *(held.values() if isinstance(held, dict) else ()),
-        *([call] if isinstance(call, types.FunctionType) else ()),
-    ]
-
-
-def _bound(cell: Any) -> bool:
-    try:
-        return cell.cell_contents is not None
-    except ValueError:
-        return False
-
-
-@cache
-def _names(code: types.CodeType) -> tuple[str, ...]:
-    inner = [name for part in code.co_consts if isinstance(part, types.CodeType) for name in _names(part)]
-    return (*code.co_names, *inner)
 
 
 # Clocks and files: calls are seen
@@ -178,7 +141,7 @@ def _names(code: types.CodeType) -> tuple[str, ...]:
 def _forbidden() -> dict[Any, str]:
     clock, file = "reads the clock", "reads a file"
     clocks = [time.time, time.time_ns, time.perf_counter, time.perf_counter_ns, time.monotonic, time.monotonic_ns]
-    clocks += [time.process_time, time.localtime, time.gmtime, time.ctime]
+    clocks += [time.process_time, time.localtime, time.gmtime, time.ctime, time.asctime, time.strftime]
     clocks += [datetime.datetime.now, datetime.datetime.utcnow, datetime.datetime.today, datetime.date.today]
     calls: dict[Any, str] = dict.fromkeys(clocks, clock)
     calls |= {open: file, os.open: file, np.fromfile: file}

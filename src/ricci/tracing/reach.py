@@ -68,6 +68,11 @@ class Reach:
             self._pass(start)
         self._follow()
 
+    @property
+    def met(self) -> list[Any]:
+        """All that is reached."""
+        return list(self._seen.values())
+
     def _follow(self) -> None:
         while self._waiting:
             while self._waiting:
@@ -163,6 +168,10 @@ class Reach:
         for part in (value.func, value.args, value.keywords):
             self._pass(part)
 
+    def _iterator(self, value: types.GeneratorType) -> None:
+        if value.gi_frame is not None:
+            self._pass(value.gi_frame.f_locals)
+
     def _descriptor(self, value: Any) -> None:
         for name in ("fget", "__func__", "func"):
             self._pass(getattr(value, name, None))
@@ -202,6 +211,7 @@ _VISITS: tuple[tuple[Any, Callable[[Reach, Any], None]], ...] = (
     (types.MethodType, Reach._method),
     (types.BuiltinMethodType, Reach._builtin),
     (partial, Reach._partial),
+    (types.GeneratorType, Reach._iterator),
     ((property, staticmethod, classmethod, cached_property), Reach._descriptor),
     (types.ModuleType, Reach._module),
     (type, Reach._class),
