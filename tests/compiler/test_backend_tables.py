@@ -114,7 +114,8 @@ def jax_framework() -> Framework:
             rest = iter(arrays)
             return [case.f(*[next(rest) if is_array(a) else a for a in case.args]) for case in cases]
 
-        return jax.jit(run, compiler_options=hasty)([a for case in cases for a in case.args if is_array(a)])
+        arrays = [a for case in cases for a in case.args if is_array(a)]
+        return jax.jit(run).lower(arrays).compile(hasty)(arrays)
 
     def grad(f: Callable) -> Callable:
         return lambda *args: jax.grad(f, tuple(range(len(args))))(*args)

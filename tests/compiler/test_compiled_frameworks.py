@@ -98,7 +98,7 @@ def test_jax_programs(name: str, x64: None):
     def everything(x, several):
         return f(x), jax.grad(f)(x), jax.vmap(jax.value_and_grad(f))(several)
 
-    value, slope, (mapped, slopes) = jax.jit(everything, compiler_options=HASTY)(x, several)
+    value, slope, (mapped, slopes) = jax.jit(everything).lower(x, several).compile(HASTY)(x, several)
     np.testing.assert_allclose(value, example.value(), rtol=1e-9)
     np.testing.assert_allclose(slope, example.gradient(), rtol=1e-7, atol=1e-9)
     for k, one in enumerate(several):
@@ -118,7 +118,7 @@ def test_second_derivatives_by_jax(name: str, x64: None):
     def both(x):
         return jax.jacfwd(jax.grad(f))(x), jax.jacfwd(slope)(x)
 
-    for hessian in jax.jit(both, compiler_options=HASTY)(x):
+    for hessian in jax.jit(both).lower(x).compile(HASTY)(x):
         np.testing.assert_allclose(hessian, example.hessian(), rtol=1e-7, atol=1e-8)
 
 

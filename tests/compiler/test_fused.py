@@ -401,11 +401,20 @@ def test_not_worth_it_or_not_wanted(monkeypatch):
     assert "kernel" not in f.source
 
 
-def test_without_numba(monkeypatch):
+@pytest.mark.parametrize("version, state", [(None, "not installed"), ("0.61.2", "installed as 0.61.2")])
+def test_without_numba(monkeypatch, version, state):
     rc.cache_clear()
-    monkeypatch.setattr(kernels_of, "installed", lambda: False)
-    with pytest.raises(MissingPackageError, match=r'fused=True\) needs Numba.*pip install "ricci\[fast\]"'):
+    monkeypatch.setattr(kernels_of, "found", lambda: version)
+    assert not kernels_of.installed()
+    message = rf'fused=True\) needs Numba 0.62 or later, which is {state}: pip install "ricci\[fast\]"'
+    with pytest.raises(MissingPackageError, match=message):
         norm(fused=True)(**norm_inputs(4, 3))
+
+
+@pytest.mark.parametrize("version", ["0.62.0rc1", "0.68.1", "1.0"])
+def test_versions_of_numba(monkeypatch, version):
+    monkeypatch.setattr(kernels_of, "found", lambda: version)
+    assert kernels_of.installed()
 
 
 def test_a_kernel_that_does_not_compile(monkeypatch):

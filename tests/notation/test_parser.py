@@ -541,8 +541,8 @@ def test_the_deepest_text_needs_no_stack_of_python():
     assert at_depth(limit - depth - 60).statements
 
 
-def test_long_chains_are_flat():
-    n = 100_000
+@pytest.mark.parametrize("n", [10_000, pytest.param(100_000, marks=pytest.mark.thorough)])
+def test_long_chains_are_flat(n):
     assert len(body("(a) " * n + "exp(a)").factors) == n + 1  # what is closed does not count as nesting
     assert len(body("-a**2 * " * n + "a").factors) == n + 1
     assert len(body("a + " * n + "a").terms) == n + 1

@@ -49,10 +49,8 @@ def test_values_cannot_be_written_into():
         t.numpy()[0] = 3
     with pytest.raises(ValueError, match="read-only"):
         np.asarray(t.detach())[0] = 3
-    with pytest.raises(RuleError, match="a leaf that has a gradient"):
-        np.copyto(t, 3.0)
     with pytest.raises(ValueError, match="read-only"):
-        np.place(t, [True, True], [3.0])
+        np.copyto(t, 3.0)
     assert t.tolist() == [1, 2]
 
 
@@ -346,12 +344,10 @@ def test_updates():
     assert view.tolist() == [1, 2]
 
 
-def test_refused_or_changed():
+def test_refused_or_rebound():
     x = Tensor([1.0, 2.0])
     with pytest.raises(RuleError, match=r"x = x \+ v.*no_grad"):
         x += 1
-    with pytest.raises(RuleError, match=r"a view of a leaf.*no_grad"):
-        x[:1] += 1
     with pytest.raises(RuleError, match=r"x\.at"):
         x[0] = 3
     with pytest.raises(InputError, match=r"from \(2,\) to \(3, 2\)"), no_grad():
@@ -359,11 +355,7 @@ def test_refused_or_changed():
     y = x * 2
     z = y
     y += 1
-    assert z is y and y.tolist() == [3, 5]
-    total = y.sum()
-    before = total
-    total += 1  # a number, as in NumPy
-    assert (before.item(), total.item()) == (8, 9)
+    assert z.tolist() == [2, 4] and y.tolist() == [3, 5]
     a = np.ones(2)
     with pytest.raises(TraceError, match=r"a = a \+ t"):
         a += x
@@ -386,18 +378,14 @@ def test_a_change_that_backward_would_miss():
     assert (x.grad.item(), x.item()) == (1, 3)
 
 
-def test_views_change_with_their_tensor():
+def test_views_do_not_change_with_their_tensor():
     x = Tensor([1.0, 2.0, 3.0])
     head = x[:2]
-    y = head * head
     with no_grad():
         x[0] = 100
-        x[1:] -= 1
-    assert head.tolist() == [100, 1] and x.tolist() == [100, 1, 2]
-    with pytest.raises(InputError, match="multiply"):
-        y.sum().backward()
+    assert head.tolist() == [1, 2]
     (head * head).sum().backward()
-    assert x.grad.tolist() == [200, 2, 0]
+    assert x.grad.tolist() == [2, 4, 0]
 
 
 # Long and wide graphs
@@ -412,22 +400,23 @@ def test_axes_of_size_0_and_1(shape):
     np.testing.assert_allclose(x.grad.numpy(), np.full(shape, 2 + math.e))
 
 
-def test_a_hundred_thousand_steps():
+@pytest.mark.parametrize("steps", [5_000, pytest.param(50_000, marks=pytest.mark.thorough)])
+def test_many_steps(steps):
     x, a = Tensor(0.5), Tensor(1.0)
     y = x
-    for _ in range(50_000):
+    for _ in range(steps):
         y = y * a
         y = y + 1e-5
     y.backward()
     assert math.isclose(x.grad.item(), 1)
-    assert math.isclose(a.grad.item(), 0.5 * 50_000 + 1e-5 * sum(range(50_000)), rel_tol=1e-9)
+    assert math.isclose(a.grad.item(), 0.5 * steps + 1e-5 * sum(range(steps)), rel_tol=1e-9)
     del y, x, a
     gc.collect()
 
 
 def test_a_long_graph_is_freed_without_recursion():
     y = Tensor(1.0)
-    for _ in range(200_000):
+    for _ in range(50_000):
         y = y + 1.0
     del y
 

@@ -27,7 +27,7 @@ def of_one(program, arrays, k):
     return f, arrays[k].reshape(-1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(SEEDS)
 def test_value_and_gradient_in_all_modes(seed):
     program = random_program(seed)
@@ -73,7 +73,7 @@ def test_pushing_forward_is_adjoint_to_pulling_back(seed):
     close(dy * 2.5, sum((g * t).sum() for g, t in zip(back(2.5), tangents, strict=True)))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(SEEDS)
 def test_second_derivatives_agree(seed):
     program = random_program(seed)

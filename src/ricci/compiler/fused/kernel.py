@@ -3,7 +3,7 @@
 Plain NumPy runs the steps of a loop one after the other on blocks of rows. A kernel runs all of them on one row, or on
 a few, in as few passes as the sums among them allow: what is between two steps stays in registers, and results are
 written where they belong. ``nodes`` says what is computed, ``passes`` in which passes, ``source``
-writes them down, ``math`` has the functions.
+writes them down, ``scalars`` has the functions.
 
 Results of a kernel that are alike lie in one block of memory, of which each is a view; ``shelf`` keeps large blocks.
 """
@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
@@ -34,15 +35,27 @@ class FarError(Exception):
     """An angle is too large for the kernel's functions; plain NumPy is to be used."""
 
 
+LOWEST = (0, 62)  # before, LLVM ends the process where it meets minimum and maximum of floats
+
+
 @cache
+def found() -> str | None:
+    """The version of Numba, if it is installed."""
+    return version("numba") if find_spec("numba") is not None else None
+
+
 def installed() -> bool:
-    return find_spec("numba") is not None
+    """Whether there is a Numba that can compile kernels."""
+    number = found()
+    return number is not None and tuple([int(part) for part in number.split(".")[:2]]) >= LOWEST
 
 
 def require_numba() -> None:
     if not installed():
+        state = "not installed" if found() is None else f"installed as {found()}"
+        lowest = ".".join(map(str, LOWEST))
         raise MissingPackageError(
-            'compile(…, fused=True) needs Numba, which is not installed: pip install "ricci[fast]".'
+            f'compile(…, fused=True) needs Numba {lowest} or later, which is {state}: pip install "ricci[fast]".'
         )
 
 
