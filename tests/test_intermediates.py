@@ -177,7 +177,7 @@ def test_derivatives_in_the_text_are_those_of_formulas(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_cuts_by_name(seed):
     rng, text, program = case(seed + 4000)
-    for name in known(text, list(INPUTS)):
+    for name in known(text, [*INPUTS, *text.defined]):
         cut = [n for n in text.defined[:-1] if rng.random() < 0.7]
         try:
             through = program.diff(name, cut=cut)
@@ -298,6 +298,13 @@ def test_a_variable_that_the_derivative_has_dropped():
 # Directions
 
 
+def test_a_cut_may_hold_what_is_differentiated_by():
+    f = rc.parse("h[i] = tanh(A[i,j] x[j]); g[i] = exp(h[i]); f = h[i] g[i]")
+    for cut in (["h"], ["h", "g"], ["f"], ["g", "h", "f"]):
+        assert f.diff("h", cut=cut).equivalent(f.diff("h")) is True
+    assert f.diff("x", cut=["x"]) == f.diff("x", cut="h") == f.diff("x")
+
+
 def test_directions_align_by_name():
     y = rc.parse("y[i,j] = A[i,k] B[k,j]")
     A, B, A_dot = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4), np.arange(6.0).reshape(3, 2) ** 2
@@ -361,6 +368,15 @@ def test_names_with_two_meanings_are_refused():
     with pytest.raises(rc.InputError, match="'h' has two meanings"):
         (one + rc.parse("g = h x")).diff("h")
     assert float((one * 2).diff("h")(x=0.0)) == 4.0
+
+
+def test_what_was_made_of_derivatives_does_not_guess_what_a_name_stands_for():
+    """In ``2 A[i,j] (1 - h[i]**2) h[i]`` the first ``h`` is a value that ``tanh'`` has, and not the name."""
+    f = rc.parse("h[i] = tanh(A[i,j] x[j]); f = h[i]**2 b[i]")
+    for made in (2 * f.diff("x"), f.diff("x") + 1, rc.pullback(f, "x"), rc.pushforward(f, {"x": rc.variable("d[j]")})):
+        with pytest.raises(rc.InputError, match="'h' stands for in a derivative is lost"):
+            made.diff("h")
+        assert made.diff("b").order == made.order + 1
 
 
 def test_a_renamed_or_simplified_formula_still_knows_its_names():

@@ -93,10 +93,8 @@ def _new_names(formula: Formula, by: By, namer: Namer) -> tuple[tuple[str, ...],
             name = namer.fresh(size, namer.hints_of(by.node, axis), taken)
             taken.add(name)
             names = (*names, name)
-    facts = Facts()
-    if by.kind == "input":
-        facts.groups = [(name, ((by.name, axis),)) for axis, name in enumerate(names)]
-    return names, formula.context.merged(Context(facts)) if names else formula.context
+    axes = [(name, ((by.name, axis),)) for axis, name in enumerate(names)] if by.kind == "input" else []
+    return names, formula.context.merged(Context(Facts(groups=axes, derived=True)))
 
 
 def _namer(formula: Formula) -> Namer:
@@ -177,6 +175,7 @@ def pushforward(formula: Formula, dots: Mapping[Target, Formula]) -> Formula:
         context = context.merged(direction.dot.context)
     summed = {x: add([(1, dot) for dot in along]) for x, along in seeds.items()}
     expr = graph.pushforward(reading.stable, summed)
+    context = context.merged(Context(Facts(derived=True)))
     return Formula(reading.restored([expr])[0], (*formula.indices, *further), context)
 
 
@@ -206,11 +205,11 @@ def _direction(formula: Formula, by: By, dot: Formula) -> Direction:
     if names is None and len(dot.indices) == order and not set().union(*called) & set(dot.indices):
         names = dot.indices  # names that say nothing: axis by axis
     if names is None:
-        listed = ", ".join([" or ".join(sorted(names)) for names in called])
+        listed, example = ", ".join([" or ".join(sorted(names)) for names in called]), ",".join("pqrstuvw"[:order])
         raise RuleError(
             f"The direction for {by.name!r} has {len(dot.indices)} indices; the variable has {order}. They go together "
             f"by name, and [{','.join(dot.indices)}] does not say which are [{listed}]; rename the indices of the "
-            f"direction, or name those of the variable as the direction has them: '{by.name}[p,q]'."
+            f"direction, or name those of the variable as the direction has them: '{by.name}[{example}]'."
         )
     return Direction(dot, names, tuple([name for name in dot.indices if name not in names]))
 

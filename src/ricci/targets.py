@@ -11,15 +11,16 @@ A :class:`Reading` of a formula has such a variable wherever that is needed, and
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
 from typing import Any
 
 from ricci.calculus import modes
 from ricci.errors import InputError, nearest
 from ricci.expr import Expr, Variable, add, substitute, topological, transform, variables, zero
 from ricci.expr import variable as input_node
-from ricci.expr.walk import rebuild
+from ricci.expr.walk import rebuild, rewritten
 from ricci.formula import Formula, derive_in_text
 from ricci.notation.resolve import has_derivatives, resolve
 from ricci.simplify import simplify, simplify_all
@@ -47,10 +48,14 @@ class By:
         return self.name if self.kind == "definition" else self.node
 
 
-def find(formula: Formula, target: Target) -> By:
-    """What ``target`` means in ``formula``."""
+Inputs = Mapping[str, Sequence[Variable]]  # by name; several where sizes are given in one place and not in another
+
+
+def find(formula: Formula, target: Target, inputs: Inputs | None = None) -> By:
+    """What ``target`` means in ``formula``, which has these ``inputs``."""
+    inputs = _inputs(formula) if inputs is None else inputs
     if isinstance(target, Formula):
-        return _of_formula(formula, target)
+        return _of_formula(formula, target, inputs)
     if not isinstance(target, str):
         raise InputError(f"diff goes by a name or a formula, not {type(target).__name__}.")
     match = re.fullmatch(r"\s*([^\W\d]\w*)\s*(?:\[([^\[\]]*)\])?\s*", target)
@@ -58,22 +63,30 @@ def find(formula: Formula, target: Target) -> By:
         raise InputError(f"{target!r} is not a name, nor a name with indices such as 'x[p,q]'.")
     name, inside = match.groups()
     wanted = None if inside is None else tuple([word.strip() for word in inside.split(",")])
-    return _of_name(formula, name, wanted)
+    return _of_name(formula, name, wanted, inputs)
 
 
 def find_all(formula: Formula, targets: Sequence[Target]) -> list[By]:
-    return [find(formula, target) for target in targets]
+    inputs = _inputs(formula)
+    return [find(formula, target, inputs) for target in targets]
 
 
-def _of_formula(formula: Formula, target: Formula) -> By:
+def _inputs(formula: Formula) -> Inputs:
+    found: dict[str, list[Variable]] = {}
+    for v in variables(formula.expr):
+        found.setdefault(v.name, []).append(v)
+    return found
+
+
+def _of_formula(formula: Formula, target: Formula, inputs: Inputs) -> By:
     if isinstance(target.expr, Variable) and target.source is None:
-        return _of_name(formula, target.expr.name, None, target)
+        return _of_name(formula, target.expr.name, None, inputs, target)
     root = root_of(formula)
     if root.source and target.source and root.source[:2] == target.source[:2] and target.name is not None:
-        found = _of_name(formula, target.name, None)
+        found = _of_name(formula, target.name, None, inputs)
         return By(found.name, found.kind, found.node, None, target.indices)
     if isinstance(target.expr, Variable):
-        return _of_name(formula, target.expr.name, None, target)
+        return _of_name(formula, target.expr.name, None, inputs, target)
     if target.expr not in set(topological(formula.expr)) and target.expr not in set(topological(root.expr)):
         raise InputError(
             f"{target} is not part of the expression as it stands, so there is no derivative by it; "
@@ -82,7 +95,9 @@ def _of_formula(formula: Formula, target: Formula) -> By:
     return By(target.name or "t", "part", target.expr, None, target.indices)
 
 
-def _of_name(formula: Formula, name: str, wanted: tuple[str, ...] | None, given: Formula | None = None) -> By:
+def _of_name(
+    formula: Formula, name: str, wanted: tuple[str, ...] | None, inputs: Inputs, given: Formula | None = None
+) -> By:
     facts = formula.context.facts
     if name in facts.integers:
         raise InputError(f"{name!r} is an integer tensor, used as an index; there is no derivative by it.")
@@ -91,8 +106,8 @@ def _of_name(formula: Formula, name: str, wanted: tuple[str, ...] | None, given:
         value = root.statements[name]
         return By(name, "definition", value.expr, wanted, value.indices)
     own = given.indices if given is not None else None
-    found = [v for v in variables(formula.expr) if v.name == name]
-    if len(found) > 1:  # with sizes given in one place and not in another they are two tensors to the core
+    found = inputs.get(name, ())
+    if len(found) > 1:
         shapes = " and ".join([str(v.shape) for v in found])
         raise InputError(f"{name!r} stands for tensors of the shapes {shapes}; give its sizes everywhere, or nowhere.")
     if name in facts.disputed or (name in facts.definitions and name in facts.inputs):
@@ -102,6 +117,11 @@ def _of_name(formula: Formula, name: str, wanted: tuple[str, ...] | None, given:
     if found:
         return By(name, "input", found[0], wanted, own)
     if name in facts.definitions:
+        if facts.derived:
+            raise InputError(
+                f"What {name!r} stands for in a derivative is lost where that is worked with further; differentiate by "
+                f'it before, f.diff("x", {name!r}), or give the part itself, as a formula.'
+            )
         if facts.definitions[name] not in set(topological(formula.expr)):
             raise InputError(f"{name!r} is not part of the expression as it stands, so there is no derivative by it.")
         return By(name, "part", facts.definitions[name], wanted, facts.defined_indices[name])
@@ -135,7 +155,7 @@ class Reading:
 
     def restored(self, exprs: Sequence[Expr]) -> list[Expr]:
         """Derivatives of this reading, in terms of the inputs alone, simplified."""
-        return simplify_all([substitute(e, self.back) for e in exprs] if self.back else exprs)
+        return simplify_all(rewritten(exprs, lambda node, _: self.back.get(node)) if self.back else exprs)
 
 
 def read(formula: Formula, targets: Sequence[By]) -> Reading:
@@ -160,7 +180,7 @@ def read_cut(formula: Formula, by: By, cut: Sequence[By]) -> tuple[Reading, dict
         back = {**base.back, **{x: node for node, x in parts.items()}}
         reading = Reading(expr, [*base.xs, *(parts[other.node] for other in cut)], back)
     x, *nodes = reading.xs
-    values = {node: made.get(node, node) for node in nodes}
+    values = {node: node if node is x else made.get(node, node) for node in nodes}
     for _ in made:
         values = {node: substitute(value, _without(made, x)) for node, value in values.items()}
     return reading, values
@@ -230,11 +250,12 @@ def _parts_apart(expr: Expr, made: Made, parts: dict[Expr, Variable], back: dict
 def _opened(reading: Reading, made: Made) -> Reading:
     """Where a target is made of another, its value with the stand-in added, so that derivatives go through it."""
     targets = set(reading.xs)
-    for x in list(made):
-        value = made.pop(x)
-        if not targets.isdisjoint(topological(value)):
-            through = {x: add([(1, value), (1, x)])}
-            reading.expr = substitute(reading.expr, through)
-            made.update({y: substitute(other, through) for y, other in made.items()})
+    below = {x: targets.intersection(topological(value)) for x, value in made.items()}
+    through: dict[Expr, Expr] = {}
+    for x in TopologicalSorter({x: below[x] & made.keys() for x in made}).static_order():
+        if below[x]:
+            through[x] = add([(1, substitute(made[x], through)), (1, x)])
             reading.back[x] = zero(x.shape)
+    if through:
+        reading.expr = substitute(reading.expr, through)
     return reading

@@ -41,6 +41,7 @@ class Facts:
     values: dict[str, Any] = field(default_factory=dict)  # input → the value it carries
     checks: list[Check] = field(default_factory=list)
     definitions: dict[str, Expr] = field(default_factory=dict)  # the names that statements define
+    derived: bool = False  # whether derivatives are among what this was made of
     disputed: set[str] = field(default_factory=set)  # names that two texts define differently
     defined_indices: dict[str, tuple[str, ...]] = field(default_factory=dict)  # and the indices on their left sides
     heights: dict[str, tuple[str, ...]] = field(
@@ -122,6 +123,7 @@ def _join(into: Facts, facts: Facts) -> None:
     into.groups += [group for group in facts.groups if group not in into.groups]
     into.checks += [check for check in facts.checks if check not in into.checks]
     into.integers |= facts.integers
+    into.derived |= facts.derived
     into.disputed |= facts.disputed
     for name, value in facts.definitions.items():
         if into.definitions.get(name, value) is not value:

@@ -1,9 +1,9 @@
 """Random texts of several statements, with inputs on which they are smooth.
 
-Each letter has a size of its own. A term is a product of tensors that
-are there already, inputs or names defined above; a letter that the left side has and no factor brings is broadcast by a
-one-tensor, and one that only a single factor has is summed by one. Some definitions are another name for an input, a
-number, or a copy of what was written before, and some are never used.
+Each letter has a size of its own. A term is a product of tensors that are there already, inputs or names defined above;
+a letter that the left side has and no factor brings is broadcast by a one-tensor, and one that only a single factor has
+is summed by one. Some definitions are another name for an input, a number, or a copy of what was written before, and
+some are never used.
 """
 
 from __future__ import annotations
