@@ -45,6 +45,7 @@ ALLOWED = {
     ("ricci.compiling", "transforms"): "functions are compiled under the same name as formulas",
     ("ricci.formula", "compiling"): "the method compile belongs to formulas",
     ("ricci.formula", "drawing"): "the method graph belongs to formulas",
+    ("ricci.einops.products", "tracing"): "traced arrays beside tensors of PyTorch have PyTorch's meaning",
     ("ricci.tracing.foreign", "__init__"): "JAX's transforms are ricci's, whichever is asked for",
     ("ricci.tracing.foreign", "numpy"): "ricci's namespace stands for that of JAX",
     ("ricci.tracing.foreign", "surface"): "the functions of the table stand for those of jax.nn",

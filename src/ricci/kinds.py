@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ricci.errors import InputError
+from ricci.errors import InputError, RuleError
 
 _MOST = 1000  # types that are kept; some are made on the fly
 _known: dict[type, str] = {bool: "number", int: "number", float: "number", complex: "number"}
@@ -28,6 +28,7 @@ _OURS = {
     ("ricci.formula", "Formula"): "formula",
     ("ricci.tracing.array", "Traced"): "traced",
     ("ricci.tensor.node", "Recorded"): "tensor",
+    ("ricci.tracing.watched", "Watched"): "numpy",  # which it stands for while a function is traced
 }
 # What an array of NumPy means is in these; a class that replaces one of them means something else.
 _MEANING = ("__array_ufunc__", "__array_function__", "__add__", "__mul__", "__matmul__", "__pow__")
@@ -146,7 +147,7 @@ def as_numpy(value: Any, what: str = "An operand") -> Any:
     kind = kind_of(value)
     if kind == "torch":
         if value.requires_grad:
-            raise InputError(
+            raise RuleError(  # no TypeError, which PyTorch's operators would put in words of their own
                 f"{what} is of PyTorch and has a gradient there, and gradients cannot flow from one library into "
                 "another. Write t.detach(), or make all of them tensors of one library."
             )

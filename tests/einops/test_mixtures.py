@@ -11,6 +11,7 @@ import pytest
 
 import ricci as rc
 import ricci.einops as einops
+from ricci.kinds import kind_of
 
 RNG = np.random.default_rng(3)
 X, Y = RNG.normal(size=(3, 4)), RNG.normal(size=(4, 5))
@@ -81,13 +82,15 @@ def total(function):
     """A number made of all entries of the results, each with a weight of its own."""
 
     def summed(x, y):
-        return sum([(part * _weights(part.shape)).sum() for part in leaves(function(x, y))])
+        return sum([(part * _weights(part)).sum() for part in leaves(function(x, y))])
 
     return summed
 
 
-def _weights(shape):
-    return np.cos(1.0 + np.arange(np.prod(shape, dtype=int)).reshape(shape))
+def _weights(part):
+    shape = tuple(part.shape)
+    weights = np.cos(1.0 + np.arange(np.prod(shape, dtype=int)).reshape(shape))
+    return torch_array(weights) if kind_of(part) == "torch" else weights
 
 
 def expected(name):

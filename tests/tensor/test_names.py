@@ -36,6 +36,13 @@ KEPT = {
     "sigmoid": (x.sigmoid, ("b", "t")),
     "detach": (x.detach, ("b", "t")),
     "rename": (lambda: x.rename("b s"), ("b", "s")),
+    "in another order": (lambda: x[:, [2, 0]], ("b", "t")),
+    "selected": (lambda: x[np.array([True, False])], ("b", "t")),
+    "taken": (lambda: np.take(x, [1, 1, 0], axis=1), ("b", "t")),
+    "places with axes of their own": (lambda: x[:, np.array([[0, 1]])], ("b", None, None)),
+    "places with a name": (lambda: x[Tensor(np.array([1, 0, 1]), axes="n")], ("n", "t")),
+    "selected, without a gradient": (lambda: x.detach()[np.array([True, False])], ("b", "t")),
+    "a function of PyTorch's name": (lambda: x.exp().maximum(1.0).softmax(1), ("b", "t")),
     "covariance": (lambda: x.T @ x, ("t", "t")),
 }
 

@@ -49,8 +49,10 @@ def test_values_cannot_be_written_into():
         t.numpy()[0] = 3
     with pytest.raises(ValueError, match="read-only"):
         np.asarray(t.detach())[0] = 3
-    with pytest.raises(ValueError, match="read-only"):
+    with pytest.raises(RuleError, match="a leaf that has a gradient"):
         np.copyto(t, 3.0)
+    with pytest.raises(ValueError, match="read-only"):
+        np.place(t, [True, True], [3.0])
     assert t.tolist() == [1, 2]
 
 
@@ -344,10 +346,12 @@ def test_updates():
     assert view.tolist() == [1, 2]
 
 
-def test_refused_or_rebound():
+def test_refused_or_changed():
     x = Tensor([1.0, 2.0])
     with pytest.raises(RuleError, match=r"x = x \+ v.*no_grad"):
         x += 1
+    with pytest.raises(RuleError, match=r"a view of a leaf.*no_grad"):
+        x[:1] += 1
     with pytest.raises(RuleError, match=r"x\.at"):
         x[0] = 3
     with pytest.raises(InputError, match=r"from \(2,\) to \(3, 2\)"), no_grad():
@@ -355,7 +359,11 @@ def test_refused_or_rebound():
     y = x * 2
     z = y
     y += 1
-    assert z.tolist() == [2, 4] and y.tolist() == [3, 5]
+    assert z is y and y.tolist() == [3, 5]
+    total = y.sum()
+    before = total
+    total += 1  # a number, as in NumPy
+    assert (before.item(), total.item()) == (8, 9)
     a = np.ones(2)
     with pytest.raises(TraceError, match=r"a = a \+ t"):
         a += x
@@ -378,14 +386,18 @@ def test_a_change_that_backward_would_miss():
     assert (x.grad.item(), x.item()) == (1, 3)
 
 
-def test_views_do_not_change_with_their_tensor():
+def test_views_change_with_their_tensor():
     x = Tensor([1.0, 2.0, 3.0])
     head = x[:2]
+    y = head * head
     with no_grad():
         x[0] = 100
-    assert head.tolist() == [1, 2]
+        x[1:] -= 1
+    assert head.tolist() == [100, 1] and x.tolist() == [100, 1, 2]
+    with pytest.raises(InputError, match="multiply"):
+        y.sum().backward()
     (head * head).sum().backward()
-    assert x.grad.tolist() == [2, 4, 0]
+    assert x.grad.tolist() == [200, 2, 0]
 
 
 # Long and wide graphs

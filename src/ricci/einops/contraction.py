@@ -20,7 +20,16 @@ from ricci.einops.equations import compact, explained
 from ricci.einops.labels import Labels, Terms, labels_of, merged_back, solved, split_up, terms_of
 from ricci.einops.naming import carried, check, note, watched
 from ricci.einops.operations import all_plain, plain_kinds, sizes_given
-from ricci.einops.products import common_backend, compiling, contraction, equation_of, product, steps_of
+from ricci.einops.products import (
+    as_torch,
+    common_backend,
+    compiling,
+    contraction,
+    equation_of,
+    product,
+    steps_of,
+    traced_beside_torch,
+)
 from ricci.einops.semirings import check_names, combined
 from ricci.einops.tables import keep, keep_call, table, table_of_calls
 from ricci.errors import EinopsError, EinopsTypeError, EinopsValueError
@@ -70,6 +79,8 @@ def _first_plain(arguments: tuple) -> Any:
         raise EinopsValueError(message, hint=f"It is of {type(pattern).__name__}.")
     if compiling(tensors):
         return _recorded(tensors, pattern, "multiply", "sum", {}, "all")
+    if traced_beside_torch(tensors):
+        return as_torch(_first_plain, arguments)
     backend = common_backend(tensors, "einsum")
     if watched(backend, tensors):
         compact(pattern)  # what einops refuses is refused
@@ -99,7 +110,7 @@ def _tried(run: Callable, pattern: str, tensors: Sequence[Any]) -> Any:
 def _plain_run(backend: Backend, kinds: tuple[type, ...], pattern: str) -> Callable:
     """The function for arrays of these types."""
     run = backend.einsum_of(kinds, compact(pattern), _by_shape(backend, pattern, (), (), "multiply", "sum", "all"))
-    return _mixed(backend, kinds, run, lambda *xs: einsum(*xs, pattern))
+    return _mixed(backend, kinds, run, lambda *xs: _first_plain((*xs, pattern)))
 
 
 def _mixed(backend: Backend, kinds: Sequence[type], run: Callable, slow: Callable) -> Callable:
@@ -222,6 +233,8 @@ def _first_wide(operands: tuple, op: Any, reduce: Any, lengths: dict[str, Any]) 
     pattern, tensors = pattern_and_arrays("rc.einsum", operands, '"i j, j k -> i k", x, y')
     if compiling(tensors):
         return _recorded(tensors, pattern, op, reduce, lengths, "hidden")
+    if traced_beside_torch(tensors):
+        return as_torch(_first_wide, operands, op, reduce, lengths)
     backend = common_backend(tensors, "rc.einsum")
     key = _key(pattern, tensors, op, reduce, lengths) if op.__class__ is reduce.__class__ is str else None
     if key is None or backend.name == "formula" or watched(backend, tensors):

@@ -10,7 +10,7 @@ from typing import Any
 from ricci.einops.labels import context_of, labels_of, solved
 from ricci.einops.patterns import DISCOURAGED, ELLIPSIS, check_name, parse, span_of
 from ricci.einops.tables import cached
-from ricci.errors import EinopsError, EinopsRefusal, EinopsValueError, nearest
+from ricci.errors import AxisSpaceError, EinopsError, EinopsRefusal, EinopsValueError, nearest
 
 
 @cached
@@ -74,7 +74,7 @@ def _letterable(group: Any, pattern: str) -> str:
 
 def explained(error: Exception, pattern: str, tensors: Sequence[Any]) -> Exception:
     """What a backend has raised, as an error that shows the pattern and the shapes."""
-    if isinstance(error, EinopsError):
+    if isinstance(error, (EinopsError, AxisSpaceError)):
         return error
     shapes = [tuple(getattr(x, "shape", ())) for x in tensors]
     try:

@@ -19,7 +19,7 @@ from ricci.einops.labels import Labels, Terms, labels_of, merged_back, solved, s
 from ricci.einops.naming import check, watched
 from ricci.einops.operations import all_plain, sizes_given
 from ricci.einops.patterns import span_of
-from ricci.einops.products import aligned, common_backend, compiling, total
+from ricci.einops.products import aligned, as_torch, common_backend, compiling, total, traced_beside_torch
 from ricci.einops.scattering import REDUCTIONS, as_places, kept_out, kernel_of, out_of_range, taken
 from ricci.einops.tables import keep, table
 from ricci.errors import EinopsError, EinopsTypeError, nearest
@@ -82,6 +82,8 @@ def _call(what: str, operands: Sequence[Any], lengths: Mapping[str, Any], reduce
     pattern, arrays = pattern_and_arrays(f"rc.{what}", operands, _EXAMPLES[what])
     if compiling(arrays):
         return _recorded(what, arrays, pattern, reduce, lengths)
+    if traced_beside_torch(arrays):
+        return as_torch(_call, what, operands, lengths, reduce)
     backend = common_backend(arrays, f"rc.{what}")
     shapes = tuple([backend.shape(x) for x in backend.together(arrays)])
     sizes = sizes_given(lengths, pattern)

@@ -20,7 +20,7 @@ from ricci.einops.backends.base import Backend, apply_by_axes, compiled
 from ricci.einops.naming import check, note, watched
 from ricci.einops.operations import all_plain, rearrange, sizes_given
 from ricci.einops.patterns import ELLIPSIS, Joined, group_text, names_of, parse, side_text, span_of
-from ricci.einops.products import common_backend, compiling
+from ricci.einops.products import as_torch, common_backend, compiling, traced_beside_torch
 from ricci.einops.recipes import differ, divides, moves, recipe_of
 from ricci.einops.recipes import sizes_of as axis_sizes
 from ricci.einops.tables import cached, keep, table
@@ -55,6 +55,8 @@ def rearrange_many(tensors: Any, pattern: str, lengths: Mapping[str, Any]) -> An
     >>> [part.shape for part in rearrange_many(z, "b (c + d) -> d b, b c", {"c": 3})]
     [(1, 2), (2, 3)]
     """
+    if isinstance(tensors, (list, tuple)) and traced_beside_torch(tensors):
+        return as_torch(rearrange_many, tensors, pattern, lengths)
     xs = _arrays(tensors, pattern)
     if compiling(xs):
         return _recorded(xs, pattern, lengths)

@@ -20,7 +20,7 @@ from ricci.einops.backends import Code, backend_of, compiling, is_traced
 from ricci.einops.backends.base import Backend, Run, apply, apply_by_axes, compiled, guarded, of_something
 from ricci.einops.naming import carried, check, note, watched
 from ricci.einops.patterns import check_text, span_of
-from ricci.einops.products import of_one_kind
+from ricci.einops.products import as_torch, of_one_kind, traced_beside_torch
 from ricci.einops.recipes import CALLABLE, Moves, Recipe, called, differ, moves, recipe_of, sizes_of, wrong_order
 from ricci.einops.tables import keep, keep_call, table, table_of_calls
 from ricci.errors import EinopsError, EinopsTypeError
@@ -155,6 +155,8 @@ def first_call(tensor: Any, pattern: str, operation: Any, lengths: dict[str, Any
         from ricci.einops.joining import rearrange_many
 
         return rearrange_many(tensor, pattern, lengths)
+    if isinstance(tensor, list) and traced_beside_torch(tensor):
+        return as_torch(first_call, tensor, pattern, operation, lengths, wide)
     if isinstance(tensor, list):
         stacked = _stacked(tensor, operation, pattern)
         if not compiling(stacked) and watch.WATCHERS.get():

@@ -15,7 +15,7 @@ from ricci.einops.backends import backend_of, compiling
 from ricci.einops.naming import check, note, watched
 from ricci.einops.operations import all_plain, plain_kinds
 from ricci.einops.patterns import check_name, check_text
-from ricci.einops.products import common_backend, of_one_kind
+from ricci.einops.products import as_torch, common_backend, of_one_kind, traced_beside_torch
 from ricci.einops.recipes import differ, divides
 from ricci.einops.tables import cached, keep_call, table_of_calls
 from ricci.errors import EinopsError, EinopsTypeError
@@ -86,7 +86,10 @@ def _key(pattern: str, tensors: Sequence[Any]) -> tuple:
 
 def _first_pack(tensors: Sequence[Any], pattern: str) -> tuple[Any, list[Any]]:
     check_text(pattern)
-    tensors = of_one_kind(_listed(tensors), "pack")
+    tensors = _listed(tensors)
+    if traced_beside_torch(tensors):
+        return as_torch(_first_pack, tensors, pattern)
+    tensors = of_one_kind(tensors, "pack")
     run, packed = _pack_plan(tensors, pattern)
     if compiling(tensors[0]):
         return run(tensors)
@@ -110,7 +113,7 @@ def _listed(tensors: Any) -> Sequence[Any]:
         tensors = list(tensors)
     if not isinstance(tensors, Sequence) or isinstance(tensors, str) or not tensors:
         raise EinopsTypeError(f"pack takes a list of at least one array, not {tensors!r:.80}.")
-    scalars = [kind_of(x) == "numpy" and not hasattr(x, "ctypes") for x in tensors]
+    scalars = [kind_of(x) == "numpy" and x.shape == () and not hasattr(x, "ctypes") for x in tensors]
     if not any(scalars) or all(scalars):
         return tensors
     return [as_numpy(x) if scalar else x for x, scalar in zip(tensors, scalars)]
@@ -214,8 +217,7 @@ def _first_unpack(tensor: Any, packed_shapes: Sequence[Any], pattern: str) -> li
     backend = backend_of(tensor)
     if not all_plain(backend.shape(tensor)) and backend.direct:  # symbols of a program that is being recorded
         return _unpacked(tensor, _unpack_plan(tensor, packed_shapes, pattern))
-    if hasattr(packed_shapes, "tolist"):
-        packed_shapes = packed_shapes.tolist()
+    packed_shapes = getattr(packed_shapes, "tolist", lambda: packed_shapes)()
     if not isinstance(packed_shapes, Sequence):
         raise EinopsTypeError(f"unpack takes a list of shapes, as pack gives them, not {packed_shapes!r}.")
     shapes = [_checked(shape, packed_shapes, pattern) for shape in packed_shapes]

@@ -256,6 +256,18 @@ def compiling(arrays: Sequence[Any]) -> bool:
     return any(one_compiling(x) for x in arrays)
 
 
+def traced_beside_torch(arrays: Sequence[Any]) -> bool:
+    """Whether traced arrays meet tensors of PyTorch: the results are then tensors, as those of operators are."""
+    return {"traced", "torch"} <= {kind_of(x) for x in arrays}
+
+
+def as_torch(function: Callable, *args: Any) -> Any:
+    """``function`` of traced arrays only, its results as traced tensors of PyTorch."""
+    from ricci.tracing.meanings import with_meaning
+
+    return with_meaning(function, args, {})
+
+
 def common_backend(arrays: Sequence[Any], what: str) -> Backend:
     """The kind that all arrays are of, or that takes the others in.
 

@@ -6,7 +6,8 @@ that names both places. A scope within a scope knows the names around it.
 Spaces. If ``t`` and ``s`` are both declared, an axis called ``t`` once is not called ``s`` later, whatever its size.
 For this a scope remembers the declared names of the axes of the arrays that operations take and give. It knows an array
 by weak reference: it keeps none alive, and knows nothing of arrays that operations did not report, such as ``x + 1`` or
-a new view of ``x``, nor of types without weak references. Expressions bring the names of their indices themselves.
+a new view of ``x``, nor of types without weak references. Expressions bring the names of their indices themselves;
+traced arrays and tensors know what they were computed from, and names go through that.
 Names that are not declared rename freely.
 """
 
@@ -54,11 +55,13 @@ class Memory:
 
     def names(self, array: Any) -> Names:
         """What is known of an array; nothing if its shape has been changed in place since."""
+        array = getattr(array, "remembered", array)
         reference, shape, names = self._known.get(id(array), (None, (), {}))
         return names if reference is not None and reference() is array and shape == tuple(array.shape) else {}
 
     def add(self, array: Any, names: Names) -> None:
         """Names besides those that are known; several for a spot if one call takes an array under several names."""
+        array = getattr(array, "remembered", array)
         known = self.names(array)
         merged = {spot: {**known.get(spot, {}), **new} for spot, new in names.items()} if known else names
         try:
@@ -68,7 +71,7 @@ class Memory:
         self._known[id(array)] = reference, tuple(array.shape), {**known, **merged}
 
     def forget(self, array: Any) -> None:
-        self._known.pop(id(array), None)
+        self._known.pop(id(getattr(array, "remembered", array)), None)
 
     def _forgetting(self, key: int):
         known = self._known
@@ -219,10 +222,20 @@ class Scope(Watcher):
         found: dict[Spot, Mapping[str, Place]] = {}
         for scope in self._around:
             found.update(scope._memory.names(array))
-        indices = None if found else getattr(array, "indices", None)  # of an expression; of a torch tensor, a method
-        if isinstance(indices, tuple):
-            found = {spot: {name: _CARRIED} for spot, name in spots(indices) if name in self._declaring}
+        carried = None if found else getattr(array, "indices", None)  # of an expression; of a torch tensor, a method
+        if not found and hasattr(array, "names_from"):
+            carried = array.names_from(self._whole)
+        if isinstance(carried, tuple):
+            found = {spot: {name: _CARRIED} for spot, name in spots(carried) if name in self._declaring}
         return found
+
+    def _whole(self, array: Any) -> tuple[str | None, ...] | None:
+        """What is remembered of the axes of an array, each as a whole; none where that is nothing."""
+        names: list[str | None] = [None] * len(array.shape)
+        for scope in self._around:
+            for (dimension, count, _), called in scope._memory.names(array).items():
+                names[dimension] = next(iter(called)) if count == 1 else None
+        return tuple(names) if any(names) else None
 
     def _bind(self, name: str, size: Any, place: Place) -> None:
         for scope in self._around:

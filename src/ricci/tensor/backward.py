@@ -16,7 +16,7 @@ from ricci.errors import InputError, RuleError, ShapeError
 from ricci.kinds import check_usable
 from ricci.tensor.calls import made, operated
 from ricci.tensor.modes import enable_grad, state
-from ricci.tensor.node import Node, Recorded
+from ricci.tensor.node import Node, Recorded, settled
 from ricci.tensor.operations import Use, checked_unchanged, operation_name, resolve
 
 Pull = Callable[
@@ -70,10 +70,10 @@ def reached(root: Recorded, all_operands: bool = False) -> list[Recorded]:
     seen = {id(root): root}
     stack = [root]
     while stack:
-        node = stack.pop().node
-        if node is None:
+        t = stack.pop()
+        if t.node is None:
             continue
-        for x in node.parents:
+        for x in settled(t.node, t.number).parents:
             if isinstance(x, Recorded) and (x.requires_grad or all_operands) and id(x) not in seen:
                 seen[id(x)] = x
                 stack.append(x)

@@ -36,7 +36,7 @@ def made(value: Any, node: Node | None, number: int = 0, index: int = 0, axes: A
     """A tensor that is the result of ``node``, or one that needs no gradient."""
     result = object.__new__(KIND[0])
     result._value = value
-    result._grad = result._hooks = result.name = None
+    result._grad = result._hooks = result._links = result.name = None
     result._axes = axes
     result.requires_grad = node is not None
     result.node = node
@@ -57,6 +57,16 @@ def raw(value: Any, tensors: list[Recorded]) -> Any:
     if isinstance(value, slice):
         return slice(*[raw(part, tensors) for part in (value.start, value.stop, value.step)])
     return value
+
+
+def kept(value: Any) -> Any:
+    """Arguments as they are now: arrays of NumPy that somebody may write into before ``backward`` are copied."""
+    kind = type(value)
+    if kind is tuple or kind is list:
+        return kind([kept(part) for part in value])
+    if kind is np.ndarray:
+        return value.copy()
+    return {name: kept(part) for name, part in value.items()} if kind is dict else value
 
 
 def call(function: Any, args: tuple, kwargs: dict) -> Any:
@@ -84,6 +94,8 @@ def call(function: Any, args: tuple, kwargs: dict) -> Any:
         values = [_read_only(v) for v in values]
     value = native(*values, **more)
     needed = state.recording and any(t.requires_grad for t in tensors)
+    if needed:
+        args, kwargs = kept(args), kept(kwargs)
     node = None
     if needed or named:
         if not known:
@@ -115,7 +127,7 @@ def _of_ufunc(function: np.ufunc, args: tuple) -> Any:
     if value.dtype.kind != "f":
         return value if value.dtype.kind != "c" else NotImplemented
     if needed and state.recording:
-        return made(value, Node(function, args), next(numbers))
+        return made(value, Node(function, kept(args)), next(numbers))
     return made(value, None)
 
 
@@ -148,6 +160,8 @@ def applied(rule: Rule, args: tuple, kwargs: dict) -> Any:
     more = {name: raw(value, tensors) for name, value in kwargs.items()}
     needed = state.recording and any(t.requires_grad for t in tensors)
     named = any(t._axes is not None for t in tensors)
+    if needed:
+        args, kwargs = kept(args), kept(kwargs)
     node = Call(rule, args, kwargs, tuple(tensors))
     if rule.native is not None and not named:
         return _wrapped(rule, rule.native(*values, **more), node if needed else None, needed, tensors)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any
 
@@ -29,6 +29,27 @@ def expression(t: Recorded) -> Formula:
     for x in steps:
         done[id(x)] = _body(x, x.node, done, contexts)  # type: ignore[arg-type]
     return Formula(done[id(t)], _names(t._axes, len(t.shape)), merged(contexts))
+
+
+def names_from(t: Recorded, known: Callable[[Any], Sequence[str | None] | None]) -> Sequence[str | None] | None:
+    """The names of the axes of ``t``, by those that it or what it was made of carries, or that are known of it."""
+    found: dict[int, Sequence[str | None] | None] = {}
+    waiting: list[Recorded] = [t]
+    while waiting:
+        x = waiting[-1]
+        own = known(x) or x._axes
+        before = [] if own or x.node is None else [p for p in resolved(x.node).inputs if isinstance(p, Recorded)]
+        missing = [p for p in before if id(p) not in found]
+        if missing:
+            waiting += missing
+            continue
+        waiting.pop()
+        node = x.node
+        if node is not None and any(found[id(p)] for p in before):
+            given = tuple([found.get(id(p)) if isinstance(p, Recorded) else None for p in node.inputs])
+            own = node.operation.operation.namings(given)[x.index]
+        found[id(x)] = tuple(own) if own else None
+    return found[id(t)]
 
 
 def _named(t: Recorded, steps: Sequence[Recorded]) -> dict[str, Recorded]:

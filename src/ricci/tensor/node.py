@@ -54,14 +54,33 @@ class Call(Node):
         self.args, self.kwargs, self.count = args, kwargs, count
 
 
+class Links:
+    """How a tensor is tied to others by changes in place.
+
+    A view has an ``owner`` and the calls that make it of that, ``reads``; ``of`` is what the last of them was called
+    on. An owner has ``views``. What a tensor was until the node of a number is in its ``past``.
+    """
+
+    __slots__ = ("of", "owner", "past", "reads", "views")
+
+    def __init__(self) -> None:
+        self.owner: Any = None
+        self.of: Any = None
+        self.reads: tuple = ()
+        self.views: list[Any] = []  # weak references
+        self.past: list[tuple[int, Any]] = []
+
+
 class Recorded(Operand):
     """The fields of a tensor."""
 
-    __slots__ = ("_axes", "_grad", "_hooks", "_value", "changed", "index", "name", "node", "number", "requires_grad")
+    __slots__ = ("__weakref__", "_axes", "_grad", "_hooks", "_links", "_value", "changed", "index", "name", "node")
+    __slots__ += ("number", "requires_grad")
     _value: Any  # an array, or one of NumPy's scalars; nobody writes into it
     _grad: Any  # an array, a tensor, or None
     _axes: tuple[str | None, ...] | None
     _hooks: dict[int, Any] | None
+    _links: Links | None
     requires_grad: bool
     node: Node | None
     index: int  # among the results of the node
@@ -78,3 +97,27 @@ class Recorded(Operand):
     def dtype(self) -> np.dtype:  # type: ignore[override]
         """The type of the entries."""
         return self._value.dtype
+
+
+def settled(node: Node, number: int) -> Node:
+    """The node with number ``number``, with what its tensors were then, where they have been changed since."""
+    if any(isinstance(x, Recorded) and x._links is not None and x._links.past for x in node.parents):
+        node.parents = _as_of(node.parents, number)
+        if isinstance(node, Call):
+            node.args, node.kwargs = _as_of(node.args, number), _as_of(node.kwargs, number)
+        if hasattr(node, "inputs"):
+            node.inputs = _as_of(node.inputs, number)
+    return node
+
+
+def _as_of(value: Any, number: int) -> Any:
+    if isinstance(value, Recorded):
+        past = () if value._links is None else value._links.past
+        return next((was for until, was in past if number < until), value)
+    if type(value) in (list, tuple):
+        return type(value)([_as_of(part, number) for part in value])
+    if type(value) is dict:
+        return {key: _as_of(part, number) for key, part in value.items()}
+    if type(value) is slice:
+        return slice(*[_as_of(part, number) for part in (value.start, value.stop, value.step)])
+    return value

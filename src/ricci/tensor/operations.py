@@ -126,7 +126,9 @@ class Operation:
         """The names of the axes of each result, by those of the inputs."""
         found = self._namings.get(known)
         if found is None:
-            given = {v: names for v, names in zip(self.inputs, known, strict=True) if names is not None}
+            given: dict[Expr, Any] = {
+                v: names for v, names in zip(self.inputs, known, strict=True) if names is not None
+            }
             found = [None if body is None else axis_names(body, given, self.name) for body in self.bodies]
             if len(self._namings) >= MOST_NAMINGS:
                 self._namings = {}
@@ -215,6 +217,8 @@ def _of_flat(node: Node) -> Use:
     for a in args:
         kind = type(a)
         if isinstance(a, Recorded):
+            if a._axes is not None and type(function) is Rule:
+                return _general(node)
             v = a._value
             if type(v) is np.float64:
                 key.append(a.requires_grad)
@@ -256,7 +260,7 @@ def _needed(inputs: Sequence[Any]) -> tuple[int, ...]:
 
 
 def _found(node: Node, by_value: bool) -> Any:
-    reader = Reader(node.function, by_value)
+    reader = Reader(node.function, by_value, with_names=type(node.function) is Rule)
     parts = [reader.key(a) for a in node.args]
     if node.kwargs:
         parts += [(name, reader.key(value)) for name, value in node.kwargs.items()]
@@ -274,6 +278,7 @@ def _found(node: Node, by_value: bool) -> Any:
             _cache.put(key, NEEDS_VALUES)
         return NEEDS_VALUES
     if met or drawn:  # what a function met may be something else the next time, so it is called again each time
+        met = tuple([x.copy() if type(x) is np.ndarray else x for x in met])  # as they are now
         node.inputs += met
         node.parents += met
         return Use(operation, _needed(node.inputs))
@@ -293,6 +298,8 @@ def _lowered(node: Node, reader: Reader) -> tuple[Operation, tuple, bool]:
     with suspended(), frame("a tensor operation", frozenset(names)) as own:
         inputs = [own.variable(name, np.shape(x)) for name, x in zip(names, arrays, strict=True)]
         stand_ins: list[Any] = [Traced(v, d, own) for v, d in zip(inputs, _types(arrays), strict=True)]
+        if reader.with_names:
+            own.named.update({v: x._axes for v, x in zip(inputs, reader.inputs) if getattr(x, "_axes", None)})
         stand_ins.reverse()
         args = tuple([reader.replaced(a, stand_ins) for a in node.args])
         kwargs = {name: reader.replaced(value, stand_ins) for name, value in node.kwargs.items()}

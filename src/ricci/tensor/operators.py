@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ricci.errors import RuleError
-from ricci.tensor.calls import raw
+from ricci.tensor.changes import change, check_changeable
 from ricci.tensor.modes import state
 from ricci.tensor.node import Node, numbers
 from ricci.tensor.tensor import Tensor
@@ -39,7 +38,7 @@ def _operator(function: Callable[[Any, Any], Any], ufunc: np.ufunc, swapped: boo
         else:
             result._value = function(self._value, number)
             args = (self, other)
-        result._grad = result._hooks = result.name = result._axes = None
+        result._grad = result._hooks = result._links = result.name = result._axes = None
         result.requires_grad = True
         result.node = Node(ufunc, args)
         result.number = next(numbers)
@@ -65,15 +64,11 @@ for _name, (_function, _ufunc) in _OPERATORS.items():
 
 def _in_place(name: str) -> Callable:
     def method(self: Tensor, other: Any) -> Any:
-        if state.recording:
-            if self.node is None and self.requires_grad:
-                raise RuleError(
-                    f"x {_SIGNS[name]}= v would change a leaf that has a gradient in place. "
-                    f"Write x = x {_SIGNS[name]} v for a new tensor, or update it inside `with rc.no_grad():`."
-                )
-            return getattr(self, f"__{name}__")(other)
+        what = f"x {_SIGNS[name]}= v"
+        check_changeable(self, what)
         result = getattr(self, f"__{name}__")(other)
-        return result if result is NotImplemented else self._put(raw(result, []), f"x {_SIGNS[name]}= v")
+        number = isinstance(self._value, np.generic)  # which does not change; the name then means another one
+        return result if number or not isinstance(result, (Tensor, np.ndarray)) else change(self, result, what)
 
     return method
 

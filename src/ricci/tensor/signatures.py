@@ -23,11 +23,12 @@ _LIFTING = (np.clip, np.where)  # beside ufuncs: their numbers may well differ f
 class Reader:
     """Takes the arguments of a call apart into inputs and a key that can be compared."""
 
-    def __init__(self, function: Any, by_value: bool = False):
+    def __init__(self, function: Any, by_value: bool = False, with_names: bool = False):
         self.inputs: list[Any] = []
-        self.by_value = by_value  # whether all that has no gradient is part of the key, and no input
+        self.by_value = by_value  # whether plain arrays, and tensors of places, are part of the key and no inputs
         varying = (type(function) is np.ufunc and function not in EXPONENTS) or function in _LIFTING
         self.lifting = varying and not by_value  # whether numbers are inputs
+        self.with_names = with_names  # whether names of axes are part of the key: what patterns look at
         self.hashable = True
 
     def key(self, value: Any) -> Any:
@@ -53,11 +54,16 @@ class Reader:
     def array_key(self, value: Any, array: Any, needed: bool) -> Any:
         if array.dtype.kind not in "biuf":
             return self.static_key(value)
-        if self.by_value and not needed:
+        if self._fixed(value, array, needed):
             self.hashable = self.hashable and array.size <= MOST_STATIC
             return "array", array.shape, array.dtype, array.tobytes() if self.hashable else None
         self.inputs.append(value)
-        return array.shape, array.dtype, needed
+        names = value._axes if self.with_names and isinstance(value, Recorded) else None
+        return (array.shape, array.dtype, needed) if names is None else (array.shape, array.dtype, needed, names)
+
+    def _fixed(self, value: Any, array: Any, needed: bool) -> bool:
+        """Whether an array is part of the key: by value, all but floating tensors, which carry gradients or names."""
+        return self.by_value and not needed and not (isinstance(value, Recorded) and array.dtype.kind == "f")
 
     def static_key(self, value: Any) -> Any:
         try:
@@ -71,7 +77,7 @@ class Reader:
         if isinstance(value, (Recorded, np.ndarray, np.generic)):
             tensor = isinstance(value, Recorded)
             array = value._value if tensor else value
-            kept = array.dtype.kind not in "biuf" or (self.by_value and not (tensor and value.requires_grad))
+            kept = array.dtype.kind not in "biuf" or self._fixed(value, array, tensor and value.requires_grad)
             return array if kept else stand_ins.pop()
         if self.lifting and type(value) in (float, int):
             return stand_ins.pop()

@@ -8,7 +8,7 @@ calculus, the same that differentiate formulas and traced functions.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,9 @@ from ricci.kinds import check_usable
 from ricci.tensor import calls
 from ricci.tensor.backward import backward as flow_back
 from ricci.tensor.calls import applied, axes_of, call, made, raw, row_rule
+from ricci.tensor.changes import called, put_item, sort
 from ricci.tensor.modes import no_grad, state
-from ricci.tensor.node import Recorded, numbers
+from ricci.tensor.node import Recorded, settled
 from ricci.tensor.operations import operation_name
 from ricci.tracing.basics import checked_dtype
 from ricci.tracing.frames import user_place
@@ -42,8 +43,9 @@ class Tensor(Recorded):
 
     The value is copied. Whole numbers of Python become floats, so that ``Tensor(2)`` and ``Tensor([1, 2])`` have
     gradients; arrays of whole numbers and truths stay what they are and have none. Plain arrays that are computed with
-    beside tensors are not copied: leave them as they are until ``backward`` is done. ``axes`` names the axes: the
-    names are kept through operations, and axes of different names do not meet.
+    beside tensors are copied where a gradient may need them; a large one that is used often is better made a tensor
+    with ``requires_grad=False``. ``axes`` names the axes: the names are kept through operations, and axes of different
+    names do not meet.
 
     >>> x = rc.Tensor([[1.0, 2.0], [3.0, 4.0]], axes="b t")
     >>> x.sum("b")
@@ -64,13 +66,13 @@ class Tensor(Recorded):
         smooth = array.dtype.kind == "f"
         if requires_grad and not smooth:
             raise _no_gradient(array.dtype)
-        self._value, self._grad, self._hooks, self.name = array, None, None, name
+        self._value, self._grad, self._hooks, self._links, self.name = array, None, None, None, name
         self._axes = axes_of(axes, array.shape)
         self.requires_grad = smooth if requires_grad is None else bool(requires_grad)
         self.node, self.index, self.number, self.changed = None, 0, 0, 0
 
     def _call(self, function: Any, args: tuple, kwargs: dict) -> Any:
-        return call(function, args, kwargs)
+        return called(function, args, kwargs)
 
     def _row(self, name: str, args: tuple, kwargs: dict) -> Any:
         return applied(row_rule(name), args, kwargs)
@@ -156,6 +158,11 @@ class Tensor(Recorded):
         """The names of the axes, None for one without a name."""
         return self._axes if self._axes is not None else (None,) * self.ndim
 
+    def names_from(self, known: Callable[[Any], Sequence[str | None] | None]) -> Sequence[str | None] | None:
+        from ricci.tensor.expressions import names_from
+
+        return names_from(self, known)
+
     def rename(self, axes: Any) -> Any:
         """The tensor with other names for its axes, ``"b t"``; ``_`` takes a name away."""
         names = axes_of(axes, self.shape)
@@ -171,7 +178,9 @@ class Tensor(Recorded):
     @property
     def parents(self) -> tuple[Tensor, ...]:
         """The tensors that it was made of."""
-        return () if self.node is None else tuple([x for x in self.node.parents if isinstance(x, Tensor)])
+        if self.node is None:
+            return ()
+        return tuple([x for x in settled(self.node, self.number).parents if isinstance(x, Tensor)])
 
     @property
     def is_leaf(self) -> bool:
@@ -259,28 +268,18 @@ class Tensor(Recorded):
         self._hooks[id(handle)] = hook
         return handle
 
-    # Changes in place: the tensor gets new values; arrays and tensors that share the old ones keep them
-
-    def _put(self, value: Any, what: str) -> Tensor:
-        if np.shape(value) != self.shape:
-            raise InputError(f"{what} would change the shape of the tensor from {self.shape} to {np.shape(value)}.")
-        self._value = np.asarray(value).astype(self.dtype, copy=False)
-        self.changed = next(numbers)
-        return self
+    # Changes in place
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if state.recording and (self.requires_grad or getattr(value, "requires_grad", False)):
-            raise RuleError(
-                "x[…] = v would change a tensor in place, which gradients cannot flow through. "
-                "Write x = x.at[…].set(v), or change it inside `with rc.no_grad():`."
-            )
         check_usable(value, "The value put into a tensor")
-        array = np.array(self._value)
-        array[raw(key, [])] = raw(value, [])
-        self._put(array, "x[…] = v")
+        put_item(self, key, value)
+
+    def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> None:
+        """The entries in order along an axis."""
+        sort(self, axis)
 
     def fill(self, value: Any) -> Tensor:  # type: ignore[override]
-        """Every entry set to ``value``; inside ``with rc.no_grad():``."""
+        """Every entry set to ``value``."""
         self[...] = value
         return self
 

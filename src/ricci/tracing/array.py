@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
 from ricci.errors import TraceError
-from ricci.expr import Expr
+from ricci.expr import Expr, topological
 from ricci.tracing.frames import Frame, scipy_function, user_place
 from ricci.tracing.impure import unwatched
 from ricci.tracing.operand import Operand
@@ -83,6 +83,22 @@ class Traced(Operand):
 
         check_live(args, kwargs)
         return lowering(name)(*args, **kwargs)
+
+    @property
+    def remembered(self) -> Expr:
+        return self.expr
+
+    def names_from(self, known: Callable[[Any], Sequence[str | None] | None]) -> Sequence[str | None] | None:
+        from ricci.tracing.naming import axis_names
+
+        found = {node: tuple(names) for node in topological(self.expr) if (names := known(node)) is not None}
+        return axis_names(self.expr, found) if found else None
+
+    @property
+    def axes(self) -> tuple[str | None, ...]:
+        """The names of the axes, by those of tensors that came in; None for one without a name."""
+        named = self.frame.root.named
+        return tuple((self.names_from(named.get) if named else None) or (None,) * self.ndim)
 
     def detach(self) -> Any:
         """The same array, through which no gradient flows."""

@@ -43,6 +43,7 @@ _READ_ONLY = {np.diagonal, np.diag, getattr(np.linalg, "diagonal", None), np.bro
 _READ_ONLY |= {np.lib.stride_tricks.sliding_window_view}
 _OF_EACH = {np.atleast_1d, np.atleast_2d, np.atleast_3d}
 _DOUBTFUL = {np.reshape, np.ravel, np.ascontiguousarray}
+VIEWS = dict.fromkeys(_ALWAYS | _DOUBTFUL | _OF_EACH, "view") | dict.fromkeys(_READ_ONLY, "read-only")
 # Results without axes that are arrays; all others are numbers, which do not change
 _ARRAYS = _ALWAYS | _DOUBTFUL | {np.array, np.copy, np.where, np.zeros_like, np.ones_like, np.full_like, np.empty_like}
 _ARRAYS |= {np.full, changed}
@@ -50,7 +51,7 @@ _ARRAYS |= {np.full, changed}
 
 def called(function: Any, args: tuple, kwargs: dict) -> Any:
     """The call of a NumPy function on traced arrays: the only one that the user's code makes."""
-    writer = _WRITERS.get(function)
+    writer = WRITERS.get(function)
     if writer is not None and args and isinstance(args[0], Traced):
         return writer(*args, **kwargs)
     out = kwargs.get("out")
@@ -116,6 +117,8 @@ def _surely_view(x: Any, part: Any) -> bool:
     """Whether a reshape needs no copy, whatever the order in memory: axes of size 1 come and go, or there is one."""
     if not isinstance(x, Traced) or not isinstance(part, Traced):
         return False
+    if x.frame.packed:
+        return True
     sizes = [[n for n in shape if n != 1] for shape in (x.shape, part.shape)]
     return (x.ndim <= 1 and x.view is None) or (sizes[0] == sizes[1] and len(sizes[0]) > 1)
 
@@ -249,7 +252,7 @@ def _at(sign: int) -> Callable:
     return at
 
 
-_WRITERS: dict[Any, Callable] = {
+WRITERS: dict[Any, Callable] = {
     np.copyto: _copyto,
     np.fill_diagonal: _fill_diagonal,
     np.put: _put,

@@ -51,6 +51,7 @@ class Frame:
         self.outer, self.name = outer, name
         self.depth: int = 0 if outer is None else outer.depth + 1
         self.active = True
+        self.packed = False  # whether a reshape is known to give a view
         self.immutable = False  # whether the function was written for arrays that do not change, as JAX's
         self.sources: Any = None  # of random numbers, as they were when it began
         self.root: Frame = self if outer is None else outer.root
@@ -61,6 +62,7 @@ class Frame:
             self.rules: dict[Any, Any] = {}  # functions with rules of their own, for operands of one kind
             self.drawn = False  # whether random numbers were drawn from arguments, so that it means something else next
             self.weak_numbers = False  # whether numbers of NumPy's widen no type, as among tensors of PyTorch
+            self.named: dict[Expr, tuple[str | None, ...]] = {}  # names of the axes of tensors that came in
             self.copies: dict[str, Any] = {}  # what arrays contained when they were met, to see whether that changes
 
     def variable(self, name: str, shape: tuple[int, ...]) -> Variable:

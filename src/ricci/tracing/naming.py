@@ -2,8 +2,9 @@
 
 An axis of a result has the name of the axes it comes from: in a product all axes with one label are one axis, in a sum
 and in an elementwise function all axes in one position are. A slice, a shift, a stride, a flip is a relation between
-two axes, ``j == c·i + d``, and passes the name on; an axis that is made of several, or of none, has no name. Two
-different names that meet are a fault: so a product over axes that merely have the same size is found.
+two axes, ``j == c·i + d``, and passes the name on; so does a vector of places that has no name of its own, which
+selects entries of an axis. An axis that is made of several, or of none, has no name. Two different names that meet are
+a fault: so a product over axes that merely have the same size is found.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ Names = tuple[str | None, ...]
 _KEEPING = frozenset([name for name, row in FUNCTIONS.items() if row.kind == "keep"])
 
 
-def axis_names(expr: Expr, known: Mapping[Variable, Names], operation: str = "the operation") -> Names:
-    """The names of the axes of ``expr``, by those of its variables; None where there is none.
+def axis_names(expr: Expr, known: Mapping[Expr, Names], operation: str = "the operation") -> Names:
+    """The names of the axes of ``expr``, by those of its variables or of other parts; None where there is none.
 
     >>> from ricci.expr import product, variable
     >>> x, w = variable("x", (2, 3)), variable("w", (3, 4))
@@ -37,9 +38,10 @@ def axis_names(expr: Expr, known: Mapping[Variable, Names], operation: str = "th
     return done[expr]
 
 
-def _own(node: Expr, done: Mapping[Expr, Names], known: Mapping[Variable, Names], operation: str) -> Names:
-    if isinstance(node, Variable):
-        return known.get(node) or (None,) * len(node.shape)
+def _own(node: Expr, done: Mapping[Expr, Names], known: Mapping[Expr, Names], operation: str) -> Names:
+    given = known.get(node)
+    if given is not None or isinstance(node, Variable):
+        return given or (None,) * len(node.shape)
     if isinstance(node, Product):
         return _of_product(node, done, operation)
     if isinstance(node, (Sum, Elementwise)):
@@ -88,7 +90,15 @@ def _of_product(node: Product, done: Mapping[Expr, Names], operation: str) -> Na
             if name is not None:
                 root = find(label)
                 names[root] = _met(names.get(root), name, operation)
+    for factor, labels in node.factors():
+        if _selects(factor) and carried[labels[0]] == 1 and names.get(find(labels[0])) is None:
+            names[find(labels[0])] = names.get(find(labels[1]))
     return tuple([names.get(find(label)) for label in node.out])
+
+
+def _selects(factor: Expr) -> bool:
+    """Whether a factor reads an axis at a vector of places: some of its entries, in some order."""
+    return isinstance(factor, Structure) and factor.relation[0] == "at" and len(factor.shape) == 2
 
 
 def _passes(factor: Expr) -> bool:

@@ -6,7 +6,7 @@ to :func:`dispatch`, which looks the function up in the one table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -72,6 +72,17 @@ class Operand:
 
     def _row(self, name: str, args: tuple, kwargs: dict) -> Any:
         """A function of ricci's own table."""
+        raise NotImplementedError
+
+    # Names of axes that a scope remembers: of what, and how they go from operands to results
+
+    @property
+    def remembered(self) -> Any:
+        """What names are remembered of."""
+        return self
+
+    def names_from(self, known: Callable[[Any], Sequence[str | None] | None]) -> Sequence[str | None] | None:
+        """The names of the axes, by those that are known of what this was computed from."""
         raise NotImplementedError
 
     # NumPy's protocols

@@ -27,6 +27,7 @@ from ricci.tracing.frames import Frame, Place, frame, note_line
 from ricci.tracing.impure import Sources, watched
 from ricci.tracing.meanings import argument_like, plain, torch_traced
 from ricci.tracing.operand import Operand
+from ricci.tracing.shapes import Shaped
 from ricci.tracing.table import leaked
 from ricci.tracing.trees import Form
 
@@ -281,12 +282,23 @@ def _stand_in(inner: Frame, name: str, leaf: Any) -> Traced:
     if isinstance(leaf, Traced):
         if not leaf.frame.active:
             raise leaked(leaf)
-        return Traced(inner.variable(name, leaf.shape), leaf.dtype, inner, leaf.weak, leaf.array)
+        return _renamed(Traced(inner.variable(name, leaf.shape), leaf.dtype, inner, leaf.weak, leaf.array), leaf.axes)
     if isinstance(leaf, float) and not isinstance(leaf, np.generic):
         return Traced(inner.variable(name, ()), np.dtype(float), inner, weak=True)
     dtype = checked_dtype(leaf.dtype, f"The argument {name}")
     array = not isinstance(leaf, np.generic)
-    return Traced(inner.variable(name, tuple(map(int, leaf.shape))), dtype, inner, array=array)
+    made = Traced(inner.variable(name, tuple(map(int, leaf.shape))), dtype, inner, array=array)
+    return _renamed(made, leaf.axes) if isinstance(leaf, Shaped) else made
+
+
+def _renamed(made: Traced, axes: tuple[str | None, ...]) -> Traced:
+    """The stand-in, which has the names of what it stands for, and none that another one had."""
+    named = made.frame.root.named
+    if any(axes):
+        named[made.expr] = axes
+    elif named:
+        named.pop(made.expr, None)
+    return made
 
 
 def _with_aux(name: str, result: Any) -> tuple[Any, Any]:

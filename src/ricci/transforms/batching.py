@@ -13,6 +13,7 @@ from typing import Any
 from ricci.errors import InputError, ShapeError, TraceError
 from ricci.expr import Expr, topological, variable
 from ricci.expr.batching import batched
+from ricci.kinds import kind_of
 from ricci.tracing import trees
 from ricci.tracing.movements import moved_axis
 from ricci.tracing.recording import Arguments, Recording, Static, names_of, record
@@ -59,7 +60,7 @@ class Mapped(Transformed):
         leaves = []
         for leaf, axis in zip(arguments.leaves, axes, strict=True):
             shape = getattr(leaf, "shape", ())
-            leaves.append(leaf if axis is None else Shaped((*shape[:axis], *shape[axis + 1 :]), leaf.dtype, leaf))
+            leaves.append(leaf if axis is None else _without(leaf, shape, axis))
         inner = record(self.function, replace(arguments, leaves=leaves), self.has_aux)
         if inner.drawn:
             raise TraceError(
@@ -151,6 +152,13 @@ def _prefix(axes: Any, form: Form, what: str, function: Any) -> list[Any]:
     if len(parts) != len(form[2]):
         raise InputError(f"rc.vmap: {what} has {len(parts)} entries where there are {len(form[2])}.")
     return [axis for part, own in zip(parts, form[2], strict=True) for axis in _prefix(part, own, what, function)]
+
+
+def _without(leaf: Any, shape: Sequence[int], axis: int) -> Shaped:
+    """What a function gets of an argument: its shape, its type and the names of its axes, without the one mapped."""
+    names = leaf.axes if kind_of(leaf) in ("traced", "tensor") else (None,) * len(shape)
+    rest = [k for k in range(len(shape)) if k != axis]
+    return Shaped(tuple([shape[k] for k in rest]), leaf.dtype, leaf, tuple([names[k] for k in rest]))
 
 
 def vmap(

@@ -35,20 +35,21 @@ class OperandBackend(NamespaceBackend):
     # Names of axes
 
     def names(self, x: Any) -> tuple[str | None, ...] | None:
-        return x.axes if kind_of(x) == "tensor" and any(x.axes) else None
+        names = x.axes if kind_of(x) in KINDS else ()
+        return names if any(names) else None
 
     def named(self, x: Any, names: Sequence[str | None]) -> Any:
         return x if kind_of(x) != "tensor" or x.axes == tuple(names) else x.rename(tuple(names))
 
     def unnamed(self, x: Any) -> Any:
-        return x.rename((None,) * len(x.shape))
+        return x.rename((None,) * len(x.shape)) if kind_of(x) == "tensor" else x
 
     def unless_named(self, run: Callable, slow: Callable) -> Callable:
         """``run`` for tensors without names; ``slow`` looks at those that have some."""
 
         def chosen(*xs: Any) -> Any:
             for x in xs:
-                if getattr(x, "_axes", None) is not None:
+                if self.names(x) is not None:
                     return slow(*xs)
             return run(*xs)
 
