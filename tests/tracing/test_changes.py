@@ -72,6 +72,41 @@ def test_the_comparison_can_fail():
     assert not np.array_equal(by_numpy(program, values((2, 3), 0)), by_numpy(other, values((2, 3), 0)))
 
 
+def adds(x, y):
+    x += 1
+    return (x * y).sum()
+
+
+def test_arguments_that_share_memory():
+    a, b = np.ones(3), np.ones(3)
+    f = rc.compile(adds)
+    assert (f(a, b), f(a, b), a[0]) == (6, 6, 1)
+    for pair in ((a, a), (a, a[:]), (a[1:], a[:2])):
+        with pytest.raises(rc.InputError, match="share their memory"):
+            f(*pair)
+    with pytest.raises(rc.InputError, match="share their memory"):
+        rc.compile(lambda x: rc.compile(adds)(x, x))(a)
+    assert rc.compile(adds)(2.0, 2.0) == 6  # numbers do not change
+
+
+def test_functions_for_jax_have_arrays_that_do_not_change():
+    jax = pytest.importorskip("jax")
+
+    def f(x):
+        y = x
+        y += 1
+        return x * y
+
+    def assigns(x):
+        x[0] = 1.0
+        return x
+
+    x = jax.numpy.ones(3)
+    np.testing.assert_array_equal(rc.compile(f)(x), f(x))
+    with pytest.raises(rc.TraceError, match=r"x\.at"):
+        rc.compile(assigns)(x)
+
+
 # Eager tensors
 
 

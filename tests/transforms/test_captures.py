@@ -6,6 +6,7 @@ itself, run by NumPy, with central differences.
 
 from __future__ import annotations
 
+import collections
 import functools
 import threading
 import types
@@ -122,6 +123,52 @@ def test_arrays_of_objects_that_are_only_operands():
     assert len(runs) == 1
     model.layers.append(3)
     agree(g(W), model.loss)
+
+
+def test_arrays_in_tuples_that_are_only_operands():
+    pair = collections.namedtuple("pair", "w b")
+    w, b = np.ones(3), np.ones(3)
+    nested, named = (w, (b, 2.0)), pair(w, b)
+    f = lambda x: (nested[0] * x * x + nested[1][0] * x + named.b * x).sum() * nested[1][1]  # noqa: E731
+    g, runs = traces(f)
+    for _ in range(3):
+        agree(g(W), f)
+        w += 1
+        b *= 2
+    assert len(runs) == 1
+    assert nested[0] is named.w is w and nested[1][0] is b
+
+
+def test_an_attribute_that_was_not_there():
+    config = types.SimpleNamespace()
+    f = lambda x: (x * x).sum() * getattr(config, "rate", 2.0)  # noqa: E731
+    g = rc.grad(f)
+    agree(g(W), f)
+    config.rate = 5.0
+    agree(g(W), f)
+    del config.rate
+    agree(g(W), f)
+
+
+def test_eager_tensors_from_outside():
+    t = rc.Tensor([1.0, 2.0, 3.0])
+    f = lambda x: (x * x * t.numpy()).sum() * t.numpy().mean()  # noqa: E731
+    g = rc.grad(f)
+    for _ in range(3):
+        agree(g(W), f)
+        with rc.no_grad():
+            t -= 0.25
+
+
+def test_methods_that_are_transformed():
+    class Model:
+        rate = 2.0
+        slope = rc.grad(lambda self, x: self.rate * (x * x).sum(), argnums=1)
+
+    model = Model()
+    np.testing.assert_allclose(model.slope(W), 4 * W)
+    model.rate = 5.0
+    np.testing.assert_allclose(model.slope(W), 10 * W)
 
 
 def test_an_array_that_was_looked_at_is_watched_as_a_whole():

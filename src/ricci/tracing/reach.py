@@ -31,7 +31,9 @@ _OTHERS = ("ricci", "opt_einsum", "einops", "matplotlib", "pytest", "_pytest", "
 _SHUT = frozenset([*_NUMERIC, *_OTHERS, *sys.stdlib_module_names]) - {"builtins"}  # also of code without a module
 ATOMS = (bool, int, float, complex, str, bytes, type(None), np.generic, range, types.CodeType, types.EllipsisType)
 _MADE_IN_PYTHON = 1 << 9  # in the flags of a class
-_BY_TEXT = frozenset(["getattr", "vars", "__dict__", "asdict", "astuple", "fields", "attrgetter", "__getattribute__"])
+_BY_TEXT = frozenset(
+    ["getattr", "hasattr", "vars", "__dict__", "asdict", "astuple", "fields", "attrgetter", "__getattribute__"]
+)
 _NEVER_READ = frozenset(["__init__", "__new__", "__repr__", "__str__", "__del__", "__init_subclass__", "__doc__"])
 
 
@@ -58,9 +60,11 @@ class Reach:
         self.functions: list[types.FunctionType] = []
         self.containers: list[Any] = []  # lists, dictionaries and sets
         self.arrays: dict[int, np.ndarray] = {}  # by identity
-        self.puts: list[tuple[Look, Put, Any, np.ndarray]] = []  # where one is held, and something else could be put
-        self.fixed: set[int] = set()  # the identities of arrays that are also held elsewhere
+        self.puts: list[tuple[Look, Put, Any, Any]] = []  # where an array or a tuple is held that could be another
+        self.fixed: set[int] = set()  # the identities of those that are also held elsewhere
+        self._inside: list[tuple[int, int]] = []  # what is in which tuple
         self._names: set[str] = set()
+        self._texts: set[str] = set()
         self._holders: list[_Holder] = []
         self._seen: dict[int, Any] = {}
         self._waiting: list[Any] = []
@@ -77,10 +81,14 @@ class Reach:
         while self._waiting:
             while self._waiting:
                 self._visit(self._waiting.pop())
-            everything = not _BY_TEXT.isdisjoint(self._names)
+            texts = None if _BY_TEXT.isdisjoint(self._names) else self._texts
             for holder in self._holders:  # a name met since then may be that of an attribute passed over before
-                for look, key, value, put in holder.places(self._names, everything):
+                for look, key, value, put in holder.places(self._names, texts):
                     self._place(look, key, value, put)
+        found = len(self.fixed) + 1
+        while found != len(self.fixed):
+            found = len(self.fixed)
+            self.fixed.update([part for part, whole in self._inside if whole in self.fixed])
 
     def _place(self, look: Look, key: Any, value: Any, put: Put | None = None) -> None:
         self.places.append(Place(look, key, value))
@@ -91,7 +99,7 @@ class Reach:
         if value is MISSING or isinstance(value, ATOMS):
             return
         self._waiting.append(value)
-        if isinstance(value, np.ndarray):
+        if isinstance(value, (np.ndarray, tuple)):
             if look is None or put is None:
                 self.fixed.add(id(value))
             else:
@@ -134,8 +142,12 @@ class Reach:
             self._hold(value)
 
     def _tuple(self, value: tuple) -> None:
+        if type(value) is not tuple and not hasattr(value, "_fields"):
+            self.fixed.add(id(value))
         for part in value:
-            self._pass(part)
+            if not isinstance(part, ATOMS):
+                self._waiting.append(part)
+                self._inside.append((id(part), id(value)))
         if not _shut(type(value)):
             self._hold(value)
 
@@ -148,8 +160,9 @@ class Reach:
         self._pass(getattr(value, "__wrapped__", None))
         if vars(value):
             self._holders.append(_Holder(vars(value)))
-        names = set(_names(value.__code__))
-        self._names |= names
+        names, texts = set(_names(value.__code__)), set(_texts(value.__code__))
+        self._names |= names | texts
+        self._texts |= texts
         for cell in value.__closure__ or ():
             self._place(_cell, cell, _cell(cell, MISSING), _put_cell)
         scope = value.__globals__
@@ -189,7 +202,9 @@ class Reach:
         for name in ("__wrapped__", "rule"):  # of ``functools.wraps`` and its kin; of ``rc.custom``
             self._pass(getattr(value, name, None))
         package = type(value).__module__.partition(".")[0]
-        if package not in ("ricci", "jax", "jaxlib") and not is_torch(value):  # what tensors contain is an input
+        if package == "ricci" and hasattr(value, "_value"):  # an eager tensor takes another array when it is changed
+            self._place(partial(getattr, value), "_value", value._value)
+        elif package not in ("ricci", "jax", "jaxlib") and not is_torch(value):  # what tensors contain is an input
             self._hold(value)
 
     def _hold(self, value: Any) -> None:
@@ -230,11 +245,18 @@ def _shut(kind: type) -> bool:
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
-    """What a code and the functions defined in it call things by: names, and texts that may be names or keys."""
+    """What a code and the functions defined in it call things by."""
     yield from code.co_names
     for part in code.co_consts:
         if isinstance(part, types.CodeType):
             yield from _names(part)
+
+
+def _texts(code: types.CodeType) -> Iterator[str]:
+    """Texts in a code that may be names."""
+    for part in code.co_consts:
+        if isinstance(part, types.CodeType):
+            yield from _texts(part)
         elif isinstance(part, str) and part.isidentifier():
             yield part
 
@@ -265,13 +287,13 @@ class _Holder:
         self.put: Put | None = own.__setitem__ if isinstance(own, dict) else None
         self.done: set[str] = set()
 
-    def named(self, names: set[str], everything: bool) -> Iterable[str]:
-        """The names of attributes that are read."""
+    def named(self, names: set[str], texts: set[str] | None) -> Iterable[str]:
+        """The names of attributes that are read; any of them, where code looks them up by ``texts`` or otherwise."""
         return names & self.own.keys()
 
-    def places(self, names: set[str], everything: bool) -> Iterator[tuple[Look, str, Any, Put | None]]:
+    def places(self, names: set[str], texts: set[str] | None) -> Iterator[tuple[Look, str, Any, Put | None]]:
         """The attributes that are read and that have not been told of before."""
-        for name in sorted(set(self.named(names, everything)) - self.done):
+        for name in sorted(set(self.named(names, texts)) - self.done):
             self.done.add(name)
             yield self.own.get, name, self.own.get(name, MISSING), self.put
 
@@ -282,7 +304,7 @@ class _Class(_Holder):
     def __init__(self, kind: type):
         super().__init__(vars(kind))
 
-    def named(self, names: set[str], everything: bool) -> Iterable[str]:
+    def named(self, names: set[str], texts: set[str] | None) -> Iterable[str]:
         called = {k for k, v in self.own.items() if k[:2] == k[-2:] == "__" and isinstance(v, types.FunctionType)}
         return (names & self.own.keys()) | (called - _NEVER_READ)
 
@@ -298,9 +320,10 @@ class _Instance(_Holder):
         mine = [vars(own) for own in kind.__mro__ if not _shut(own)]
         self.inherited = {name for own in mine for name, v in own.items() if not isinstance(v, property)}
 
-    def named(self, names: set[str], everything: bool) -> Iterable[str]:
-        found = set(self.own) if everything or self.everything else names & self.own.keys()
-        return found | (names & self.inherited)
+    def named(self, names: set[str], texts: set[str] | None) -> Iterable[str]:
+        if texts is not None or self.everything:
+            return {*self.own, *(texts or ()), *(names & self.inherited)}
+        return (names & self.own.keys()) | (names & self.inherited)
 
 
 class _Slots(_Holder):
@@ -312,10 +335,10 @@ class _Slots(_Holder):
         super().__init__(dict.fromkeys([name for each in listed for name in each]))
         self.value, self.everything = value, _shut(type(value))
 
-    def named(self, names: set[str], everything: bool) -> Iterable[str]:
-        return self.own.keys() if everything or self.everything else names & self.own.keys()
+    def named(self, names: set[str], texts: set[str] | None) -> Iterable[str]:
+        return self.own.keys() if texts is not None or self.everything else names & self.own.keys()
 
-    def places(self, names: set[str], everything: bool) -> Iterator[tuple[Look, str, Any, Put | None]]:
+    def places(self, names: set[str], texts: set[str] | None) -> Iterator[tuple[Look, str, Any, Put | None]]:
         look = partial(getattr, self.value)
-        for _, name, _, _ in super().places(names, everything):
+        for _, name, _, _ in super().places(names, texts):
             yield look, name, look(name, MISSING), None

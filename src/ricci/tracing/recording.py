@@ -114,6 +114,7 @@ class Recording:
     captured: dict[str, Any] = field(default_factory=dict)
     lines: dict[Expr, Place] = field(default_factory=dict)
     aux: tuple[Form, list[Output], list[np.dtype]] | None = None
+    writes: bool = False  # whether the function changes arguments in place
     drawn: bool = False  # whether random numbers were drawn, so that the next call gives something else
 
     def with_outputs(self, form: Form, outputs: Sequence[Output], dtypes: Sequence[np.dtype]) -> Recording:
@@ -167,6 +168,9 @@ def record(function: Callable, arguments: Arguments, has_aux: bool = False, name
                 result = _called(function, title, parts[:count], keyed, len(parts) - count - len(keyed))
         drawn = _draws(inner)
         _check_unchanged(inner)
+        writes = any(x.version for x in inputs if isinstance(x, Traced))
+        if writes:
+            check_apart(arguments.traced, title)
         aux = None
         if has_aux:
             result, more = _with_aux(title, result)
@@ -190,6 +194,7 @@ def record(function: Callable, arguments: Arguments, has_aux: bool = False, name
         lines=inner.root.lines,
         aux=aux,
         drawn=drawn,
+        writes=writes,
     )
 
 
@@ -339,6 +344,18 @@ def carried(
         return new
 
     return rewritten(roots, noted)
+
+
+def check_apart(arrays: Sequence[Any], name: str) -> None:
+    """Whether arguments, some of which are changed in place, are arrays of their own: others would change with them."""
+    for k, a in enumerate(arrays):
+        for b in arrays[:k]:
+            both = isinstance(a, np.ndarray) and isinstance(b, np.ndarray)
+            if (a is b and not isinstance(a, (float, np.generic))) or (both and np.may_share_memory(a, b)):
+                raise InputError(
+                    f"{name} changes an argument in place, and two of its arguments share their memory, so that the "
+                    "change would be seen in both. Pass a copy of one of them."
+                )
 
 
 def _check_unchanged(inner: Frame) -> None:

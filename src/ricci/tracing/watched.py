@@ -122,21 +122,40 @@ for _name in _IN_PLACE:
 @contextmanager
 def _watching(reach: Reach) -> Iterator[set[int]]:
     """Stand-ins where arrays are held; gives the identities of those that are not looked at in the end."""
-    arrays = {id(a): a for *_, a in reach.puts if type(a) is np.ndarray and id(a) not in reach.fixed}
+    free = [(*place, held) for *place, held in reach.puts if id(held) not in reach.fixed]
+    inside = [part for *_, held in free if isinstance(held, tuple) for part in _arrays(held)]
+    arrays = {id(a): a for a in (*[held for *_, held in free], *inside)}
+    arrays = {key: a for key, a in arrays.items() if type(a) is np.ndarray and key not in reach.fixed}
     stand_ins = {key: Watched(array, array) for key, array in arrays.items()}
-    places = [(look, put, key, stand_ins[id(a)]) for look, put, key, a in reach.puts if id(a) in stand_ins]
+    places = [(look, put, key, held, _replaced(held, stand_ins)) for look, put, key, held in free]
+    places = [place for place in places if place[3] is not place[4]]
     before, _here.seen = _here.seen, set()
     inputs: set[int] = set()
     try:
-        for _, put, key, stand_in in places:
+        for _, put, key, _, stand_in in places:
             put(key, stand_in)
         yield inputs
         inputs |= arrays.keys() - _here.seen
     finally:
         _here.seen = before
-        for look, put, key, stand_in in places:
+        for look, put, key, held, stand_in in places:
             if look(key, None) is stand_in:
-                put(key, stand_in.value)
+                put(key, held)
+
+
+def _arrays(value: tuple) -> Iterator[Any]:
+    for part in value:
+        yield from _arrays(part) if isinstance(part, tuple) else (part,)
+
+
+def _replaced(value: Any, stand_ins: dict[int, Watched]) -> Any:
+    """An array, or a tuple of arrays, with stand-ins; itself if there are none."""
+    if not isinstance(value, tuple):
+        return stand_ins.get(id(value), value)
+    parts = [_replaced(part, stand_ins) for part in value]
+    if all(map(operator.is_, parts, value)):
+        return value
+    return value._make(parts) if hasattr(value, "_fields") else tuple(parts)  # type: ignore[attr-defined]
 
 
 def observed(call: Callable[[], T], starts: Sequence[Any]) -> tuple[T, Guards]:
@@ -158,7 +177,18 @@ def observed(call: Callable[[], T], starts: Sequence[Any]) -> tuple[T, Guards]:
 def _after(starts: Sequence[Any]) -> Reach:
     """What is reached after the call, which may have kept stand-ins somewhere."""
     reach = Reach(starts)
-    kept = [(put, key, a) for _, put, key, a in reach.puts if type(a) is Watched]
-    for put, key, stand_in in kept:
-        put(key, stand_in.value)
+    kept = [(put, key, held, _restored(held)) for _, put, key, held in reach.puts]
+    kept = [place for place in kept if place[2] is not place[3]]
+    for put, key, _, value in kept:
+        put(key, value)
     return Reach(starts) if kept else reach
+
+
+def _restored(value: Any) -> Any:
+    """The array that a stand-in stands for, in tuples too."""
+    if type(value) is Watched:
+        return value.value
+    if not isinstance(value, tuple) or not any(type(part) is Watched for part in _arrays(value)):
+        return value
+    parts = [_restored(part) for part in value]
+    return value._make(parts) if hasattr(value, "_fields") else tuple(parts)  # type: ignore[attr-defined]

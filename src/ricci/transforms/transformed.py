@@ -35,7 +35,7 @@ from ricci.tracing.guards import Guards
 from ricci.tracing.impure import unwatched
 from ricci.tracing.meanings import like_tensor, of_torch
 from ricci.tracing.operand import Operand
-from ricci.tracing.recording import ANY_TYPE, Arguments, Recording, Static, carried, record
+from ricci.tracing.recording import ANY_TYPE, Arguments, Recording, Static, carried, check_apart, record
 from ricci.tracing.watched import observed
 from ricci.transforms import nans
 from ricci.transforms.eager import on_tensors
@@ -118,9 +118,11 @@ class Transformed:
             return on_tensors(self, self.what, args, dict(kwargs))
         arrays = arguments.traced
         program = self.program(arguments)
+        if program.recording.writes:
+            check_apart(arrays, program.recording.name)
         result = program.run(arrays)
         nans.check(program, arrays, result)
-        if not kwargs and not self.static_argnums and not program.recording.drawn:
+        if not kwargs and not self.static_argnums and not (program.recording.drawn or program.recording.writes):
             self._remember(args, arrays, program)
         return result
 
