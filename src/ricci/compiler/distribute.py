@@ -28,7 +28,7 @@ def distributed(roots: Sequence[Expr]) -> list[Expr]:
     if len(nodes) > MOST_NODES:
         return roots
     best, given = None, list(roots)
-    tries = min(MOST_TRIED, MOST_VISITED // len(nodes))
+    tries = min(MOST_TRIED, MOST_VISITED // max(1, len(nodes)))
     for node in [n for n in nodes if isinstance(n, Product) and candidate(n) is not None][:tries]:
         best = cost(*roots) if best is None else best
         tried = _with(roots, node)

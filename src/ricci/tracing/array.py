@@ -191,8 +191,9 @@ class Traced(Operand):
         with unwatched():
             put_item(self, key, value)
 
-    def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> None:
-        self._replace(self._call(np.sort, (self, axis), {}), "x.sort()")
+    def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> Any:
+        sorted_copy = self._call(np.sort, (self, axis), {})
+        return sorted_copy if self.frame.immutable else self._replace(sorted_copy, "x.sort()")
 
     def fill(self, value: Any) -> None:
         self[...] = value

@@ -242,7 +242,7 @@ def _called(function: Callable, name: str, args: Sequence[Any], kwargs: Mapping[
 
 def _clearer(error: Exception) -> TraceError | None:
     """What a package meant that does not know of traced arrays."""
-    if "JAX type" in str(error) and "Traced" in str(error):
+    if "Traced" in str(error) and any(word in str(error) for word in ("JAX type", "JAX value", "requires ndarray")):
         return TraceError(
             "A function of JAX was given a traced array, which it cannot look into. Write the function with numpy "
             "or ricci.numpy, or take the namespace from the array: xp = x.__array_namespace__()."

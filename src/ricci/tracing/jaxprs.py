@@ -1,0 +1,373 @@
+"""Functions of JAX on traced arrays, with JAX's meaning: what JAX makes of a call, as expressions.
+
+A function of JAX takes no arrays but its own. But JAX can say what it does (``jax.make_jaxpr``): a list of primitives,
+on shapes and types alone, with all defaults and types filled in. The primitives are the rows of the table here, written
+with the functions of NumPy; what has no row is refused by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ricci.errors import InvariantError, TraceError
+from ricci.expr import product
+from ricci.functions.elementwise import stop_gradient
+from ricci.tracing.array import Traced
+from ricci.tracing.basics import checked_dtype, common, fresh, lift
+from ricci.tracing.casting import cast
+from ricci.tracing.frames import current, user_place
+from ricci.tracing.functions import lowering
+from ricci.tracing.table import has_traced
+from ricci.tracing.trees import flatten, unflatten
+
+Array = Any  # a traced array
+ROWS: dict[str, Callable[..., Any]] = {}
+
+# NumPy's functions of the same meaning, of one operand and of two; parameters are about types and places in memory
+_SAME = ("abs", "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1", "log", "log1p", "sqrt", "cbrt")
+_SAME += ("sign", "floor", "ceil", "square")
+_ONE: dict[str, Callable[[Any], Any]] = {name: getattr(np, name) for name in _SAME}
+_ONE |= {"neg": np.negative, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "not": np.invert}
+_ONE |= {"asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "is_finite": np.isfinite}
+_ONE |= {name: lowering(name) for name in ("erf", "erfc", "lgamma", "digamma")}
+_ONE |= {"logistic": lowering("sigmoid"), "erf_inv": lowering("erfinv"), "rsqrt": lambda x: 1 / np.sqrt(x)}
+_ONE |= {"copy": lift, "copy_p": lift, "reduce_precision": lift, "optimization_barrier": lift, "real": lift}
+_TWO: dict[str, Callable[[Any, Any], Any]] = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "pow": np.power}
+_TWO |= {"max": np.maximum, "min": np.minimum, "atan2": np.arctan2, "rem": np.fmod, "add_any": np.add}
+_TWO |= {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+_TWO |= {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
+
+
+def _ignoring(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda *xs, **parameters: function(*xs)
+
+
+ROWS |= {name: _ignoring(function) for name, function in {**_ONE, **_TWO}.items()}
+
+
+def _row(*names: str) -> Callable[[Callable], Callable]:
+    def put(lower: Callable) -> Callable:
+        ROWS.update(dict.fromkeys(names, lower))
+        return lower
+
+    return put
+
+
+@_row("div")
+def _div(x: Array, y: Array, **_: Any) -> Any:
+    whole = x.dtype.kind in "iu"
+    return np.trunc(x / y) if whole else x / y
+
+
+@_row("integer_pow")
+def _integer_pow(x: Array, y: int, **_: Any) -> Any:
+    return x**y
+
+
+@_row("round")
+def _round(x: Array, rounding_method: Any = 0, **_: Any) -> Any:
+    """Half to even, or away from zero."""
+    return np.round(x) if int(rounding_method) == 1 else np.sign(x) * np.floor(np.absolute(x) + 0.5)
+
+
+@_row("stop_gradient")
+def _stop(x: Array, **_: Any) -> Any:
+    return fresh(stop_gradient(x.expr), x.dtype) if x.dtype.kind == "f" else x
+
+
+@_row("select_n")
+def _select(which: Array, *cases: Array, **_: Any) -> Any:
+    if len(cases) == 2:
+        return np.where(which, cases[1], cases[0])
+    return np.choose(which, cases)
+
+
+@_row("clamp")
+def _clamp(low: Array, x: Array, high: Array, **_: Any) -> Any:
+    return np.clip(x, low, high)
+
+
+@_row("convert_element_type")
+def _convert(x: Array, new_dtype: Any, **_: Any) -> Any:
+    return cast(x, checked_dtype(np.dtype(new_dtype)))
+
+
+# Shapes
+
+
+@_row("broadcast_in_dim")
+def _broadcast(x: Array, shape: Sequence[int], broadcast_dimensions: Sequence[int], **_: Any) -> Any:
+    places = [1] * len(shape)
+    for axis, place in enumerate(broadcast_dimensions):
+        places[place] = x.shape[axis]
+    return np.broadcast_to(np.reshape(x, tuple(places)), tuple(shape))
+
+
+@_row("reshape")
+def _reshape(x: Array, new_sizes: Sequence[int], dimensions: Any = None, **_: Any) -> Any:
+    return np.reshape(x if dimensions is None else np.transpose(x, dimensions), tuple(map(int, new_sizes)))
+
+
+@_row("transpose")
+def _transpose(x: Array, permutation: Sequence[int], **_: Any) -> Any:
+    return np.transpose(x, tuple(map(int, permutation)))
+
+
+@_row("squeeze")
+def _squeeze(x: Array, dimensions: Sequence[int], **_: Any) -> Any:
+    return np.squeeze(x, tuple(map(int, dimensions)))
+
+
+@_row("expand_dims")
+def _expand(x: Array, dimensions: Sequence[int], **_: Any) -> Any:
+    return np.expand_dims(x, tuple(map(int, dimensions)))
+
+
+@_row("concatenate")
+def _concatenate(*xs: Array, dimension: int, **_: Any) -> Any:
+    return np.concatenate(xs, axis=int(dimension))
+
+
+@_row("split")
+def _split(x: Array, sizes: Sequence[int], axis: int, **_: Any) -> Any:
+    return np.split(x, np.cumsum(sizes)[:-1].tolist(), axis=int(axis))
+
+
+@_row("slice")
+def _slice(x: Array, start_indices: Any, limit_indices: Any, strides: Any, **_: Any) -> Any:
+    steps = strides or [1] * x.ndim
+    return x[
+        tuple([slice(int(a), int(b), int(c)) for a, b, c in zip(start_indices, limit_indices, steps, strict=True)])
+    ]
+
+
+@_row("pad")
+def _pad(x: Array, value: Array, padding_config: Sequence[tuple[int, int, int]], **_: Any) -> Any:
+    if any(low < 0 or high < 0 or inner for low, high, inner in padding_config):
+        raise TraceError("jax.lax.pad is traced with padding outside alone, neither negative nor in between.")
+    return np.pad(x, [(int(low), int(high)) for low, high, _ in padding_config], constant_values=value)
+
+
+@_row("rev")
+def _rev(x: Array, dimensions: Sequence[int], **_: Any) -> Any:
+    return np.flip(x, tuple(map(int, dimensions)))
+
+
+@_row("iota")
+def _iota(*_: Any, dtype: Any, shape: Sequence[int], dimension: int, **__: Any) -> Any:
+    places = [1] * len(shape)
+    places[dimension] = shape[dimension]
+    counted = np.arange(shape[dimension], dtype=np.dtype(dtype)).reshape(places)
+    return lift(np.broadcast_to(counted, tuple(shape)).copy())
+
+
+# Reductions and order
+
+
+def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, axes, **_: function(x, axis=tuple(map(int, axes))) if axes else x
+
+
+_REDUCTIONS = {"reduce_sum": np.sum, "reduce_max": np.max, "reduce_min": np.min, "reduce_prod": np.prod}
+_REDUCTIONS |= {"reduce_and": np.all, "reduce_or": np.any}
+ROWS |= {name: _reduction(function) for name, function in _REDUCTIONS.items()}
+
+
+@_row("argmax")
+def _argmax(x: Array, axes: Sequence[int], **_: Any) -> Any:
+    return np.argmax(x, axis=int(axes[0]))
+
+
+@_row("argmin")
+def _argmin(x: Array, axes: Sequence[int], **_: Any) -> Any:
+    return np.argmin(x, axis=int(axes[0]))
+
+
+def _cumulative(function: Callable[..., Any]) -> Callable[..., Any]:
+    def lower(x: Array, axis: int, reverse: bool = False, **_: Any) -> Any:
+        if not reverse:
+            return function(x, axis=axis)
+        return np.flip(function(np.flip(x, axis), axis=axis), axis)
+
+    return lower
+
+
+ROWS |= {"cumsum": _cumulative(np.cumsum), "cumprod": _cumulative(np.cumprod)}
+
+
+@_row("sort")
+def _sort(*xs: Array, dimension: int, num_keys: int, **_: Any) -> Any:
+    """Several arrays are sorted as the first one is."""
+    if num_keys != 1:
+        raise TraceError("jax.lax.sort is traced with one key.")
+    order = np.argsort(xs[0], axis=dimension, kind="stable")
+    rest = [np.take_along_axis(x, order, axis=dimension) for x in xs[1:]]
+    return [np.sort(xs[0], axis=dimension), *rest]
+
+
+@_row("top_k")
+def _top_k(x: Array, k: int, axis: int = -1, **_: Any) -> Any:
+    """The largest first; among equal ones the first."""
+    back = np.flip(x, axis)
+    places = np.flip(x.shape[axis] - 1 - np.argsort(back, axis=axis, kind="stable"), axis)
+    key = (*[slice(None)] * (axis % x.ndim), slice(0, k))
+    return [np.flip(np.sort(back, axis=axis), axis)[key], places[key]]
+
+
+@_row("dot_general")
+def _dot_general(x: Array, y: Array, dimension_numbers: Any, **_: Any) -> Any:
+    """The axes of batches, then the others of the first operand, then those of the second."""
+    (left, right), (left_batch, right_batch) = dimension_numbers
+    a: list[Any] = [("x", axis) for axis in range(x.ndim)]
+    b: list[Any] = [("y", axis) for axis in range(y.ndim)]
+    for own, other in [*zip(left, right, strict=True), *zip(left_batch, right_batch, strict=True)]:
+        b[other] = a[own]
+    batch = [a[int(axis)] for axis in left_batch]
+    summed = {a[int(axis)] for axis in left}
+    out = [*batch, *[n for n in [*a, *b] if n not in summed and n not in batch]]
+    return fresh(product([(x.expr, a), (y.expr, b)], list(dict.fromkeys(out))), common(x, y))
+
+
+# Calls
+
+
+def call_by_jax(function: Callable[..., Any], name: str, args: tuple, kwargs: dict) -> Any:
+    """A function of JAX; where nothing is traced, JAX itself computes it."""
+    import jax
+
+    leaves, form = flatten((args, kwargs))
+    places = [k for k, leaf in enumerate(leaves) if isinstance(leaf, Traced) or _is_array(leaf)]
+    if not has_traced(leaves):
+        return function(*args, **kwargs)
+    operands = [lift(leaves[k]) for k in places]
+
+    def of_operands(*values: Any) -> Any:
+        given = list(leaves)
+        for k, value in zip(places, values, strict=True):
+            given[k] = value
+        own, named = unflatten(form, given)
+        return function(*own, **named)
+
+    wide = any(x.dtype.itemsize == 8 for x in operands)
+    shapes = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in operands]
+    with _double(jax) if wide else nullcontext():
+        program, result = jax.make_jaxpr(of_operands, return_shape=True)(*shapes)
+    found = _interpreted(program.jaxpr, [lift(c) for c in program.consts], operands, name)
+    return unflatten(flatten(result)[1], found)
+
+
+def _double(jax: Any) -> Any:
+    """JAX with floats of double precision, inside."""
+    return jax.enable_x64(True) if hasattr(jax, "enable_x64") else import_module("jax.experimental").enable_x64()
+
+
+def _is_array(leaf: Any) -> bool:
+    return hasattr(leaf, "shape") and hasattr(leaf, "dtype") and not isinstance(leaf, type)
+
+
+def _interpreted(jaxpr: Any, consts: Sequence[Any], operands: Sequence[Any], name: str) -> list[Any]:
+    """The results of a list of primitives."""
+    known: dict[Any, Any] = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *operands], strict=True))
+
+    def value(atom: Any) -> Any:
+        return known[atom] if not hasattr(atom, "val") else _literal(atom.val)
+
+    for eqn in jaxpr.eqns:
+        results = _primitive(eqn, [value(atom) for atom in eqn.invars], name)
+        for variable, result in zip(eqn.outvars, results, strict=True):
+            known[variable] = _checked(eqn, variable.aval, result)
+    return [lift(value(atom)) for atom in jaxpr.outvars]
+
+
+def _literal(value: Any) -> Traced:
+    array = np.asarray(value)
+    return lift(array[()] if not array.ndim else array)
+
+
+_CALLS = ("jit", "pjit", "closed_call", "core_call", "remat", "checkpoint")
+_RULES: dict[str, Callable[..., Any]] = {  # functions that have derivatives of their own in JAX, with the same ones
+    "relu": lowering("relu"),
+    "relu6": lambda x: 6 - _relu(6 - _relu(x)),
+    "logaddexp": np.logaddexp,
+}
+_relu: Any = lowering("relu")
+
+
+def _primitive(eqn: Any, values: list[Any], name: str) -> Sequence[Any]:
+    kind = eqn.primitive.name
+    if kind in _CALLS:
+        return _closed(eqn.params.get("jaxpr") or eqn.params["call_jaxpr"], values, name)
+    if kind == "scan":
+        return _scan(values, name, **eqn.params)
+    if kind in ("custom_jvp_call", "custom_vjp_call"):
+        rule = _RULES.get(_own_rule(eqn))
+        if rule is None:
+            raise TraceError(
+                f"{name}{_where()} has a derivative of its own, in JAX; give it to rc.custom, with its rule."
+            )
+        return [rule(*values)]
+    row = ROWS.get(kind)
+    if row is None:
+        raise TraceError(
+            f"{name}{_where()} comes down to jax.lax.{kind}, which cannot be traced; rc.custom gives a function of "
+            "your own its rule."
+        )
+    found = row(*[lift(v) for v in values], **eqn.params)
+    return found if isinstance(found, (list, tuple)) else [found]
+
+
+def _closed(program: Any, values: list[Any], name: str) -> list[Any]:
+    """The results of a program with its constants."""
+    inner = getattr(program, "jaxpr", program)
+    return _interpreted(inner, [lift(c) for c in getattr(program, "consts", ())], values, name)
+
+
+def _scan(
+    values: list[Any], name: str, jaxpr: Any, length: int, reverse: bool, num_consts: int, num_carry: int, **_: Any
+) -> list[Any]:
+    """A loop over the first axis of what comes after the carried values, step by step."""
+    fixed, carried = values[:num_consts], values[num_consts : num_consts + num_carry]
+    along: list[Any] = [lift(v) for v in values[num_consts + num_carry :]]
+    steps = range(length - 1, -1, -1) if reverse else range(length)
+    made: list[list[Any]] = []
+    for step in steps:
+        found = _closed(jaxpr, [*fixed, *carried, *[x[step] for x in along]], name)
+        carried = found[:num_carry]
+        made.append(found[num_carry:])
+    if not made:
+        raise TraceError(f"{name}{_where()} goes over nothing; its results have no entries to be made of.")
+    rows = made[::-1] if reverse else made
+    return [*carried, *[np.stack(parts) for parts in zip(*rows, strict=True)]]
+
+
+def _own_rule(eqn: Any) -> str:
+    """The name of a function that has a derivative of its own."""
+    program = eqn.params["call_jaxpr"]
+    return str(getattr(getattr(program, "jaxpr", program), "debug_info", None) and program.jaxpr.debug_info.func_name)
+
+
+def _checked(eqn: Any, aval: Any, result: Any) -> Traced:
+    x = lift(result)
+    if x.shape != tuple(aval.shape):
+        raise InvariantError(f"jax.lax.{eqn.primitive.name} has the shape {aval.shape}; its row gives {x.shape}.")
+    here = current()
+    assert here is not None
+    here.note(x.expr)
+    return fresh(x.expr, checked_dtype(np.dtype(aval.dtype)))
+
+
+def _where() -> str:
+    place = user_place()
+    return f" ({place})" if place else ""
