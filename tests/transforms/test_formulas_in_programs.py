@@ -193,15 +193,30 @@ def test_what_is_wrong_is_said():
             call()
 
 
-def test_compressed_results_multiply_what_is_traced():
+COMPRESSED = {
+    "c @ v": lambda c, v: c @ v,
+    "v @ c": lambda c, v: v @ c,
+    "c.T @ v": lambda c, v: c.T @ v,
+    "c.solve(v)": lambda c, v: c.solve(v),
+    "c.diagonal() * v": lambda c, v: c.diagonal() * v,
+    "todense": lambda c, v: np.tensordot(c.todense(), v, 2),
+    "asarray": lambda c, v: np.asarray(c).sum() * v,
+}
+
+
+@pytest.mark.parametrize("name", COMPRESSED)
+def test_compressed_results_beside_what_is_traced(name):
     loss = rc.parse("l = sum[i,j]((T[i,j] - U[i,k] V[j,k])**2)")
     U, V = rng.normal(size=(5, 2)), rng.normal(size=(4, 2))
     c = loss.diff("U", "U").compile(compressed=True)(U=U, V=V, T=np.zeros((5, 4)))
-    v = rng.normal(size=(5, 2))
-    close(rc.grad(lambda v: (v * (c @ v)).sum())(v), 2 * (c @ v))
+    v, call = rng.normal(size=(5, 2)), COMPRESSED[name]
+    wanted = call(c, v)
+    close(rc.compile(lambda v: call(c, v))(v), wanted)
+    close(rc.grad(lambda v: (v * call(c, v)).sum())(v), 2 * wanted)  # they are symmetric
+    close(rc.vmap(lambda v: call(c, v))(np.stack([v, 2 * v]))[1], 2 * wanted)
     t = rc.Tensor(v)
-    (t * (c @ t)).sum().backward()
-    close(t.grad.numpy(), 2 * (c @ v))
+    (t * call(c, t)).sum().backward()
+    close(t.grad.numpy(), 2 * wanted)
 
 
 # Transforms of formulas

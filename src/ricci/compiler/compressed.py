@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ricci.compiler.bind import bind_shapes
+from ricci.compiler.elsewhere import at_once
 from ricci.compiler.function import Compiled
 from ricci.compiler.lower import lower
 from ricci.compiler.parts import Parts, take_apart
@@ -95,7 +96,8 @@ class Compressed:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if copy is False:
             raise ValueError("A compressed tensor has no array that could be shared; its entries are computed.")
-        return np.asarray(self.todense(), dtype=dtype)
+        with at_once():
+            return np.asarray(self.todense(), dtype=dtype)
 
     def diagonal(self) -> Any:
         """The entries whose rows and columns are the same, ``c[i,j,i,j]``, with the shape of the rows."""

@@ -7,7 +7,8 @@ to those who record, and they come later than the compiler: they put it here.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from ricci.expr import Expr, Size
@@ -34,6 +35,16 @@ class Called(NamedTuple):
     names: Mapping[str, Size]  # the indices of the results, and their sizes
     facts: Facts
     single: bool
+
+
+@contextmanager
+def at_once() -> Iterator[None]:
+    """What is computed inside is computed now, also while a function is traced."""
+    outer, here.frame = here.frame, None
+    try:
+        yield
+    finally:
+        here.frame = outer
 
 
 def asked(values: Iterable[Any]) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ricci.compiler.compressed import Compressed
 from ricci.compiler.elsewhere import KINDS
 from ricci.errors import InputError
 from ricci.functions.table import FUNCTIONS
@@ -29,8 +30,8 @@ def _binary(function: Any) -> tuple[Callable, Callable]:
 
 
 def _fits(other: Any) -> bool:
-    """Whether an operator is for this operand; beside a tensor of PyTorch it is PyTorch's."""
-    return not isinstance(other, (str, bytes, dict, type(None))) and not is_torch(other)
+    """Whether an operator is for this operand; beside a tensor of PyTorch, or a compressed one, it is theirs."""
+    return not isinstance(other, (str, bytes, dict, type(None), Compressed)) and not is_torch(other)
 
 
 def _unary(function: Any) -> Callable:
