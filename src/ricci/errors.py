@@ -28,8 +28,8 @@ class RuleError(RicciError, ValueError):
     """A step that index notation does not allow; the message names the rule."""
 
 
-class AxisError(RicciError, LookupError):
-    """An index or axis name that the expression does not have."""
+class AxisError(RicciError, IndexError):
+    """An index or axis name that the expression does not have, or a place that an axis does not have."""
 
 
 class InputError(RicciError, TypeError):

@@ -71,10 +71,9 @@ class FunctionalEmitter(MatrixEmitter):
         return self.read(value.step) if read else self.name(value)  # type: ignore
 
     def check(self, step: Step) -> str:
-        """Places are taken as they are: to look at them would break what compilers make of the program."""
         if step.out.kind == "f":
             raise DTypeError(f"A tensor is read at places given by integers, not by an array of the type {self.dtype}.")
-        return self.name(step.args[0][0])
+        return f"{self.helper('checked_places')}({self.name(step.args[0][0])}, {step.params[0]})"
 
     # Places
 
@@ -103,7 +102,11 @@ class FunctionalEmitter(MatrixEmitter):
         (axis,) = step.params
         if not set(labels) & set(places) and len(places) <= 1:
             return f"{self.helper('take')}({self.name(value)}, {self.name(at)}, {axis})"
-        return f"{self.name(value)}[{self.grid(labels, axis, at, places, step.labels, step.sizes())}]"
+        return self.taken(self.name(value), self.grid(labels, axis, at, places, step.labels, step.sizes()))
+
+    def taken(self, text: str, places: str) -> str:
+        """An array at places, of which some may be outside of it."""
+        return f"{text}[{places}]"
 
     def scatter(self, step: Step) -> str:
         (value, labels), (at, places) = step.args

@@ -25,6 +25,11 @@ def _guarded(made: Any, own: Any, of_masks: Any, out: Any, number: float, factor
     return lax.cond(jnp.all(jnp.isfinite(made)), lambda: made, exact)
 
 
+def _checked_places(index: Any, size: int) -> Any:
+    """Integers that are places along an axis. JAX raises no errors: what is read elsewhere is NaN, also before 0."""
+    return jnp.where(index < 0, size, index)
+
+
 class JaxEmitter(FunctionalEmitter):
     backend = "jax"
     elementwise = ELEMENTWISE
@@ -43,6 +48,7 @@ class JaxEmitter(FunctionalEmitter):
         "take": jnp.take,
         "guarded": _guarded,
         "rounded": lambda x: jnp.where(x == x, x, jnp.nan),  # or XLA adds to it before it is rounded
+        "checked_places": _checked_places,
     }
 
     def __init__(self, program: Program, single: bool, dtype: str):
@@ -83,6 +89,9 @@ class JaxEmitter(FunctionalEmitter):
         text = f"{self.helper('dot_general')}({self.name(a)}, {self.name(b)}, {tuple(map(tuple, dims))})"
         made = (*batch, *[x for x in first if x not in shared], *[x for x in second if x not in shared])
         return self.permuted(text, made, step.labels)
+
+    def taken(self, text: str, places: str) -> str:
+        return f"{text}.at[{places}].get(mode='fill')"
 
     def zeros(self, step: Step, like: Any) -> str:
         return f"{self.helper('zeros')}({tuple_text(step.out.shape)}, {self.kind_name(step.out.kind)})"

@@ -14,7 +14,7 @@ from ricci.compiler.loops import bound_by_memory
 from ricci.compiler.plan import Plan, run_source
 from ricci.compiler.program import Form, Labels, Program, Result, Step, Value, placed_strides
 from ricci.compiler.targets import Target
-from ricci.errors import DTypeError
+from ricci.errors import AxisError, DTypeError
 from ricci.kinds import check_usable
 
 
@@ -37,11 +37,28 @@ def _take(x: Any, at: Any, axis: int) -> Any:
 
 def _guarded(made: Any, own: Any, of_masks: Any, out: Any, number: float, factors: Any) -> Any:
     """``made``, or, where that is not finite, the product of arrays over the indices where the masks hold."""
-    seen = not torch.compiler.is_compiling() and not torch._C._functorch.is_functorch_wrapped_tensor(made)
+    seen = not _unseen(made)
     if seen and bool(torch.isfinite(made.detach().sum())):
         return made
     exact = selected(torch, own, of_masks, out, number, factors)
     return exact if seen else torch.where(torch.isfinite(made), made, exact)
+
+
+def _checked_places(index: Any, size: int) -> Any:
+    """Integers that are places along an axis. Where one cannot look, a negative one is too large: reading it fails."""
+    if _unseen(index) or index.device.type != "cpu":
+        return torch.where(index < 0, size, index)
+    if index.numel():
+        low, high = torch.aminmax(index)
+        wrong = low if low < 0 else high
+        if wrong < 0 or wrong >= size:
+            raise AxisError(f"A tensor is read at the place {int(wrong)} of an axis of size {size}.")
+    return index
+
+
+def _unseen(tensor: Any) -> bool:
+    """Whether the program is being compiled or transformed, so that what it does may not depend on values."""
+    return torch.compiler.is_compiling() or torch._C._functorch.is_functorch_wrapped_tensor(tensor)
 
 
 def _vecdot(a: Any, b: Any) -> Any:
@@ -68,6 +85,7 @@ class TorchEmitter(FunctionalEmitter):
         "matmul": torch.matmul,
         "vecdot": _vecdot,
         "guarded": _guarded,
+        "checked_places": _checked_places,
         "zeros": torch.zeros,
         "full": torch.full,
         "take": _take,

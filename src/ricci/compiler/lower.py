@@ -39,6 +39,7 @@ from ricci.expr import (
     Variable,
 )
 from ricci.expr.dims import Atom, evaluate
+from ricci.expr.structure import rounded
 from ricci.expr.walk import by_height, topological
 
 NAMED = {"pi": math.pi}
@@ -317,7 +318,7 @@ class _Factors:
             index_value, axes = self.lowering.operand(node.args[0])
             build = self.lowering.builder
             at, own = build.array((index_value, tuple([labels[axis] for axis in axes])))
-            if at.kind == "b":
+            if at.kind == "b" or (at.kind == "f" and rounded(node.args[0])):
                 at, own = build.array(build.cast((at, own), "i"))
             at, own = build.array(build.read(at, [index(x) for x in own], self.sizes))
             checked = build.emit("check", "", [(at, own)], own, at.shape, at.kind, (self.sizes[labels[-1]],))

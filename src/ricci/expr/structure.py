@@ -164,6 +164,11 @@ def one_hot(index: Expr, size: Size) -> Expr:
     return in_natural_order((index,), index.shape, build, trailing=(size,))
 
 
+def rounded(index: Expr) -> bool:
+    """Whether an index says that it is whole, so that it may be computed in floats: it is rounded."""
+    return isinstance(index, Elementwise) and index.op.name == "round"
+
+
 def holds(relation: tuple, index: Sequence[int], gathered: int | None = None) -> bool:
     """Whether an entry is 1; coefficients must be numbers here."""
     kind = relation[0]

@@ -35,6 +35,7 @@ from ricci.expr import (
     variables,
     window,
 )
+from ricci.expr.structure import is_one
 from ricci.functions import elementwise as e
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import BOOL, NeedsValueError, broadcast_shape, expanded, lift, like
@@ -233,18 +234,13 @@ def _integers(found: Selection) -> None:
 def hot_at(index: Any, size: int) -> Expr:
     """The structure that is 1 at integers, traced ones counted from the end where they are negative.
 
-    Some whole numbers are held as floats, which cannot say a place; for these it is a comparison.
+    Some whole numbers are held as floats, which can say a place only if they are rounded.
     """
     x = lift(index)
     if not isinstance(index, Traced):
         return one_hot(x.expr, size)
     at = x.expr if x.dtype.kind == "u" else e.where(e.less(x.expr, 0), x.expr + size, x.expr)
-    if not _floating(at):
-        return one_hot(at, size)
-    shape = (*x.shape, size)
-    axes = range(len(shape))
-    each = product([(at, axes[:-1])], axes, {axes[-1]: size})
-    return e.equal(each, expanded(lift(np.arange(size)).expr, shape))
+    return one_hot(e.round_(at) if _floating(at) else at, size)
 
 
 _ROUNDING = ("floor", "ceil", "round")
@@ -257,7 +253,8 @@ def _floating(index: Expr) -> bool:
     while stack:
         node = stack.pop()
         op = node.op.name if isinstance(node, (Elementwise, Function)) else ""
-        if op in _ROUNDING or (isinstance(node, (Product, Structure)) and not variables(node)):
+        made_here = isinstance(node, (Product, Structure)) and not variables(node) and not is_one(node)
+        if op in _ROUNDING or made_here:
             return True
         if node not in seen and op not in _WHOLE:
             seen.add(node)
