@@ -175,15 +175,21 @@ def _outside(function: Callable, name: str, arguments: Arguments, reason: TraceE
             return plain_values(function(*parts[:count], **dict(zip(keywords, parts[count:], strict=True))))
 
     shapes = [tuple(np.shape(x)) for x in arguments.traced]
+    dtypes = [lift(x).dtype for x in arguments.traced]
+    floats = [lift(x).dtype for x in arguments.traced if lift(x).dtype.kind == "f" and not lift(x).weak]
     try:
         with np.errstate(all="ignore"):
-            example = np.asarray(native(*[np.full(shape, EXAMPLE)[()] for shape in shapes]))
+            given = [np.full(shape, EXAMPLE, dtype)[()] for shape, dtype in zip(shapes, dtypes, strict=True)]
+            example = np.asarray(native(*given))
     except Exception as error:
         raise TraceError(
             f"{name} cannot be traced: {reason}\nSo it is run as it is; but on an example, arrays of {EXAMPLE} of the "
             f"shapes {shapes}, it fails: {error}"
         ) from error
-    return Outside(native, tuple(map(len, shapes)), example.shape, checked_dtype(example.dtype))
+    dtype = checked_dtype(example.dtype)
+    if dtype.kind == "f" and floats:
+        dtype = np.result_type(*floats)  # in the type of its arguments, whatever it is computed in
+    return Outside(native, name, tuple(map(len, shapes)), example.shape, dtype)
 
 
 class _Rule:

@@ -261,6 +261,8 @@ class Lowering:
             masks=[(value, [index(x) for x in labels]) for value, labels in work.masks],  # type: ignore
         )
         operands, masks, of_reads = resolving.resolve()
+        if 0 in work.sizes.values() and not math.isfinite(work.coef):
+            return math.nan, ()  # the mean of nothing: no terms, divided by their number
         if resolving.zero or work.coef == 0:
             return self.builder.zero([work.coef, *[value for value, _ in work.arrays]])
         number = work.coef * resolving.count([*operands, *masks])

@@ -12,14 +12,18 @@ from typing import Any
 
 import numpy as np
 
+from ricci.errors import DTypeError, ShapeError
+
 _numbers = count()
 
 
 class Outside:
     """A function of arrays with ``orders`` axes, whose result has a known shape and type."""
 
-    def __init__(self, native: Callable[..., Any], orders: tuple[int, ...], shape: tuple[int, ...], dtype: np.dtype):
-        self.native, self.orders, self.shape, self.dtype = native, orders, shape, dtype
+    def __init__(
+        self, native: Callable[..., Any], title: str, orders: tuple[int, ...], shape: tuple[int, ...], dtype: np.dtype
+    ):
+        self.native, self.title, self.orders, self.shape, self.dtype = native, title, orders, shape, dtype
         self.name = f"outside_{next(_numbers)}"  # in sources
 
     @property
@@ -38,19 +42,37 @@ class Outside:
         dtype = arrays[0].dtype if self.kind == "f" and arrays[0].dtype.kind == "f" else self.dtype
         result = np.empty((*lead, *self.shape), dtype)
         for place in np.ndindex(*lead):
-            result[place] = self.native(*[a[place] for a in arrays])
+            result[place] = self._checked(np.asarray(self.native(*[a[place] for a in arrays])), dtype)
         return result
+
+    def _checked(self, value: np.ndarray, dtype: np.dtype) -> np.ndarray:
+        """A value, if it is what the example was: another shape would be broadcast, another kind of number cut off."""
+        if value.shape != self.shape:
+            raise ShapeError(
+                f"{self.title} runs as it is, not traced, and returned the shape {value.shape} where on an example "
+                f"it returned {self.shape}; the shape of its result may depend on the shapes of its arguments alone."
+            )
+        if not np.can_cast(value.dtype, dtype, "same_kind"):
+            raise DTypeError(
+                f"{self.title} runs as it is, not traced, and returned the type {value.dtype} where on an example it "
+                f"returned {self.dtype}; return one type, as by np.asarray(result, dtype)."
+            )
+        return value
 
     def on_torch(self, *operands: Any) -> Any:
         import torch
 
-        found = self.on_numpy(*[x.detach().cpu().numpy() for x in operands])
-        return torch.from_numpy(found).to(operands[0].device)
+        known = [x.float() if x.dtype == torch.bfloat16 else x for x in operands]  # which NumPy lacks
+        found = torch.from_numpy(self.on_numpy(*[x.detach().cpu().numpy() for x in known]))
+        return found.to(operands[0].device, operands[0].dtype if self.kind == "f" else None)
 
     def on_jax(self, *operands: Any) -> Any:
         import jax
 
-        lead = operands[0].shape[: operands[0].ndim - self.orders[0]]
-        dtype = operands[0].dtype if self.kind == "f" else self.dtype
+        known = [x.astype("float32") if x.dtype == "bfloat16" else x for x in operands]  # which NumPy lacks
+        lead = known[0].shape[: known[0].ndim - self.orders[0]]
+        dtype = known[0].dtype if self.kind == "f" else jax.dtypes.canonicalize_dtype(self.dtype)
         like = jax.ShapeDtypeStruct((*lead, *self.shape), dtype)
-        return jax.pure_callback(self.on_numpy, like, *operands, vmap_method="sequential")
+        run = lambda *arrays: self.on_numpy(*arrays).astype(dtype)  # noqa: E731
+        found = jax.pure_callback(run, like, *known, vmap_method="sequential")
+        return found.astype(operands[0].dtype) if self.kind == "f" else found

@@ -149,6 +149,9 @@ def _nan_quantile(a: Any, q: np.ndarray, axis: Axis, keepdims: Any) -> Traced:
     rows, axes = _rows(x, axis)
     dtype = x.dtype if x.dtype.kind == "f" else FLOAT
     n, rest, lead = rows.shape[-1], tuple(range(rows.ndim - 1)), tuple([("q", k) for k in range(q.ndim)])
+    if not n:
+        expr = everywhere(math.nan, (*q.shape, *rows.shape[:-1]))
+        return fresh(_kept(expr, q.ndim, axes, x.ndim, keepdims), dtype)
     everything = (*lead, *rest, "n")
     sizes = {**dict(zip(lead, q.shape, strict=True)), **dict(enumerate(rows.shape[:-1])), "n": n}
     count = r.sum_(not_nan(rows).expr, (rows.ndim - 1,))
@@ -158,7 +161,9 @@ def _nan_quantile(a: Any, q: np.ndarray, axis: Axis, keepdims: Any) -> Traced:
     hat = e.maximum(1 - e.abs_(at - k), 0)
     ordered = like(rows, r.sort(rows.expr, rows.ndim - 1))
     numbers = masked(ordered, not_nan(ordered), 0).expr
-    found = product([(hat, everything), (numbers, (*rest, "n"))], (*lead, *rest))
+    spread = product([(numbers, (*rest, "n"))], everything, sizes)
+    near = e.where(e.equal(hat, 0), 0, spread)  # what has no weight may be infinite
+    found = product([(hat, everything), (near, everything)], (*lead, *rest))
     none = product([(e.equal(count, 0), rest)], (*lead, *rest), sizes)
     return fresh(_kept(e.where(none, math.nan, found), q.ndim, axes, x.ndim, keepdims), dtype)
 
