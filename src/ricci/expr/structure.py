@@ -25,6 +25,7 @@ ONE = ("one",)
 ZERO = ("zero",)
 DELTA = ("==", (-1, 1), 0)
 AT = ("at",)
+WHOLE = ("round", "floor", "ceil")
 DEPTH = 4  # how far into a matrix one looks for its being symmetric
 
 
@@ -165,8 +166,8 @@ def one_hot(index: Expr, size: Size) -> Expr:
 
 
 def rounded(index: Expr) -> bool:
-    """Whether an index says that it is whole, so that it may be computed in floats: it is rounded."""
-    return isinstance(index, Elementwise) and index.op.name == "round"
+    """Whether an index is whole although it may be computed in floats: it is rounded, or 0 and 1."""
+    return isinstance(index, Structure) or (isinstance(index, Elementwise) and index.op.name in WHOLE)
 
 
 def holds(relation: tuple, index: Sequence[int], gathered: int | None = None) -> bool:
