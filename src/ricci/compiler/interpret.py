@@ -41,7 +41,7 @@ from ricci.expr import (
     topological,
 )
 from ricci.expr.dims import Atom, Size, atom_text, evaluate
-from ricci.expr.structure import rounded
+from ricci.expr.structure import whole
 from ricci.expr.walk import sized, with_bodies
 
 Array = np.ndarray
@@ -100,6 +100,9 @@ class Run:
         except KeyError as missing:
             name = atom_text(missing.args[0])
             raise InputError(f"Nothing determines the size {name}; give it, as in sizes={{...}}.") from None
+
+    def integer(self, name: str) -> bool:
+        return self.inputs[name].dtype.kind != "f"
 
     def shape(self, shape: Shape) -> tuple[int, ...]:
         return tuple([self.size(size) for size in shape])
@@ -180,15 +183,17 @@ def _structure(run: Run, node: Structure, values: list) -> Pattern:
     shape = run.shape(node.shape)
     kind = node.relation[0]
     if kind == "at":
-        return Pattern(kind, shape, index=_gather_index(run.dense(values[0]), shape[-1], rounded(node.args[0])))
+        return Pattern(
+            kind, shape, index=_gather_index(run.dense(values[0]), shape[-1], whole(node.args[0], run.integer))
+        )
     if kind in ("one", "zero"):
         return Pattern(kind, shape)
     _, coefs, const = node.relation
     return Pattern(kind, shape, run.shape(coefs), run.size(const))
 
 
-def _gather_index(index: Array, size: int, whole: bool) -> Array:
-    index = index.astype(np.int64) if whole else index
+def _gather_index(index: Array, size: int, is_whole: bool) -> Array:
+    index = index.astype(np.int64) if is_whole else index
     if index.dtype.kind not in "biu":
         raise DTypeError(f"A tensor is read at places given by integers, not by an array of the type {index.dtype}.")
     wrong = (index < 0) | (index >= size)

@@ -39,7 +39,7 @@ from ricci.expr import (
     Variable,
 )
 from ricci.expr.dims import Atom, evaluate
-from ricci.expr.structure import rounded
+from ricci.expr.structure import whole
 from ricci.expr.walk import by_height, topological
 
 NAMED = {"pi": math.pi}
@@ -85,6 +85,9 @@ class Lowering:
         self.layout = Layout(roots)
         self.partial_sums = PartialSums()
         self.opening = Opening(roots, self.builder.fresh)
+
+    def integer(self, name: str) -> bool:
+        return self.inputs[name].kind != "f"
 
     def size(self, size: Size) -> int:
         return size if isinstance(size, int) else evaluate(size, self.sizes)
@@ -320,7 +323,7 @@ class _Factors:
             index_value, axes = self.lowering.operand(node.args[0])
             build = self.lowering.builder
             at, own = build.array((index_value, tuple([labels[axis] for axis in axes])))
-            if at.kind == "b" or (at.kind == "f" and rounded(node.args[0])):
+            if at.kind == "b" or (at.kind == "f" and whole(node.args[0], self.lowering.integer)):
                 at, own = build.array(build.cast((at, own), "i"))
             at, own = build.array(build.read(at, [index(x) for x in own], self.sizes))
             checked = build.emit("check", "", [(at, own)], own, at.shape, at.kind, (self.sizes[labels[-1]],))

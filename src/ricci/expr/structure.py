@@ -15,17 +15,31 @@ broadcasts, the others are sorted, and an equation has one sign.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ricci.errors import ShapeError
 from ricci.expr.dims import Dim, Size
-from ricci.expr.node import Constant, Elementwise, Expr, Product, Shape, Structure, Sum, make
+from ricci.expr.node import (
+    Constant,
+    Elementwise,
+    Expr,
+    Function,
+    Product,
+    Shape,
+    Structure,
+    Sum,
+    Variable,
+    make,
+)
 
 ONE = ("one",)
 ZERO = ("zero",)
 DELTA = ("==", (-1, 1), 0)
 AT = ("at",)
-WHOLE = ("round", "floor", "ceil")
+COMPARISONS = ("less", "less_equal", "equal", "not_equal", "any", "all")
+WHOLE = ("round", "floor", "ceil", "sign", "argmax", "argmin", "argsort", *COMPARISONS)  # whatever they are of
+HOLDING = ("held", "stop_gradient", "barrier")
+KEEP_WHOLE = ("where", "maximum", "minimum", "abs", "mod", "max", "min", "sort", "cumsum", *HOLDING)
 DEPTH = 4  # how far into a matrix one looks for its being symmetric
 
 
@@ -165,9 +179,22 @@ def one_hot(index: Expr, size: Size) -> Expr:
     return in_natural_order((index,), index.shape, build, trailing=(size,))
 
 
-def rounded(index: Expr) -> bool:
-    """Whether an index is whole although it may be computed in floats: it is rounded, or 0 and 1."""
-    return isinstance(index, Structure) or (isinstance(index, Elementwise) and index.op.name in WHOLE)
+def whole(index: Expr, integer: Callable[[str], bool]) -> bool:
+    """Whether an index is whole, although it may be computed in floats; ``integer`` tells it of inputs."""
+    seen, stack = {index}, [index]
+    while stack:
+        node = stack.pop()
+        op = node.op.name if isinstance(node, (Elementwise, Function)) else ""
+        numbers = node.coefs if isinstance(node, Sum) else [node.value] if isinstance(node, Constant) else []
+        known = op in KEEP_WHOLE or isinstance(node, (Sum, Product, Constant))
+        if isinstance(node, Structure) or op in WHOLE or (isinstance(node, Variable) and integer(node.name)):
+            continue
+        if not known or not all(isinstance(c, (int, Dim)) for c in numbers):
+            return False
+        inner = [a for a in node.args[op == "where" :] if a not in seen]
+        seen.update(inner)
+        stack += inner
+    return True
 
 
 def holds(relation: tuple, index: Sequence[int], gathered: int | None = None) -> bool:

@@ -21,21 +21,15 @@ import numpy as np
 
 from ricci.errors import AxisError, InputError
 from ricci.expr import (
-    Elementwise,
     Expr,
-    Function,
-    Product,
-    Structure,
     constant,
     one,
     one_hot,
     place,
     product,
     triangle,
-    variables,
     window,
 )
-from ricci.expr.structure import is_one
 from ricci.functions import elementwise as e
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import BOOL, NeedsValueError, broadcast_shape, expanded, lift, like
@@ -234,32 +228,13 @@ def _integers(found: Selection) -> None:
 def hot_at(index: Any, size: int) -> Expr:
     """The structure that is 1 at integers, traced ones counted from the end where they are negative.
 
-    Some whole numbers are held as floats, which can say a place only if they are rounded.
+    Some whole numbers are held as floats; the compiler sees that they are whole.
     """
     x = lift(index)
     if not isinstance(index, Traced):
         return one_hot(x.expr, size)
     at = x.expr if x.dtype.kind == "u" else e.where(e.less(x.expr, 0), x.expr + size, x.expr)
-    return one_hot(e.round_(at) if _floating(at) else at, size)
-
-
-_ROUNDING = ("floor", "ceil", "round")
-_WHOLE = ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "argmax", "argmin", "argsort")
-
-
-def _floating(index: Expr) -> bool:
-    """Whether an index is computed in floats: numbers are made whole on the way to it, or structures are its parts."""
-    seen, stack = set(), [index]
-    while stack:
-        node = stack.pop()
-        op = node.op.name if isinstance(node, (Elementwise, Function)) else ""
-        made_here = isinstance(node, (Product, Structure)) and not variables(node) and not is_one(node)
-        if op in _ROUNDING or made_here:
-            return True
-        if node not in seen and op not in _WHOLE:
-            seen.add(node)
-            stack += node.args[1:] if op == "where" else node.args
-    return False
+    return one_hot(at, size)
 
 
 def _arrange(found: Selection, spread: list[tuple[Hashable, int] | None]) -> None:
