@@ -90,10 +90,17 @@ def test_of_two_operands(name):
     check(f, *arrays(*shapes))
 
 
-@pytest.mark.filterwarnings("ignore:Arrays of 2-dimensional vectors:DeprecationWarning")
+def cross_in_the_plane(a, b):
+    """``np.cross`` as it is traced, beside vectors in space: NumPy 2.5 and later take no others."""
+    if not isinstance(a, np.ndarray):
+        return np.cross(a, b)
+    whole = np.cross(*[np.concatenate([v, np.zeros((*v.shape[:-1], 3 - v.shape[-1]))], axis=-1) for v in (a, b)])
+    return whole[..., 2] if a.shape[-1] == b.shape[-1] == 2 else whole
+
+
 @pytest.mark.parametrize("shapes", [((2,), (2,)), ((3, 2), (2,)), ((3,), (2,)), ((2, 2), (3,))], ids=str)
 def test_cross_in_the_plane(shapes):
-    check(np.cross, *arrays(*shapes))
+    check(cross_in_the_plane, *arrays(*shapes))
 
 
 EINSUM = [

@@ -120,6 +120,7 @@ CASES = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")  # since NumPy 2.5
 @pytest.mark.parametrize("case", CASES)
 def test_functions_with_arguments_of_their_own(case):
     check(CASES[case], ANY)
