@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 import ricci as rc
+from ricci.compiler.interpret import interpret
 from ricci.equivalence import Undecided
 from ricci.identities import IDENTITIES, checking
-from ricci.sampling import compare
-from ricci.simplify.proof import proved_equal
+from ricci.sampling import STYLES, _Places, compare
+from ricci.simplify.proof import Prover, TooLong, proved_equal
+from ricci.testing import random_expression
 from ricci.testing.texts import LETTERS, random_text
 
 # Pairs that are equal wherever both are defined, as a student might write them. A bar stands between the two.
@@ -125,6 +127,26 @@ C[i,j] = X[m,i] X[m,j] + s delta[i,j]; g[i,k] = inv(C)[i,j] X[m,j] X[m,k] + s in
 f = det(A); g[p,q] = D(f, A[p,q]) | f[p,q] = det(A) inv(A)[q,p]
 v[b] = var[h](x[b,h]); g[b] = 1[h] (x[b,h] - 1[h] mean[k](x[b,k]))/sqrt(v[b] + e) | f[b] = 0 1[h] x[b,h]
 f = 1/(1 + exp(-x)); g = D(D(f, x), x) | s = sigmoid(x); f = s (1 - s) (1 - 2 s)
+C[i,k] = A[i,j] B[j,k]; f[i,k] = inv(C)[i,k] | f[i,k] = inv(B)[i,j] inv(A)[j,k]
+C[i,k] = A[i,j] B[j,k]; f = det(C) | f = det(A) det(B)
+C[i,j] = X[m,i] X[m,j]; f[p,q] = D(logdet(C), X[p,q]) | C[i,j] = X[m,i] X[m,j]; f[p,q] = 2 X[p,j] inv(C)[j,q]
+f = A[i,j] inv(A)[j,i] | f = |i| + 0 A[i,i]
+f[i] = x[i]/(1[j] x[j]); g[i,p] = D(f[i], x[p]) | s = 1[j] x[j]; f[i,p] = (delta[i,p] s - x[i] 1[p])/s**2
+f = log(x + sqrt(x**2 + 1)); g = D(f, x) | f = 1/sqrt(x**2 + 1)
+f = sin(3 x) | f = 3 sin(x) - 4 sin(x)**3
+f = sin(x)/(1 + cos(x)) | f = (1 - cos(x))/sin(x)
+f = cos(a + b + c) | f = cos(a) cos(b + c) - sin(a) sin(b + c)
+f = max[i](2 x[i] + c) | f = c + 2 max[i](x[i])
+f = -max[i](-x[i]) | f = min[i](x[i])
+f = (x**a)**b | f = x**(a b)
+f = norm[i](a[i] - b[i])**2 | f = a[i] a[i] - 2 a[i] b[i] + b[i] b[i]
+f[i] = 0.1 x[i] + 0.2 x[i] | f[i] = 0.3 x[i]
+f = x (x > 0) + x (x < 0) | f = x
+f = (a - b) (a > b) | f = relu(a - b)
+f = where(x >= 0, a, b) | f = where(x < 0, b, a)
+f = 1/(1/a + 1/b) | f = a b/(a + b)
+f = logsumexp[k](x[k]); g[p,q] = D(D(f, x[p]), x[q]) | s[p] = softmax[p](x[p]); f[p,q] = delta[p,q] s[p] - s[p] s[q]
+f = mean[i](x[i] y[i]) - mean[i](x[i]) mean[j](y[j]) | f = mean[i]((x[i] - mean[k](x[k])) (y[i] - mean[k](y[k])))
 """
 # Pairs that are not: a sign, a factor, a transpose or a term is wrong.
 DIFFERENT = """
@@ -284,6 +306,61 @@ def test_derivatives_found_in_two_ways(seed):
         assert one.equivalent(other) is not False
         if compare(one.expr, (other * 0).expr, one.context.facts).differ:
             assert one.equivalent(other * 2) is not True
+
+
+# The normal form has the value of what it is the form of
+
+
+def faults_of_form(expr, inputs, sizes):
+    """Where both are finite, how far the normal form is off; none where there is none, or nothing to compare."""
+    prover = Prover(expr)
+    try:
+        form = prover.normal(expr)
+    except TooLong:
+        return None
+    again = prover.expr(form, range(len(expr.shape)), dict(enumerate(expr.shape)))
+    try:
+        one, other = (np.asarray(v, dtype=float) for v in interpret([expr, again], inputs, sizes))
+    except np.linalg.LinAlgError:
+        return None
+    both = np.isfinite(one) & np.isfinite(other)
+    return float(np.max(np.abs(one - other)[both] / max(1, np.abs(one[both]).max()))) if both.any() else None
+
+
+SOME = [*range(60), *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(60, 1000))]
+
+
+@pytest.mark.parametrize("seed", SOME)
+def test_normal_forms_of_random_expressions_keep_their_values(seed):
+    rng = random.Random(seed)
+    sample = random_expression(rng, size=rng.choice((3, 5, 8)))
+    off = faults_of_form(sample.build(), sample.inputs, sample.sizes)
+    assert off is None or off < 1e-6, repr(sample)
+
+
+# Products of matrices are left out: where they are singular, their inverses are noise.
+TEXTS = [side for pair in [*pairs(EQUAL), *pairs(DIFFERENT)] for side in pair if "(C)" not in side]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_normal_forms_of_texts_keep_their_values(text):
+    formula = rc.parse(text)
+    places = _Places([formula.expr], formula.context.facts, [])
+    rng = np.random.default_rng(0)
+    found = []
+    for style in STYLES:
+        env = places.sizes(rng, 1)
+        if env is not None:
+            found.append(faults_of_form(formula.expr, places.inputs(rng, env, style), env))
+    assert all(off is None or off < 1e-6 for off in found)
+    assert any(off is not None for off in found) or "log(1" in text  # the form has the logarithm of p - 1 there
+
+
+def test_the_check_of_forms_can_fail(monkeypatch):
+    """With the sign of a sine lost, values show it."""
+    monkeypatch.setattr(Prover, "_sin", Prover._cos)
+    formula = rc.parse("f = sin(x)")
+    assert faults_of_form(formula.expr, {"x": np.array(0.3)}, {}) > 1e-3
 
 
 # The answers

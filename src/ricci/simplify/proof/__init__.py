@@ -10,11 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
-from ricci.expr import Elementwise, Expr, Function, Product, Size, Structure, Sum, numeric, topological
-from ricci.expr.settle import settled
+from ricci.expr import (
+    Elementwise,
+    Expr,
+    Function,
+    Product,
+    Size,
+    Structure,
+    Sum,
+    numeric,
+    topological,
+    variable,
+    variables,
+)
+from ricci.expr.settle import SizeClasses, settled
 from ricci.expr.structure import is_one, is_zero
 from ricci.simplify.proof.matrices import Matrices
-from ricci.simplify.proof.polynomials import Label, Poly, TooLong, number, plain, relabelled, total
+from ricci.simplify.proof.polynomials import UNIT, Label, Mono, Poly, TooLong, number, plain, relabelled, total
 from ricci.simplify.proof.powers import ONE
 
 MOST_NODES = 400
@@ -23,12 +35,14 @@ CLEARED = 3  # times that denominators are cleared: doing so may bring up others
 
 def proved_equal(one: Expr, other: Expr, linked: Iterable[tuple[Size, Size]] = ()) -> bool:
     """Whether a proof was found; ``linked`` are sizes that are known to agree."""
-    apart = settled(one - other, linked)
-    if len(topological(apart)) > MOST_NODES:
+    linked = list(linked)
+    mark = variable("·", ())  # keeps the two apart until both are in normal form
+    both = settled(one + mark * other, linked)
+    if len(topological(both)) > MOST_NODES:
         return False
-    prover = Prover()
+    prover = Prover(both, linked)
     try:
-        left = prover.normal(apart)
+        left = total([(-1 if _has(m, mark) else 1, {_without(m, mark): c}) for m, c in prover.normal(both).items()])
         for _ in range(CLEARED):
             left = prover.cleared(left)
         return not left
@@ -36,8 +50,26 @@ def proved_equal(one: Expr, other: Expr, linked: Iterable[tuple[Size, Size]] = (
         return False
 
 
+def _has(m: Mono, mark: Expr) -> bool:
+    return any(head is mark for (head, _), _ in m)
+
+
+def _without(m: Mono, mark: Expr) -> Mono:
+    return tuple([item for item in m if item[0][0] is not mark])
+
+
 class Prover(Matrices):
-    """Normal forms of expressions; labels are the numbers of their axes."""
+    """Normal forms of parts of an expression; labels are the numbers of their axes."""
+
+    def __init__(self, root: Expr, linked: Iterable[tuple[Size, Size]] = ()):
+        super().__init__()
+        self.classes = SizeClasses(root, linked=linked)
+        for v in variables(root):
+            for size in v.shape:
+                self.names.setdefault(self.classes.find(size), size)
+
+    def named(self, size: Size) -> Size:
+        return self.names.get(self.classes.find(size), size)
 
     def normal(self, root: Expr) -> Poly:
         for node in topological(root):
@@ -48,7 +80,8 @@ class Prover(Matrices):
     def _of(self, node: Expr) -> Poly:
         axes = tuple(range(len(node.shape)))
         if isinstance(node, Sum):
-            return total([(Fraction(c), self.done[a]) for c, a in zip(node.coefs, node.args, strict=True)])
+            coefs = [number(c).get(UNIT, Fraction(0)) for c in node.coefs]
+            return total([(c, self.done[a]) for c, a in zip(coefs, node.args, strict=True)])
         if isinstance(node, Product):
             return self._product(node)
         if isinstance(node, Elementwise):

@@ -12,7 +12,7 @@ from ricci.expr.node import OPS
 from ricci.simplify.proof.polynomials import Factor, Poly, number, plain, total
 from ricci.simplify.proof.powers import HALF, ONE, Powers, negative
 
-LONGEST_ANGLE = 2  # terms of an angle, of which sine and cosine are those of its terms
+LONGEST_ANGLE = 3  # terms of an angle, of which sine and cosine are those of its terms
 
 
 class Functions(Powers):
@@ -155,10 +155,10 @@ class Functions(Powers):
         return total([(1, ONE), (-1, self._less(b, a))])
 
     def _equal(self, a: Poly, b: Poly) -> Poly:
-        return total([(1, ONE), (-1, self._less(a, b)), (-1, self._less(b, a))])
+        return self.nothing(total([(1, a), (-1, b)]))
 
     def _not_equal(self, a: Poly, b: Poly) -> Poly:
-        return total([(1, self._less(a, b)), (1, self._less(b, a))])
+        return total([(1, ONE), (-1, self._equal(a, b))])
 
     def _where(self, c: Poly, a: Poly, b: Poly) -> Poly:
         holds = c if self._is_choice(c) else self._not_equal(c, {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from ricci.expr import Expr, Function, Op, constant, delta, function
+from ricci.expr import Expr, Function, Op, delta, function
 from ricci.expr.node import OPS
 from ricci.expr.structure import is_delta
 from ricci.simplify.proof.functions import Functions
@@ -17,7 +17,6 @@ from ricci.simplify.proof.polynomials import (
     Replaced,
     Sizes,
     mono,
-    number,
     plain,
     relabelled,
     total,
@@ -44,7 +43,22 @@ class Matrices(Functions):
             return self.log(whole) if name == "logsumexp" else total([(1, self.done[x]), (-1, self.log(whole))])
         if name in ("inv", "det", "logdet", "solve"):
             return getattr(self, f"_{name}")(node)
+        if name in ("max", "min"):
+            return self._extreme(node, last)
         return self._as_it_is(node.op, node.args, node.params, node)
+
+    def _extreme(self, node: Function, last: int) -> Poly:
+        """``max(a x + b) = a max(x) + b``, with ``min`` for negative ``a``."""
+        (x,) = node.args
+        poly = self.done[x]
+        moved = {m: c for m, c in poly.items() if all(last not in labels for (_, labels), _ in m)}
+        inside = {m: c for m, c in poly.items() if m not in moved}
+        if not inside:
+            return poly
+        scale = inside[min(inside, key=repr)]
+        op = OPS[node.op.name if scale > 0 else {"max": "min", "min": "max"}[node.op.name]]
+        operand = self.expr(total([(1 / scale, inside)]), range(last + 1), dict(enumerate(x.shape)))
+        return total([(1, moved), (scale, plain(function(op, (operand,), node.params), range(last)))])
 
     def _as_it_is(self, op: Op, args: Sequence[Expr], params: tuple, node: Expr) -> Poly:
         operands = tuple([self.expr(self.done[a], range(len(a.shape)), dict(enumerate(a.shape))) for a in args])
@@ -77,14 +91,32 @@ class Matrices(Functions):
         if isinstance(matrix, Function) and matrix.op.name == "inv":
             order = (*lead, j, i) if turned else labels
             return self.times(outside, relabelled(self.normal(matrix.args[0]), dict(enumerate(order))))
+        factors = self._square_factors(self.normal(matrix))
+        if factors is not None and not lead:
+            row, column = (i, j) if turned else (j, i)
+            name: dict[Label, Label] = {0: row, 1: column}
+            inverses = [self._inverse_matrix(h, tuple([name.get(x, "m") for x in reversed(own)])) for h, own in factors]
+            return self.times(outside, self.summed(self.product(inverses), {"m": matrix.shape[0]}))
         head = function(OPS["inv"], (matrix,))
         self.matrices[head] = self.normal(matrix)
-        axes = tuple(range(len(a.shape)))
-        symmetric = self.expr(self.normal(matrix), (*axes[:-2], axes[-1], axes[-2]), dict(enumerate(a.shape))) is matrix
         order = (*lead, j, i) if turned else labels
-        if symmetric:
-            order = (*lead, *sorted((i, j), key=repr))
         return self.times(outside, plain(head, order))
+
+    def _square_factors(self, poly: Poly) -> list[Factor] | None:
+        """The two square matrices that a matrix is the product of, if it is one."""
+        m = next(iter(poly), ())
+        if len(poly) != 1 or len(m) != 1:
+            return None
+        (head, labels), e = m[0]
+        if head not in self.inner or e != 1 or set(labels) != {0, 1}:
+            return None
+        inner = self.inner[head]
+        if len(inner) != 2 or any(
+            k != 1 or len(h.shape) != 2 or self.named(h.shape[0]) != self.named(h.shape[1]) for (h, _), k in inner
+        ):
+            return None
+        name: dict[Label, Label] = dict(enumerate(labels))
+        return [(h, tuple([name.get(x, x) for x in own])) for (h, own), _ in inner]
 
     def linked(self, items: list[tuple[Factor, Fraction]], over: Sizes) -> Replaced | None:
         """``A inv(A)``: a term of ``A`` that is linked to ``inv(A)`` is the identity minus the other terms."""
@@ -113,7 +145,7 @@ class Matrices(Functions):
             left, scalars, x, gone = found
             others = relabelled({m: d for m, d in poly.items() if m != term}, {**name, row: x})
             before = {mono({**dict(left), **{f: dict(left).get(f, 0) - k for f, k in scalars}}): 1 / c}
-            same = ONE if x == end else plain(delta(head.shape[-1]), (x, end))
+            same = ONE if x == end else plain(delta(self.named(head.shape[-1])), (x, end))
             less = self._times_plainly(negative(others), plain(head, labels))
             return [(self._times_plainly(before, same), {*gone, joint}), (self._times_plainly(before, less), gone)]
         return None
@@ -144,23 +176,34 @@ class Matrices(Functions):
         return total([(c * d, {_joined(m, n): Fraction(1)}) for m, c in one.items() for n, d in other.items()])
 
     def _det(self, node: Function) -> Poly:
-        outside, matrix, _ = self._matrix(node.args[0])
-        labels = tuple(range(len(node.shape)))
-        size = node.args[0].shape[-1]
+        return self._det_of(node.args[0])
+
+    def _det_of(self, a: Expr) -> Poly:
+        self.normal(a)
+        outside, matrix, _ = self._matrix(a)
+        labels = tuple(range(len(a.shape) - 2))
+        size = a.shape[-1]
         if outside != ONE and not isinstance(size, int):
-            return self._as_it_is(node.op, node.args, node.params, node)
+            whole = self.expr(self.done[a], range(len(a.shape)), dict(enumerate(a.shape)))
+            return plain(function(OPS["det"], (whole,)), labels)
         factor = self.power(outside, Fraction(size)) if isinstance(size, int) else ONE
         if isinstance(matrix, Function) and matrix.op.name == "inv":
             return self.times(factor, plain(function(OPS["det"], matrix.args), labels, -1))
+        factors = self._square_factors(self.normal(matrix)) if not labels else None
+        if factors is not None:
+            return self.product([factor, *[self._det_of(h) for h, _ in factors]])
         return self.times(factor, plain(function(OPS["det"], (matrix,)), labels))
 
     def _logdet(self, node: Function) -> Poly:
         outside, matrix, _ = self._matrix(node.args[0])
         labels = tuple(range(len(node.shape)))
         size = node.args[0].shape[-1]
-        before = self.times(number(size) if isinstance(size, int) else plain(constant(size), ()), self.log(outside))
+        before = self.times(self.count(size), self.log(outside))
         if isinstance(matrix, Function) and matrix.op.name == "inv":
             return total([(1, before), (-1, plain(function(OPS["logdet"], matrix.args), labels))])
+        factors = self._square_factors(self.normal(matrix)) if not labels else None
+        if factors is not None:
+            return total([(1, before), *[(1, self.log(self._det_of(h))) for h, _ in factors]])
         return total([(1, before), (1, plain(function(OPS["logdet"], (matrix,)), labels))])
 
     def _solve(self, node: Function) -> Poly:

@@ -23,8 +23,9 @@ from itertools import permutations
 from itertools import product as pairs
 from math import isfinite
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from ricci.expr import Constant, Expr, Product, Size, Structure, add, constant, power, product, zero
+from ricci.expr import Constant, Expr, Function, Product, Size, Structure, add, constant, power, product, zero
 from ricci.expr.structure import is_delta
 
 Label = Hashable
@@ -50,11 +51,25 @@ def mono(factors: Mapping[Factor, Fraction]) -> Mono:
 
 
 def _turned(factor: Factor) -> Factor:
-    """A factor with one label for all axes of size 1, and the labels of a delta in order."""
+    """A factor with one label for all axes of size 1, and the labels of a symmetric matrix in order."""
     head, labels = factor
     if 1 in head.shape:
         labels = tuple([SINGLE if size == 1 else x for x, size in zip(labels, head.shape, strict=True)])
-    return head, tuple(sorted(labels, key=repr)) if is_delta(head) else labels
+    return head, tuple(sorted(labels, key=repr)) if len(labels) == 2 and mirrors(head) else labels
+
+
+_mirrors: WeakKeyDictionary[Expr, bool] = WeakKeyDictionary()
+
+
+def mirrors(head: Expr) -> bool:
+    """Whether a matrix is its own transpose, as the core has it; its inverse is then too."""
+    found = _mirrors.get(head)
+    if found is None:
+        inner = head.args[0] if isinstance(head, Function) and head.op.name == "inv" else head
+        factors, out = ([*inner.factors()], inner.out) if isinstance(inner, Product) else ([(inner, (0, 1))], (0, 1))
+        found = is_delta(head) or product(factors, out[::-1], dict(zip(out, inner.shape, strict=True))) is inner
+        _mirrors[head] = found
+    return found
 
 
 def plain(head: Expr, labels: Sequence[Label], exponent: int | Fraction = 1) -> Poly:
@@ -62,8 +77,11 @@ def plain(head: Expr, labels: Sequence[Label], exponent: int | Fraction = 1) -> 
 
 
 def number(value: int | float | Fraction) -> Poly:
-    if isinstance(value, float) and not isfinite(value):
-        raise TooLong
+    """A number; of a float what 15 digits say, since decimals are written and rounded."""
+    if isinstance(value, float):
+        if not isfinite(value):
+            raise TooLong
+        value = Fraction(f"{value:.15g}")
     return {UNIT: Fraction(value)} if value else {}
 
 
@@ -104,6 +122,7 @@ class Algebra:
         self.inner: dict[Expr, list[tuple[Factor, Fraction]]] = {}  # contractions, summed labels being tuples
         self.rules: dict[Expr, Callable[[Factor, Fraction], Poly | None]] = {}  # what a power of a head becomes
         self.meets: dict[Expr, Callable[[Mono, Factor], Poly | None]] = {}  # what a monomial with it becomes
+        self.names: dict[Size, Size] = {}  # for sizes that agree, the one that stands for them
         self.work = 0
         self.fresh = 0
 
@@ -112,6 +131,10 @@ class Algebra:
         self.work += terms
         if self.work > MOST_WORK or terms > MOST_TERMS:
             raise TooLong
+
+    def named(self, size: Size) -> Size:
+        """One name for sizes that are known to agree."""
+        return size
 
     # Products and powers
 
@@ -153,6 +176,9 @@ class Algebra:
                 return {rest: Fraction(1)}
             if any(b in labels for (_, labels), _ in rest):
                 return self._joined(mono({factor: e}), relabelled({rest: Fraction(1)}, {b: a}))
+        if isinstance(head, Constant) and isinstance(head.value, int) and not 0 <= e < 1:
+            whole = e.numerator // e.denominator
+            return {_merged([*rest, (factor, e - whole)]): Fraction(head.value) ** whole}
         if isinstance(head, Structure) and e > 0 and e != 1:
             return self._joined(rest, plain(*factor))  # a structure is 0 or 1
         if head in self.rules:
@@ -254,6 +280,10 @@ class Algebra:
         over = {name[x]: size for x, size in sizes.items()}
         return total([(c, self._closed(m, over)) for m, c in relabelled(poly, name).items()])
 
+    def count(self, size: Size) -> Poly:
+        size = self.named(size)
+        return number(size) if isinstance(size, int) else plain(constant(size), ())
+
     def _closed(self, m: Mono, over: Sizes) -> Poly:
         self.tick()
         items, over = self._opened(list(m), dict(over))
@@ -270,7 +300,7 @@ class Algebra:
         result = number(1)
         for x, size in over.items():
             if x not in carried:
-                result = self.times(result, _size(size))
+                result = self.times(result, self.count(size))
         free, groups = _components(items, over)
         result = self.times(result, self.reduced(_merged(free)))
         for group in groups:
@@ -328,10 +358,6 @@ def _only_moves(e: Expr) -> bool:
 
 def exact(value: Fraction) -> int | Fraction:
     return value.numerator if value.denominator == 1 else value
-
-
-def _size(size: Size) -> Poly:
-    return number(size) if isinstance(size, int) else plain(constant(size), ())
 
 
 def _without_deltas(items: list, over: dict[Label, Size]) -> list:

@@ -13,6 +13,7 @@ from fractions import Fraction
 from ricci.expr import (
     POWER,
     Constant,
+    Dim,
     Elementwise,
     Expr,
     Function,
@@ -119,14 +120,17 @@ class Powers(Algebra):
         if isinstance(head, Elementwise):
             if head.op is POWER:
                 return numeric(head.args[1]) not in (1, None) and self.positive(head.args[0])
-            return head.op.name in ("exp", "abs", "less", "less_equal")
+            return head.op.name in ("exp", "abs", "less", "equal")
         if head in self.inner:
             return all(self.positive(h) or e % 2 == 0 for (h, _), e in self.inner[head])
         if head in self.sums:
             return all(
                 c > 0 and all(self.positive(h) or e % 2 == 0 for (h, _), e in m) for m, c in self.sums[head].items()
             )
-        return isinstance(head, (Constant, Structure))
+        if isinstance(head, Constant):
+            value = head.value
+            return isinstance(value, Dim) or value == "pi" or (isinstance(value, (int, float, Fraction)) and value > 0)
+        return isinstance(head, Structure)
 
     def exp(self, poly: Poly) -> Poly:
         return self.product([self._exp_of_term(m, c) for m, c in poly.items()])
@@ -181,15 +185,47 @@ class Powers(Algebra):
     # Choices
 
     def step(self, poly: Poly) -> Poly:
-        """``[p > 0]``, which is 0 or 1."""
+        """``[p > 0]``; where ``-p`` comes first it is ``1 - [-p > 0] - [p == 0]``."""
         if not poly or (len(poly) == 1 and UNIT in poly):
             return number(int(bool(poly) and poly[UNIT] > 0))
         _, inside = self._content(poly, lambda h, e: self.positive(h) and not isinstance(h, Structure), HALF)
+        if inside[min(inside, key=repr)] < 0:
+            inside = negative(inside)
+            return total([(1, ONE), (-1, self._chosen("less", inside)), (-1, self.nothing(inside))])
+        return self._chosen("less", inside)
+
+    def nothing(self, poly: Poly) -> Poly:
+        """``[p == 0]``, beside which the terms of ``p`` cancel, and ``[p > 0]`` is 0."""
+        if not poly or (len(poly) == 1 and UNIT in poly):
+            return number(int(not poly))
+        _, inside = self._content(poly, lambda h, e: self.positive(h) and not isinstance(h, Structure), Fraction(1))
+        ((((head, labels), _),),) = none = self._chosen("equal", inside)
+        ((((more, others), _),),) = self._chosen("less", inside)
+        place = {x: k for k, x in enumerate(labels)}
+        lead = max(inside, key=lambda m: (sum(e for _, e in m), repr(m)))
+        terms, there = relabelled(inside, place), tuple([place[x] for x in others])
+        (first,) = relabelled({lead: Fraction(1)}, place)
+
+        def meet(m: Mono, factor: Factor) -> Poly | None:
+            name: dict[Label, Label] = dict(enumerate(factor[1]))
+            have = dict(m)
+            if (more, tuple([name[x] for x in there])) in have:
+                return {}
+            (own,) = relabelled({first: Fraction(1)}, name)
+            if not own or any(e <= 0 or have.get(f, Fraction(0)) < e for f, e in own):
+                return None
+            rest = {mono({f: have.get(f, Fraction(0)) - dict(own).get(f, Fraction(0)) for f in have}): Fraction(1)}
+            others = relabelled({t: -c / terms[first] for t, c in terms.items() if t != first}, name)
+            return total([(c, self._joined(t, rest)) for t, c in others.items()])
+
+        self.meets.setdefault(head, meet)
+        return none
+
+    def _chosen(self, op: str, poly: Poly) -> Poly:
+        """``[0 < p]`` or ``[0 == p]`` as a head, which is its own square."""
         head, labels = self.arranged(
-            labels_of(inside), lambda o: elementwise(OPS["less"], constant(0), self.whole(inside, o))
+            labels_of(poly), lambda order: elementwise(OPS[op], constant(0), self.whole(poly, order))
         )
-        if not isinstance(head, Elementwise):
-            return self.normal(head) if not labels else plain(head, labels)
         self.rules.setdefault(head, lambda factor, e: plain(*factor) if e > 0 and e != 1 else None)
         return plain(head, labels)
 
