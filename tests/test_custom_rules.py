@@ -300,3 +300,36 @@ def test_a_rule_that_goes_in_circles():
     g = rc.custom(lambda x: np.fft.fft(x).real)
     g.derivative(lambda x: np.fft.fft(np.eye(3)).real)
     close(rc.jacobian(lambda x: g(x) ** 2)(X), np.diag(2 * np.fft.fft(X).real) @ np.fft.fft(np.eye(3)).real)
+
+
+def test_arrays_of_each_library_and_mixtures():
+    scaled = rc.custom(lambda a, b: np.sin(a) * b)
+    scaled.derivative(lambda a, b: (np.cos(a) * b, np.sin(a)))
+    torch, jax = pytest.importorskip("torch"), pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    w = np.array([1.0, 2.0, 3.0])
+    for other in (w, torch.tensor(w), jax.numpy.asarray(w), 2.0, np.float64(2.0)):
+        slope = np.cos(X) * (np.asarray(other) if np.ndim(other) else 2.0)
+        close(rc.grad(lambda x, other=other: scaled(x, other).sum())(X), slope)
+        for call in (lambda t, o: scaled(t, o), lambda t, o: scaled(a=t, b=o)):  # noqa: PLW0108
+            t = rc.Tensor(X)
+            call(t, other).sum().backward()
+            close(t.grad.numpy(), slope)
+    assert isinstance(scaled(jax.numpy.asarray(X), 2.0), jax.Array)
+    assert isinstance(rc.grad(lambda x: scaled(x, 2.0).sum())(jax.numpy.asarray(X)), jax.Array)
+    assert isinstance(rc.grad(lambda x: scaled(x, 2.0).sum())(torch.tensor(X)), torch.Tensor)
+
+
+def test_names_of_axes_go_through():
+    f = with_rule("derivative")
+    assert f(rc.Tensor(np.ones((2, 3)), axes="b t")).axes == ("b", "t")
+
+
+def test_static_arguments_reach_the_rule_by_name():
+    power = rc.custom(lambda x, n=1: x**n)
+    power.derivative(lambda x, n=1: n * x ** (n - 1))
+    close(rc.grad(lambda x: power(x, 3).sum())(X), 3 * X**2)
+    close(rc.grad(lambda x: power(x, n=2).sum())(X), 2 * X)
+    power = rc.custom(lambda x, n: x**n)
+    power.vjp(lambda primals, g, n: g * n * primals[0] ** (n - 1))
+    close(rc.grad(lambda x: power(x, 3).sum())(X), 3 * X**2)

@@ -27,6 +27,7 @@ from ricci.compiler.outside import Outside
 from ricci.errors import InputError, RuleError, ShapeError, TraceError
 from ricci.expr import Expr, Op, Variable, delta, function, product, variable, variables
 from ricci.expr.batching import batched
+from ricci.kinds import kind_of
 from ricci.notation.resolve import resolve
 from ricci.simplify import simplify
 from ricci.tracing import frames, trees
@@ -91,7 +92,7 @@ class Custom:
         if frames.current() is None:
             if any(isinstance(leaf, Operand) for leaf in trees.flatten((args, kwargs))[0]):
                 return on_tensors(self, self.__name__, args, kwargs)  # type: ignore[attr-defined]
-            return self.function(*args, **kwargs)
+            return _as_given(self.function(*args, **kwargs), trees.flatten((args, kwargs))[0])
         self._check_rule()
         return self._node(args, kwargs)
 
@@ -363,6 +364,15 @@ class _Rule:
             (template,) = batched([template], dict(zip(inner, wide, strict=True)), shape[axis])
             inner = wide
         return replace_all([template], dict(zip(inner, operands, strict=True)))[0]
+
+
+def _as_given(result: Any, leaves: Sequence[Any]) -> Any:
+    """A result of NumPy's functions for arrays of JAX, which they take and do not give, as one of JAX."""
+    if not isinstance(result, (np.ndarray, np.generic)) or "jax" not in map(kind_of, leaves):
+        return result
+    import jax.numpy
+
+    return jax.numpy.asarray(result)
 
 
 def _keywords(rule: Callable) -> list[str]:

@@ -47,6 +47,8 @@ def _own(node: Expr, done: Mapping[Expr, Names], known: Mapping[Expr, Names], op
     if isinstance(node, (Sum, Elementwise)):
         return _by_position([done[a] for a in node.args if a.shape], len(node.shape), operation)
     if isinstance(node, Function):
+        if node.op.body is not None:
+            return axis_names(node.op.body(node.args), {a: done[a] for a in node.args}, operation)
         return _of_function(node, done, operation)
     if isinstance(node, Structure) and node.args:
         return (*done[node.args[0]], None)
