@@ -136,7 +136,7 @@ class Custom:
             if body.drawn:
                 raise TraceError("it draws random numbers.")
         except TraceError as error:
-            outside = _outside(self.function, name, arguments, error)
+            outside = _outside(self.function, name, arguments, operands, error)
             here = frames.current()
             assert here is not None
             inputs = [variable(f"{name}.{k}{QUOTE * here.depth}", x.shape) for k, x in enumerate(operands)]
@@ -162,7 +162,9 @@ class Custom:
         return found
 
 
-def _outside(function: Callable, name: str, arguments: Arguments, reason: TraceError) -> Outside:
+def _outside(
+    function: Callable, name: str, arguments: Arguments, operands: Sequence[Traced], reason: TraceError
+) -> Outside:
     """A function that cannot be traced, as one that runs; what it gives is learnt from an example."""
     count, keywords, forms = arguments.form
 
@@ -175,12 +177,11 @@ def _outside(function: Callable, name: str, arguments: Arguments, reason: TraceE
         with frames.suspended():
             return plain_values(function(*parts[:count], **dict(zip(keywords, parts[count:], strict=True))))
 
-    shapes = [tuple(np.shape(x)) for x in arguments.traced]
-    dtypes = [lift(x).dtype for x in arguments.traced]
-    floats = [lift(x).dtype for x in arguments.traced if lift(x).dtype.kind == "f" and not lift(x).weak]
+    shapes = [x.shape for x in operands]
+    floats = [x.dtype for x in operands if x.dtype.kind == "f" and not x.weak]
     try:
         with np.errstate(all="ignore"):
-            given = [np.full(shape, EXAMPLE, dtype)[()] for shape, dtype in zip(shapes, dtypes, strict=True)]
+            given = [np.full(x.shape, EXAMPLE, x.dtype)[()] for x in operands]
             example = np.asarray(native(*given))
     except Exception as error:
         raise TraceError(
