@@ -195,6 +195,17 @@ def test_tensors_that_a_traced_function_meets_have_gradients():
     np.testing.assert_allclose(w.grad.numpy(), np.broadcast_to(X.sum(0)[:, None], Y.shape))
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("number", [2, 2.0])
+def test_numbers_do_not_widen_types(dtype, number):
+    x = np.ones((3, 4), dtype)
+    call = lambda x: rc.einsum("i k, -> i k", x, number)  # noqa: E731
+    wanted = (x * number).dtype
+    assert call(x).dtype == wanted
+    assert call(rc.Tensor(x, False)).dtype == wanted
+    assert rc.compile(call)(x).dtype == wanted
+
+
 @pytest.mark.parametrize("reduce", ["sum", "mean", "prod", "max", "min"])
 @pytest.mark.parametrize("count, places", [(3, 4), (0, 2), (1, 1), (5, 0)])
 def test_scatter_of_all_sizes(reduce, count, places):

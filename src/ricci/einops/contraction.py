@@ -276,10 +276,9 @@ def _wide_run(backend: Backend, tensors: Sequence, pattern: str, op: str, reduce
             backend, [*map(type, tensors)], run, lambda *xs: _first_wide((pattern, *xs), op, reduce, {**sizes})
         )
     if not all(hasattr(x, "shape") for x in tensors):  # numbers among the arrays
-        asarray = backend.xp.asarray
         if backend.name not in ("numpy", "jax"):
             raise EinopsTypeError("A number beside these arrays must be an array too.", pattern, 0, len(pattern))
-        return lambda *xs: run(*[x if hasattr(x, "shape") else asarray(x) for x in xs])
+        return lambda *xs: run(*backend.together(xs))
     if sizes or op != "multiply" or reduce != "sum" or "(" in pattern or "." in pattern or "1" in pattern:
         return run
     labels = labels_of(pattern, tuple([len(x.shape) for x in tensors]))

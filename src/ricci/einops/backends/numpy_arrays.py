@@ -45,6 +45,9 @@ class NumpyBackend(Backend):
     def to_numpy(self, x: Any) -> Any:
         return x
 
+    def together(self, xs: Sequence[Any]) -> list[Any]:
+        return with_numbers(xs)
+
     def movers(self, kind: type) -> tuple[Callable, Callable]:
         return kind.reshape, kind.transpose  # type: ignore[attr-defined]
 
@@ -88,6 +91,14 @@ class NumpyBackend(Backend):
 
     def expand(self, x: Any, shape: Any) -> Any:
         return np.tile(x, [n if m == 1 else 1 for n, m in zip(shape, x.shape, strict=True)])
+
+
+def with_numbers(xs: Sequence[Any]) -> list[Any]:
+    """Numbers of Python's as arrays beside the others, whose type they do not widen: single floats stay single."""
+    if all(hasattr(x, "shape") for x in xs):
+        return list(xs)
+    types = [x.dtype for x in xs if isinstance(getattr(x, "dtype", None), np.dtype)]
+    return [x if hasattr(x, "shape") else np.asarray(x, np.result_type(x, *types)) for x in xs]
 
 
 def _tiled(units: tuple, expanded: tuple, merged: tuple | None) -> Run:

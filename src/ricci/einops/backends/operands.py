@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ricci.einops.backends.namespaces import NamespaceBackend
+from ricci.einops.backends.numpy_arrays import with_numbers
 from ricci.kinds import as_numpy, kind_of
 
 KINDS = ("traced", "tensor")
@@ -25,6 +26,7 @@ class OperandBackend(NamespaceBackend):
         return kind_of(x) in KINDS
 
     def together(self, xs: Sequence[Any]) -> list[Any]:
+        xs = with_numbers(xs)
         if any(kind_of(x) == "traced" for x in xs):
             return [x if kind_of(x) == "traced" else self.xp.asarray(x) for x in xs]
         return [x if kind_of(x) == "tensor" else as_numpy(x, "An array beside a tensor") for x in xs]
