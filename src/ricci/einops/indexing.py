@@ -85,19 +85,20 @@ def _call(what: str, operands: Sequence[Any], lengths: Mapping[str, Any], reduce
     if traced_beside_torch(arrays):
         return as_torch(_call, what, operands, lengths, reduce)
     backend = common_backend(arrays, f"rc.{what}")
-    shapes = tuple([backend.shape(x) for x in backend.together(arrays)])
+    xs = backend.together(arrays)
+    shapes = tuple([backend.shape(x) for x in xs])
     sizes = sizes_given(lengths, pattern)
     names, values = tuple(sizes), tuple(sizes.values())
     key = (pattern, what, reduce, backend.name, shapes, names, values)
     if not all(map(all_plain, (*shapes, values))):
-        return _done(_planned(what, backend, shapes, pattern, reduce, names, values), backend, arrays, pattern)
+        return _done(_planned(what, backend, shapes, pattern, reduce, names, values), backend, xs, arrays, pattern)
     plan = _plans.get(key)
     if plan is None:
         plan = _planned(what, backend, shapes, pattern, reduce, names, values)
-        result = _done(plan, backend, arrays, pattern)  # a call that fails leaves nothing behind
+        result = _done(plan, backend, xs, arrays, pattern)  # a call that fails leaves nothing behind
         keep(_plans, key, plan, _MOST)
         return result
-    return _done(plan, backend, arrays, pattern)
+    return _done(plan, backend, xs, arrays, pattern)
 
 
 def _planned(
@@ -182,8 +183,8 @@ def _fault(labels: Labels, message: str, label: int, hint: str, left: bool = Tru
     return EinopsError(message, labels.text, *span_of(labels.text, labels.axes[label], left), hint)
 
 
-def _done(plan: Plan, backend: Backend, given: Sequence[Any], pattern: str) -> Any:
-    xs = backend.together(given)
+def _done(plan: Plan, backend: Backend, xs: Sequence[Any], given: Sequence[Any], pattern: str) -> Any:
+    """The result for ``xs``, the arrays ``given`` as they stand beside one another."""
     labels, terms = plan.labels, plan.terms
     inputs, named = [], {}
     seen = watched(backend, xs)
@@ -195,8 +196,9 @@ def _done(plan: Plan, backend: Backend, given: Sequence[Any], pattern: str) -> A
     if backend.name != "formula":
         indices = [as_places(backend, index) for index in indices]
         _check_range(given[1:] if backend.name == "ricci" else indices, plan)
-        whole = total(plan.sizes, {*plan.places, *[label for term in terms.terms[1:] for label in term]})
-        indices = [kept_out(backend, at, plan.sizes[k], whole) for at, k in zip(indices, plan.places)]
+        if backend.name in ("ricci", "jax"):
+            whole = total(plan.sizes, {*plan.places, *[label for term in terms.terms[1:] for label in term]})
+            indices = [kept_out(backend, at, plan.sizes[k], whole) for at, k in zip(indices, plan.places)]
     result = merged_back(backend, plan.run(x, indices), terms)
     return noted(backend, plan.what, pattern, labels, inputs, result, named) if seen else result
 

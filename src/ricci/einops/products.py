@@ -258,7 +258,7 @@ def compiling(arrays: Sequence[Any]) -> bool:
 
 def traced_beside_torch(arrays: Sequence[Any]) -> bool:
     """Whether traced arrays meet tensors of PyTorch: the results are then tensors, as those of operators are."""
-    return {"traced", "torch"} <= {kind_of(x) for x in arrays}
+    return {"traced", "torch"}.issubset(map(kind_of, arrays))
 
 
 def as_torch(function: Callable, *args: Any) -> Any:
@@ -302,9 +302,9 @@ def common_backend(arrays: Sequence[Any], what: str) -> Backend:
 
 def _check_masks(arrays: Sequence[Any], what: str) -> None:
     """Masks are kept by what moves or reduces one array, and lost where several are joined or multiplied."""
-    for x in arrays:
-        if kind_of(x) == "masked":
-            raise EinopsTypeError(f"{what} cannot keep a mask.", hint=remedy(x, "An array"))
+    if "masked" in map(kind_of, arrays):
+        masked = next(x for x in arrays if kind_of(x) == "masked")
+        raise EinopsTypeError(f"{what} cannot keep a mask.", hint=remedy(masked, "An array"))
 
 
 # The kinds that can stand beside one.
