@@ -141,7 +141,7 @@ def kept_out(backend: Backend, index: Any, size: int, whole: int) -> Any:
     if kind_of(index) != "traced" and (backend.name != "jax" or size == whole):
         return index
     xp = backend.xp
-    return xp.where(xp.logical_or(index < 0, index >= size), whole, index)
+    return xp.where(index < 0, whole, xp.where(index >= size, whole, index))
 
 
 def out_of_range(index: Any, size: int) -> int | None:
