@@ -5,6 +5,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch_checking import agrees
 
 import ricci as rc
 
@@ -13,18 +14,6 @@ torch.manual_seed(0)
 X = torch.randn(5, 8, dtype=torch.float64)
 B = torch.randn(2, 5, 8, dtype=torch.float64)
 IMAGES = torch.randn(2, 3, 4, 4, dtype=torch.float64)
-
-
-def agrees(f, *xs, tolerance=1e-9):
-    """Whether value and gradients are those of PyTorch."""
-    leaves = [x.clone().requires_grad_() for x in xs]
-    value = f(*leaves)
-    theirs = torch.autograd.grad(value, leaves)
-    found, ours = rc.value_and_grad(f, argnums=tuple(range(len(xs))))(*xs)
-    assert found.dtype == value.dtype
-    torch.testing.assert_close(found, value.detach(), rtol=tolerance, atol=tolerance)
-    for a, b in zip(ours, theirs, strict=True):
-        torch.testing.assert_close(a, b, rtol=tolerance, atol=tolerance)
 
 
 LAYERS = {
@@ -391,3 +380,19 @@ def test_eager_refusals(name):
     t = rc.Tensor([0.5, 0.7])
     with pytest.raises(rc.TraceError, match=f"torch.{name}"):
         getattr(torch, name)(*[t] * (2 if name == "igamma" else 1))
+
+
+# Where functions bend
+
+BENDS = torch.tensor([-3.0, -1.0, -0.5, 0.0, 0.5, 1.0, 3.0, 6.0], dtype=torch.float64)
+BENT = """
+F.relu(x); x.abs(); x.clamp(0, 1); x.clamp(min=0); F.relu6(x); F.leaky_relu(x); F.elu(x); F.selu(x)
+F.hardtanh(x); F.hardswish(x); F.softshrink(x); F.hardshrink(x); F.threshold(x, 0.0, 0.0); x.amax()
+torch.maximum(x, 0 * x); F.l1_loss(x, 0 * x); F.huber_loss(x, 0 * x); x.norm(1); x.prod(); x.cumprod(0)
+"""
+
+
+@pytest.mark.parametrize("call", [call.strip() for line in BENT.strip().splitlines() for call in line.split(";")])
+def test_derivatives_where_functions_bend(call):
+    f = eval(f"lambda x: (({call}) * torch.cos(torch.arange(8.0)).double()).sum()", {"torch": torch, "F": F})
+    agrees(f, BENDS)

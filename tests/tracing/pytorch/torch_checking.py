@@ -113,3 +113,15 @@ def check_gradients(call, used, expected, tolerance):
 
 def _names(call):
     return set(compile(call, "call", "eval").co_names)
+
+
+def agrees(f, *xs, tolerance=1e-9):
+    """Whether value and gradients are those of PyTorch."""
+    leaves = [x.clone().requires_grad_() for x in xs]
+    value = f(*leaves)
+    theirs = torch.autograd.grad(value, leaves)
+    found, ours = rc.value_and_grad(f, argnums=tuple(range(len(xs))))(*xs)
+    assert found.dtype == value.dtype
+    torch.testing.assert_close(found, value.detach(), rtol=tolerance, atol=tolerance)
+    for a, b in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(a, b, rtol=tolerance, atol=tolerance)

@@ -24,7 +24,7 @@ def relu(self: Array) -> Any:
 
 @lowers("relu6")
 def relu6(self: Array) -> Any:
-    return np.clip(self, 0, 6)
+    return hardtanh(self, 0, 6)
 
 
 @lowers("silu")
@@ -58,7 +58,7 @@ def mish(self: Array) -> Any:
 @lowers("elu")
 def elu(self: Array, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
     """s x above 0, and s α (exp(t x) - 1) below, where exp is computed of nothing positive."""
-    below = np.expm1(np.minimum(self, 0) * input_scale)
+    below = np.expm1(np.where(self > 0, 0, self) * input_scale)
     return scale * np.where(self > 0, self, alpha * below)
 
 
@@ -81,17 +81,17 @@ def rrelu(input: Array, lower: Any = 0.125, upper: Any = 1 / 3, training: bool =
 
 @lowers("hardtanh")
 def hardtanh(self: Array, min_val: Any = -1, max_val: Any = 1) -> Any:
-    return np.clip(self, min_val, max_val)
+    return np.where(self <= min_val, min_val, np.where(self >= max_val, max_val, self))
 
 
 @lowers("hardsigmoid")
 def hardsigmoid(self: Array) -> Any:
-    return np.clip(self + 3, 0, 6) / 6
+    return hardtanh(self + 3, 0, 6) / 6
 
 
 @lowers("hardswish")
 def hardswish(self: Array) -> Any:
-    return self * np.clip(self + 3, 0, 6) / 6
+    return np.where(self <= -3, 0 * self, np.where(self >= 3, self, self * (self + 3) / 6))
 
 
 @lowers("hardshrink")

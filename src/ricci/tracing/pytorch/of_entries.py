@@ -121,7 +121,7 @@ def nan_to_num(self: Array, nan: float | None = None, posinf: float | None = Non
 
 @lowers("logit")
 def logit(self: Array, eps: float | None = None) -> Any:
-    x = self if eps is None else np.clip(self, eps, 1 - eps)
+    x = self if eps is None else clamp(self, eps, 1 - eps)
     return np.log(x / (1 - x))
 
 
@@ -174,17 +174,19 @@ def addcdiv(self: Array, tensor1: Array, tensor2: Array, value: Any = 1) -> Any:
 
 @lowers("clamp", "clip")
 def clamp(self: Array, min: Any = None, max: Any = None) -> Any:
-    return np.clip(self, min, max)
+    """On a bound, it is the entry that is chosen, as its derivative tells."""
+    x = self if min is None else np.where(self < min, min, self)
+    return x if max is None else np.where(x > max, max, x)
 
 
 @lowers("clamp_min")
 def clamp_min(self: Array, min: Any) -> Any:
-    return np.clip(self, min, None)
+    return clamp(self, min)
 
 
 @lowers("clamp_max")
 def clamp_max(self: Array, max: Any) -> Any:
-    return np.clip(self, None, max)
+    return clamp(self, None, max)
 
 
 @lowers("where")
