@@ -93,6 +93,9 @@ def _view(rng: Any, arrays: list, doubtful: bool) -> tuple[str, Step | None]:
         ("flip", lambda xs: np.flip(xs[i], 0)),
         ("expand, squeeze", lambda xs: np.squeeze(np.expand_dims(xs[i], 1), 1)),
         ("split", lambda xs: np.array_split(xs[i], 2)[0]),
+        ("as it is", lambda xs: np.atleast_1d(np.squeeze(xs[i], ()))),
+        ("reshaped to its shape", lambda xs: xs[i].reshape(xs[i].shape) if xs[i].ndim > 1 else xs[i].view()),
+        ("flattened", lambda xs: xs[i].flatten()),
         ("moveaxis", lambda xs: np.moveaxis(xs[i], 0, -1)),
         ("last row", lambda xs: list(xs[i])[-1] if xs[i].ndim > 1 and len(xs[i]) else xs[i][...]),
     ]
@@ -148,10 +151,30 @@ def _changed(rng: Any, arrays: list, doubtful: bool) -> tuple[str, Step | None]:
     def copied(xs):
         np.copyto(xs[i], xs[j])
 
+    def flat(xs):
+        xs[i].flat[: len(xs[i])] = value
+
+    def put(xs):
+        xs[i].put([0, -1], [value, 2.0])
+
     def gathered(xs):
         np.add.at(xs[i], rows, value)
 
-    ways: list = [iadd, imul, isub_part, set_part, set_mask, out, copied, rolled, neighbours, set_rows, gathered]
+    ways: list = [
+        iadd,
+        imul,
+        isub_part,
+        set_part,
+        set_mask,
+        out,
+        copied,
+        rolled,
+        neighbours,
+        set_rows,
+        gathered,
+        flat,
+        put,
+    ]
     ways += [each_row] if len(shape) > 1 else []
     if not shape or 0 in shape:
         ways = [iadd, imul]

@@ -236,3 +236,64 @@ def test_derivatives_at_a_point_keep_the_point(what):
         if np.shape(value) and not np.shares_memory(value, a) and not np.shares_memory(value, point):
             np.testing.assert_array_equal(value, kept)
         a[:] = before
+
+
+# Which functions give copies, and which views
+
+
+COPIES = {
+    "flatten": lambda b: b.flatten(),
+    "copy": lambda b: b.copy(),
+    "astype": lambda b: b.astype(float),
+    "where": lambda b: np.where(True, b, b),
+    "maximum": lambda b: np.maximum(b, b),
+    "positive": np.positive,
+    "fancy": lambda b: b[:, [0, 1]],
+    "mask": lambda b: b[np.array([True, False])],
+    "take": lambda b: np.take(b, [0], 0),
+    "concatenate": lambda b: np.concatenate([b]),
+    "stack": lambda b: np.stack([b]),
+    "roll": lambda b: np.roll(b, 0),
+    "tile": lambda b: np.tile(b, 1),
+    "repeat": lambda b: np.repeat(b, 1, 0),
+    "pad": lambda b: np.pad(b, 0),
+    "clip": lambda b: np.clip(b, -9, 9),
+    "nan_to_num": np.nan_to_num,
+    "tril": lambda b: np.tril(b, 5),
+}
+VIEWED = {
+    "alias": lambda b: b,
+    "transpose": lambda b: np.transpose(b, (1, 0)),
+    "same transpose": lambda b: np.transpose(b, (0, 1)),
+    "squeeze": np.squeeze,
+    "atleast": np.atleast_2d,
+    "rot90": np.rot90,
+    "fliplr": np.fliplr,
+    "new axes": lambda b: b[None, 0, :, None],
+    "rows": lambda b: next(iter(b)),
+    "unpacked": lambda b: (lambda c, d: d)(*b),
+    "real": lambda b: b.real,
+    "view": lambda b: b.view(),
+    "in a list": lambda b: [b][0],
+    "split": lambda b: np.split(b, 3, 1)[2],
+}
+
+
+def adds_to(make):
+    def f(x):
+        b = x * 1.0
+        c = make(b)
+        c += 1
+        return b * 2 + 0 * x
+
+    return f
+
+
+@pytest.mark.parametrize("name", [*COPIES, *VIEWED])
+def test_views_and_copies_are_those_of_numpy(name):
+    f = adds_to({**COPIES, **VIEWED}[name])
+    x = values((2, 3), 0)
+    want = f(x)
+    assert np.array_equal(want, 2 * x) == (name in COPIES)
+    np.testing.assert_allclose(rc.compile(f)(x), want)
+    np.testing.assert_allclose(f(rc.Tensor(x)).numpy(), want)

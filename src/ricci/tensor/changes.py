@@ -53,7 +53,9 @@ def called(function: Any, args: tuple, kwargs: dict) -> Any:
 
 def _shares(part: Recorded, x: Recorded) -> bool:
     value = part._value
-    return isinstance(value, np.ndarray) and value.base is not None and np.may_share_memory(value, x._value)
+    if part is x or not isinstance(value, np.ndarray):
+        return False
+    return value is x._value or (value.base is not None and np.may_share_memory(value, x._value))
 
 
 def _link(part: Recorded, x: Recorded, read: Read) -> None:

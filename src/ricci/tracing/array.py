@@ -28,20 +28,20 @@ class View:
 class Traced(Operand):
     """An array with a shape and a type, and an expression in place of numbers."""
 
-    __slots__ = ("_expr", "array", "doubt", "dtype", "frame", "version", "view", "weak")
+    __slots__ = ("_expr", "array", "doubt", "dtype", "frame", "source", "version", "weak")
 
     def __init__(self, expr: Expr, dtype: np.dtype, frame: Frame, weak: bool = False, array: bool = False):
         self._expr, self.dtype, self.frame = expr, dtype, frame
         self.weak = weak  # it stands for a number of Python's, which does not widen the type of an array
         self.array = array  # without axes, it is an array all the same, and no number
-        self.view: View | None = None  # where it reads from, unless it has entries of its own
+        self.source: View | None = None  # where it reads from, unless it has entries of its own
         self.version = 0  # how often it has been changed in place
         self.doubt: str | None = None  # why nobody knows what it holds
 
     @property
     def expr(self) -> Expr:
         """What it holds now."""
-        view = self.view
+        view = self.source
         if view is not None and view.seen != view.owner.version:
             if view.doubtful:
                 self._doubted("what it was made of has been changed in place, and it may be a view of that, or a copy")
@@ -50,7 +50,7 @@ class Traced(Operand):
             self._doubted(self.doubt)
         return self._expr
 
-    def put(self, expr: Expr) -> None:
+    def hold(self, expr: Expr) -> None:
         """Hold something else from now on."""
         self._expr, self.doubt = expr, None
         self.version += 1

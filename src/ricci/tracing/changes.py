@@ -76,10 +76,10 @@ def _linked(function: Any, args: tuple, kwargs: dict, result: Any) -> Any:
     elif _gives_views(function, args, parts):
         for k, part in enumerate(parts):
             read = lambda x, k=k: _one_of(lowered(function, (x, *args[1:]), kwargs), k)  # noqa: E731
-            doubtful = function in _DOUBTFUL and not _surely_view(args[0], part)
+            doubtful = function in _DOUBTFUL and not _surely_view(function, args[0], part)
             _link(part, args[0], read, fixed=function in _READ_ONLY, doubtful=doubtful)
-            if function is getitem and part.view is not None:
-                part.view.key = (args[0], args[1])
+            if function is getitem and part.source is not None:
+                part.source.key = (args[0], args[1])
     if not several:
         return parts[0]
     return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
@@ -113,14 +113,16 @@ def _basic(key: Any, result: Any) -> bool:
     return whole and not truths and bool(result.shape or any(part is Ellipsis for part in parts))
 
 
-def _surely_view(x: Any, part: Any) -> bool:
-    """Whether a reshape needs no copy, whatever the order in memory: axes of size 1 come and go, or there is one."""
+def _surely_view(function: Any, x: Any, part: Any) -> bool:
+    """Whether no copy is needed, whatever the order in memory: axes of size 1 come and go, or there is one axis."""
     if not isinstance(x, Traced) or not isinstance(part, Traced):
         return False
     if x.frame.packed:
         return True
-    sizes = [[n for n in shape if n != 1] for shape in (x.shape, part.shape)]
-    return (x.ndim <= 1 and x.view is None) or (sizes[0] == sizes[1] and len(sizes[0]) > 1)
+    if function is not np.reshape:  # what is not in order without gaps is copied
+        return x.ndim <= 1 and x.source is None
+    before, after = ([n for n in shape if n != 1] for shape in (x.shape, part.shape))
+    return x.ndim <= 1 or before == after
 
 
 def _link(part: Any, x: Any, read: Callable[[Traced], Traced], *, fixed: bool = False, doubtful: bool = False) -> None:
@@ -128,12 +130,12 @@ def _link(part: Any, x: Any, read: Callable[[Traced], Traced], *, fixed: bool = 
     if not isinstance(part, Traced) or not isinstance(x, Traced):
         return
     part.array = True
-    inner = x.view
+    inner = x.source
     if inner is None:
-        part.view = View(x, read, fixed, doubtful)
+        part.source = View(x, read, fixed, doubtful)
     else:
         first = inner.read
-        part.view = View(inner.owner, lambda y: read(first(y)), fixed or inner.fixed, doubtful or inner.doubtful)
+        part.source = View(inner.owner, lambda y: read(first(y)), fixed or inner.fixed, doubtful or inner.doubtful)
 
 
 # Changes
@@ -148,16 +150,16 @@ def assign(x: Traced, value: Any, what: str) -> None:
     if np.broadcast_shapes(new.shape, x.shape) != x.shape:
         raise ShapeError(_said(what, f"gives an array of the shape {new.shape} for one of the shape {x.shape}"))
     expr = broadcast(cast(new, x.dtype), x.shape).expr
-    view = x.view
+    view = x.source
     if view is None:
-        x.put(expr)
+        x.hold(expr)
     elif view.doubtful:
         view.owner.doubt = _said(what, "changes an array that may be a view of this one, or a copy of it")
         view.owner.version += 1
-        x.view = None
-        x.put(expr)
+        x.source = None
+        x.hold(expr)
     else:
-        view.owner.put(_written(view, expr))
+        view.owner.hold(_written(view, expr))
 
 
 def _written(view: View, new: Expr) -> Expr:
@@ -181,7 +183,7 @@ def _check_changeable(x: Traced, what: str) -> None:
         )
     if not x.changeable:
         raise TraceError(_said(what, "changes a number, which NumPy has no place for; write x = …"))
-    if x.view is not None and x.view.fixed:
+    if x.source is not None and x.source.fixed:
         raise TraceError(_said(what, "changes a view that NumPy makes read-only; write x = x.copy() first"))
 
 
@@ -192,8 +194,8 @@ def _said(what: str, rest: str) -> str:
 
 def put_item(x: Traced, key: Any, value: Any) -> None:
     """``x[key] = value``."""
-    if isinstance(value, Traced) and value.view is not None and value.view.key is not None:
-        of, own = value.view.key
+    if isinstance(value, Traced) and value.source is not None and value.source.key is not None:
+        of, own = value.source.key
         if of is x and _same_key(own, key):
             return  # x[key] += v has done it already
     _check_changeable(x, "x[…] = value")

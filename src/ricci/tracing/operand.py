@@ -145,8 +145,9 @@ class Operand:
         return At(self)
 
     @property
-    def flat(self) -> Iterator:
-        return iter(self._call(np.ravel, (self,), {}))
+    def flat(self) -> Flat:
+        """The entries one after another; ``x.flat[k] = v`` changes them."""
+        return Flat(self)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -188,7 +189,15 @@ class Operand:
         return self._call(np.astype, (self, dtype), {})
 
     def flatten(self, order: str = "C") -> Any:
-        return self._call(np.ravel, (self,), {"order": order})
+        return self._call(np.copy, (self._call(np.ravel, (self,), {"order": order}),), {})
+
+    def view(self, dtype: Any = None, type: Any = None) -> Any:
+        if type is not None or (dtype is not None and np.dtype(dtype) != self.dtype):
+            raise InputError("x.view(…) reads memory as another type; write x.astype(…) for the numbers in that type.")
+        return self[...]
+
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        self._call(np.put, (self, indices, values), {"mode": mode})
 
     def copy(self, order: str = "C") -> Any:
         return self._call(np.copy, (self,), {})
@@ -212,6 +221,29 @@ KINDS.append(Operand)
 def _in_place(what: str, remedy: str) -> InputError:
     place = user_place()
     return InputError(f"{what}{f' ({place})' if place else ''}; {remedy}.")
+
+
+class Flat:
+    """The entries of an array in a row."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any):
+        self.array = array
+
+    def __iter__(self) -> Iterator:
+        return iter(self.array.flatten())
+
+    def __len__(self) -> int:
+        return self.array.size
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.array.flatten()[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        entries = self.array.flatten()
+        entries[key] = value
+        self.array[...] = entries.reshape(self.array.shape)
 
 
 class At:
