@@ -106,9 +106,6 @@ STABLE = [
     Case("log of an exponential", log(exp(x) + exp(z)), logaddexp(x, z)),
     Case("log of an exponential", log(exp(X) + spread(exp(y))), logaddexp(X, spread(y))),
     Case("log of an exponential", log(sigmoid(x)), -softplus(-x), {1e3: 0, -1e3: -1e3}),
-    Case(
-        "log of an exponential", log(cosh(x)), logaddexp(x, -x) - log(2), {1e3: 1e3 - np.log(2), -1e3: 1e3 - np.log(2)}
-    ),
     Case("log of an exponential", log(r.sum_(exp(X), 1)), r.logsumexp(X, 1), {1e3: 1e3 + np.log(3)}),
     Case("log of an exponential", log(r.sum_(exp(X), 0)), r.logsumexp(X, 0), {-1e3: -1e3 + np.log(4)}),
     Case("log of an exponential", log(r.sum_(exp(T), (0, 2))), r.logsumexp(T, (0, 2))),

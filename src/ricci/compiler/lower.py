@@ -132,7 +132,21 @@ class Lowering:
             return operands[0]
         if node.op.name == "power":
             return self.power(*operands)
+        if node.op.name == "log" and isinstance(operands[0][0], Value) and operands[0][0].kind == "f":
+            within = node.args[0]
+            if isinstance(within, Elementwise) and within.op.name == "cosh":
+                return self.log_cosh(self.operand(within.args[0]))
         return self.builder.map(node.op.name, *operands)
+
+    def log_cosh(self, x: Operand) -> Operand:
+        """Beyond 1 the exponential is taken out of the logarithm; within, that would cancel what there is."""
+        build = self.builder
+        size = build.map("abs", x)
+        half = build.map("sinh", build.map("multiply", build.map("minimum", size, (1.0, ())), (0.5, ())))
+        near = build.map("log1p", build.map("multiply", build.map("square", half), (2.0, ())))
+        rest = build.map("log1p", build.map("exp", build.map("multiply", size, (-2.0, ()))))
+        far = build.map("add", build.map("subtract", size, (math.log(2), ())), rest)
+        return build.map("where", build.map("less", size, (1.0, ())), near, far)
 
     def power(self, x: Operand, n: Operand) -> Operand:
         """Powers that are plain arithmetic are that. Those of integers are floats where they may be fractions."""

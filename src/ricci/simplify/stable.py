@@ -61,7 +61,6 @@ _LOGARITHMS: dict[str, Callable[[Expr], Expr]] = {
     "exp": lambda x: x,
     "exp2": lambda x: el.log(2) * x,
     "sigmoid": lambda x: negative(el.softplus(negative(x))),
-    "cosh": lambda x: el.logaddexp(x, negative(x)) - el.log(2),
     "softmax": lambda x: function(LOG_SOFTMAX, (x,)),
     "det": lambda x: function(LOGDET, (x,)),
 }

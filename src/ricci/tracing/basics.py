@@ -35,13 +35,22 @@ def lift(x: Any) -> Traced:
     if isinstance(x, np.generic):
         return _number(x)
     if isinstance(x, (int, float)):
-        return fresh(constant(x), np.result_type(type(x)), weak=True)
+        zero = _signed_zero(x)
+        return fresh(constant(x), np.result_type(type(x)), weak=True) if zero is None else zero
     if isinstance(x, (list, tuple)):
         return _of_sequence(x)
     array = _array(x)
     frame = current()
     assert frame is not None
     return Traced(frame.capture(array), checked_dtype(array.dtype), frame)
+
+
+def _signed_zero(x: float) -> Traced | None:
+    """-0.0 as an array, for numbers of expressions know one zero."""
+    frame = current()
+    if frame is None or x != 0 or math.copysign(1, x) > 0:
+        return None
+    return Traced(frame.capture(np.array(-0.0)), FLOAT, frame, weak=True)
 
 
 def _number(x: np.generic) -> Traced:

@@ -6,14 +6,14 @@ The type of a result is what the ufunc itself says it is for these operands.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
 from ricci.errors import DTypeError
-from ricci.expr import Expr, constant
+from ricci.expr import Expr, constant, numeric
 from ricci.functions import elementwise as e
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import BOOL, common, lift, pointwise, python_type, refuse
@@ -42,6 +42,7 @@ def ufunc_row(ufunc: np.ufunc, build: Build, module: str = __name__) -> None:
         refuse(f"np.{ufunc.__name__}", out=out, where=None if where is True else where, **more)
         xs = [lift(x) for x in operands[: ufunc.nin]]
         found = result_type(ufunc, *xs) if dtype is None else np.dtype(dtype)
+        _check_types(f"np.{ufunc.__name__}", xs, found, dtype is not None)
         return pointwise(build, *xs, dtype=found)
 
     lower.__name__ = ufunc.__name__
@@ -49,13 +50,28 @@ def ufunc_row(ufunc: np.ufunc, build: Build, module: str = __name__) -> None:
     lowers(ufunc)(lower)
 
 
+def _check_types(name: str, xs: Sequence[Traced], found: np.dtype, asked: bool) -> None:
+    """Whether operands can be had in the type of the result, as NumPy wants it."""
+    for x in xs:
+        if asked and not np.can_cast(x.dtype, found, "same_kind"):
+            raise DTypeError(f"{name}: operands of the type {x.dtype} cannot be cast to dtype={found}; use .astype.")
+        number = numeric(x.expr) if x.weak and found.kind in "iu" else None
+        if number is not None and not np.iinfo(found).min <= number <= np.iinfo(found).max:
+            raise DTypeError(
+                f"{name}: the number {number} is out of the range of {found}, the type of the other operand."
+            )
+
+
 def heaviside(x: Expr, middle: Expr) -> Expr:
-    return e.where(e.less(x, 0), 0, e.where(e.less(0, x), 1, middle))
+    return e.where(e.less(x, 0), 0, e.where(e.less(0, x), 1, e.where(e.equal(x, 0), middle, math.nan)))
 
 
 def floor_divide(a: Expr, b: Expr) -> Expr:
     """By the remainder, which is exact; the quotient of what is left is a whole number but for rounding."""
-    return e.where(e.equal(b, 0), a / b, e.round_((a - e.mod(a, b)) / b))
+    below = e.where(e.less(e.sign(a) * e.sign(b), 0), -1, 0)  # where b is infinite, and a is not
+    finite = e.where(e.less(e.abs_(a), constant(math.inf)), below, math.nan)
+    endless = e.equal(e.abs_(b), constant(math.inf))
+    return e.where(e.equal(b, 0), a / b, e.where(endless, finite, e.round_((a - e.mod(a, b)) / b)))
 
 
 def fmod(a: Expr, b: Expr) -> Expr:
@@ -66,7 +82,12 @@ def fmod(a: Expr, b: Expr) -> Expr:
 
 def copysign(a: Expr, b: Expr) -> Expr:
     size = e.abs_(a)
-    return e.where(e.less(b, 0), -size, size)
+    return e.where(signbit(b), -size, size)
+
+
+def signbit(x: Expr) -> Expr:
+    """Of zeros, which are equal, the reciprocals tell them apart."""
+    return e.where(e.equal(x, 0), e.less(1 / x, 0), e.less(x, 0))
 
 
 def is_nan(x: Expr) -> Expr:
@@ -168,7 +189,7 @@ UFUNCS: dict[np.ufunc, Build] = {
     np.isnan: is_nan,
     np.isinf: lambda x: e.equal(e.abs_(x), constant(math.inf)),
     np.isfinite: lambda x: e.less(e.abs_(x), constant(math.inf)),
-    np.signbit: lambda x: e.less(x, 0),
+    np.signbit: signbit,
     np.conjugate: lambda x: x,
 }
 for _ufunc, _build in UFUNCS.items():
