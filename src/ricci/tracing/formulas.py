@@ -9,7 +9,7 @@ import numpy as np
 
 from ricci.compiler.bind import bind_shapes, check_names
 from ricci.compiler.builder import gives
-from ricci.compiler.elsewhere import Called
+from ricci.compiler.elsewhere import ROADS, Called
 from ricci.compiler.lower import lower
 from ricci.expr import Constant, Data, Elementwise, Expr, Function, Size, rebuild, topological, variables
 from ricci.expr.dims import evaluate
@@ -70,3 +70,6 @@ def _floating(node: Expr) -> bool:
         known = op.body is None and op.outside is None and not op.later
         return known and gives(op.name, ("f",) * len(node.args), own, node.params) == "f"
     return True
+
+
+ROADS.append(placed)

@@ -19,7 +19,7 @@ from ricci.expr import Expr, Variable
 from ricci.expr.walk import rewritten
 from ricci.functions.table import FUNCTIONS
 from ricci.kinds import check_usable
-from ricci.tracing import trees
+from ricci.tracing import formulas, trees  # noqa: F401  (formulas take traced arrays)
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import checked_dtype, lift
 from ricci.tracing.foreign import translated
