@@ -114,6 +114,9 @@ class _Held:
     def made(self, node: Expr, matches: list[_Match], rest: Rest) -> tuple[Expr, Number]:
         if not matches and all(self.done[a] == (a, 1) for a in node.args):
             return node, 1
+        if isinstance(node, Elementwise) and node.op.name == "abs":  # which lets numbers out
+            new, below = self.done[node.args[0]]
+            return rebuild(node, (new,)), abs(below)
         if not matches and not isinstance(node, (Sum, Product)):
             return rebuild(node, tuple(map(self.whole, node.args))), 1
         parts = [(match.times, match.core, match.labels) for match in matches] + (rest if matches else _parts(node))
@@ -216,9 +219,8 @@ def _leaves(e: Expr) -> set[Expr]:
     for term in e.args if isinstance(e, Sum) else (e,):
         if isinstance(term, Sum) and len(term.args) == 1:
             (term,) = term.args
-        factors = term.args if isinstance(term, Product) else (term,)
-        chosen = [b for a in factors if isinstance(a, Product) and any(map(zero_or_one, a.args)) for b in a.args]
-        found.update([a for a in (*factors, *chosen) if not isinstance(a, Structure)] or factors)
+        factors = [a for a, _ in _opened(term)] if isinstance(term, Product) else [term]
+        found.update([a for a in factors if not isinstance(a, Structure)] or factors)
     return found
 
 
@@ -289,7 +291,8 @@ def _among(node: Product, cores: Sequence[Expr], left: Sequence[Factor]) -> tupl
     found = []
     for core in cores:
         assert isinstance(core, Product)
-        match = _assigned(core, left, set(node.out))
+        forms = [_assigned(core, own, left, set(node.out)) for own in (list(core.factors()), _opened(core))]
+        match = next((form for form in forms if form is not None), None)
         if match is not None:
             places, label = match
             found.append(_Match(core, tuple([label[x] for x in core.out])))
@@ -297,10 +300,11 @@ def _among(node: Product, cores: Sequence[Expr], left: Sequence[Factor]) -> tupl
     return found, [(1, a, labels) for a, labels in left]
 
 
-def _assigned(core: Product, factors: Sequence[Factor], out: set) -> tuple[list[int], dict[int, Hashable]] | None:
+def _assigned(
+    core: Product, own: Sequence[Factor], factors: Sequence[Factor], out: set
+) -> tuple[list[int], dict[Hashable, Hashable]] | None:
     """Places of the factors of a core among those of a product, and which labels of it those of the core are."""
-    waiting: list[tuple[list[int], dict[int, Hashable]]] = [([], {})]
-    own = list(core.factors())
+    waiting: list[tuple[list[int], dict[Hashable, Hashable]]] = [([], {})]
     while waiting:
         places, label = waiting.pop()
         if len(places) == len(own):
@@ -316,7 +320,7 @@ def _assigned(core: Product, factors: Sequence[Factor], out: set) -> tuple[list[
     return None
 
 
-def _first(core: Product, rest: list[Factor], label: dict[int, Hashable], out: set) -> bool:
+def _first(core: Product, rest: list[Factor], label: dict[Hashable, Hashable], out: set) -> bool:
     """Whether a core may be multiplied before the rest: no other factor has what it sums, and those that have what is
     summed after it move or choose entries."""
     inner = {y for x, y in label.items() if x not in core.out}
