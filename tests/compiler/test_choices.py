@@ -166,7 +166,7 @@ def test_the_checks_can_fail(monkeypatch):
             f = rc.compile(numbers(value, TRUE[claim]), "numpy", fused=False)
             broken += not np.all(f(*inputs()) == 1)
     rc.cache_clear()
-    assert broken > 8
+    assert broken > 1
 
 
 # The pass

@@ -14,7 +14,7 @@ nothing looks through, and that is what all of them are made of then.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import permutations
@@ -54,17 +54,23 @@ MOST_PARTS = 64  # terms or factors of a value that is looked for
 def with_choices(roots: Sequence[Expr]) -> list[Expr]:
     """``roots`` with values that are chosen from, and have several forms, computed once."""
     nodes = topological(*roots)
-    compared: dict[Expr, Number] = {}
-    for node in nodes:
-        for core, times in map(_core, node.args if _chooses(node) else ()):
-            if core is not None:
-                compared.setdefault(core, times)
+    compared = compared_values(nodes)
     table = _Table(compared)
     forms: Counter[Expr] = Counter()
     for node in nodes:
         forms.update([core for core in table.near(node) if forms[core] < 2 and table.found(node, [core])[0]])
     several = sorted([core for core, count in forms.items() if count > 1], key=lambda core: (len(core.args), core.key))
     return _Held({core: compared[core] for core in several}).within(roots) if several else list(roots)
+
+
+def compared_values(nodes: Iterable[Expr]) -> dict[Expr, Number]:
+    """The sums and products that are chosen from or compared, each with the number that it has where it is."""
+    found: dict[Expr, Number] = {}
+    for node in nodes:
+        for core, times in map(_core, node.args if _chooses(node) else ()):
+            if core is not None:
+                found.setdefault(core, times)
+    return found
 
 
 def _chooses(node: Expr) -> bool:

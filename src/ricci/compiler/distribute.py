@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ricci.calculus.cost import cost
+from ricci.compiler.choices import compared_values
 from ricci.expr import Expr, Product, Sum, add, product, topological
 from ricci.expr.walk import rebuild, rewritten
 from ricci.simplify import simplify_all
@@ -29,7 +30,9 @@ def distributed(roots: Sequence[Expr]) -> list[Expr]:
         return roots
     best, given = None, list(roots)
     tries = min(MOST_TRIED, MOST_VISITED // max(1, len(nodes)))
-    for node in [n for n in nodes if isinstance(n, Product) and candidate(n) is not None][:tries]:
+    whole = compared_values(nodes)  # of which the numbers that are compared are made: they stay in one piece
+    found = [(n, candidate(n)) for n in nodes if isinstance(n, Product)]
+    for node in [n for n, at in found if at is not None and n.args[at] not in whole][:tries]:
         best = cost(*roots) if best is None else best
         tried = _with(roots, node)
         now = cost(*tried)
