@@ -295,6 +295,27 @@ def test_a_variable_that_the_derivative_has_dropped():
     assert pushed is None or pushed.order == 1
 
 
+def test_against_jax():
+    """There, the derivative by an intermediate is that by something added to it."""
+    jax = pytest.importorskip("jax")
+    jnp = jax.numpy
+    program = rc.parse("h[i] = tanh(A[i,j] x[j]); g[i] = exp(h[i]) x[i]; f = g[i] h[i] + c[i] x[i]")
+    rng = np.random.default_rng(3)
+    A, x, c = 0.3 * rng.normal(size=(3, 3)), rng.normal(size=3), rng.normal(size=3)
+
+    def f(to_h, to_g, x):
+        h = jnp.tanh(A @ x) + to_h
+        g = jnp.exp(h) * x + to_g
+        return g @ h + c @ x
+
+    none = np.zeros(3)
+    slopes = jax.grad(f, argnums=(0, 1, 2))(none, none, x)
+    mixed = jax.jacfwd(jax.grad(f, argnums=0), argnums=2)(none, none, x)
+    ours = [*program.diff_all("h", "g", "x"), program.diff("h", "x"), program.diff("x[q]", "h[p]").transpose("p", "q")]
+    for formula, theirs in zip(ours, [*slopes, mixed, mixed], strict=True):
+        np.testing.assert_allclose(value(formula, {"A": A, "x": x, "c": c}), theirs, rtol=1e-3, atol=1e-4)
+
+
 # Directions
 
 
