@@ -173,7 +173,9 @@ def multiplied(factors: list[Factor], out: Labels, dtype: np.dtype, number: floa
     masks = [(value.holds, labels) for value, labels in factors if isinstance(value, Mask)]
     arrays = [(value, labels) for value, labels in factors if not isinstance(value, Mask)]
     result, labels = contracted([*arrays, *[(holds.astype(dtype), own) for holds, own in masks]], out)
-    result = None if result is None else result * number
+    if result is None:
+        return None, labels
+    result = result * number
     if not masks or np.all(np.isfinite(result)):
         return result, labels
     return selected(arrays, masks, out, dtype.type(1) * number)

@@ -357,7 +357,7 @@ def _cast(backend: str, dtype: str, like: Any) -> Callable:
     if backend == "jax":
         from jax.dtypes import canonicalize_dtype
 
-        dtype = canonicalize_dtype(dtype)  # JAX has no numbers of 64 bits unless they are asked for
+        dtype = canonicalize_dtype(dtype).name  # JAX has no numbers of 64 bits unless they are asked for
 
     def cast(value: Any) -> Any:
         with np.errstate(invalid="ignore"):  # whole numbers of infinities: as NumPy has them, without the warning

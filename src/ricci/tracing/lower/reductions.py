@@ -259,7 +259,8 @@ def _moments(name: Any, finish: Callable[[Expr], Expr]) -> None:
         mean: Any = NONE,
         correction: Any = NONE,
     ) -> Traced:
-        refuse(f"np.{name.__name__}", out=out)
+        whole = dtype is not None and np.dtype(dtype).kind != "f"  # NumPy rounds each step on the way to it
+        refuse(f"np.{name.__name__}", out=out, dtype=dtype if whole else None)
         x = lift(a)
         axes = normal_axes(x, axis)
         middle = expanded(lift(mean).expr, x.shape) if given(mean) else None
