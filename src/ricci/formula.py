@@ -222,17 +222,10 @@ class Formula:
     def __rpow__(self, other: Operand) -> Formula:
         return aligned(lambda a, b: a**b, other, self)
 
-    def __mod__(self, other: Operand) -> Formula:
-        return apply("mod", self, other)
-
-    def __rmod__(self, other: Operand) -> Formula:
-        return apply("mod", other, self)
-
-    def __floordiv__(self, other: Operand) -> Formula:
-        return apply("floor", self / other)
-
-    def __rfloordiv__(self, other: Operand) -> Formula:
-        return apply("floor", other / self)
+    __mod__ = lambda self, other: apply("mod", self, other)  # noqa: E731
+    __rmod__ = lambda self, other: apply("mod", other, self)  # noqa: E731
+    __floordiv__ = lambda self, other: apply("floor", self / other)  # noqa: E731
+    __rfloordiv__ = lambda self, other: apply("floor", other / self)  # noqa: E731
 
     def __neg__(self) -> Formula:
         return self._new(-self.expr)
