@@ -8,14 +8,16 @@ from torch_checking import agrees
 
 import ricci as rc
 
+pytestmark = pytest.mark.filterwarnings("ignore")  # of PyTorch's own transforms
+
 TEXT = """
 x.softmax(-1); x.log_softmax(0); F.layer_norm(x, (n,)); F.gelu(x); F.silu(x) * x.sigmoid(); x @ w
-x - x.mean(-1, True); x / (1 + x.std(dim=0)); x * x.var(1, keepdim=True); x.sort(dim=-1).values
+x - x.mean(-1, True); x / (1 + x.std(dim=0)); x * x.var(1, keepdim=True).tanh(); x.sort(dim=-1).values
 x.flip(0).cumsum(0) / n; F.normalize(x, dim=-1); x.clamp(-1, 1) + x.tanh(); torch.where(x > 0, x, 0.1 * x)
 x.view(2, -1).t().reshape(n, n); torch.cat([x[1:], x[:1]]); x.masked_fill(x < -1, 0.5)
-F.scaled_dot_product_attention(x, x, x @ w); x.roll(1, dims=1) + x.amax(0); x.pow(2).sqrt() + x
+F.scaled_dot_product_attention(x, x, x @ w); x.roll(1, dims=1) + x.amax(0); x.pow(2).add(0.1).sqrt()
 torch.einsum("ij,kj->ik", x, w) / n; x.repeat(1, 2)[:, ::2]; torch.stack(x.unbind(1), -1); x.gather(1, x.argsort(1))
-x.exp().log1p(); x.index_select(0, torch.arange(n - 1, -1, -1)); x.median(1, keepdim=True)[0] + x
+x.clamp(max=5).exp().log1p(); x.index_select(0, torch.arange(n - 1, -1, -1)); x.median(1, keepdim=True)[0] + x
 F.softplus(x) - x.norm(dim=1)
 """
 STEPS = [step.strip() for line in TEXT.strip().splitlines() for step in line.split(";")]
