@@ -151,11 +151,14 @@ def test_arguments_that_cannot_be_traced_are_refused():
 # The table as a whole
 
 
+OLD = {"np.trapz"}  # NumPy 2.4 has them no more
+
+
 def test_the_page_lists_the_table():
     """Names that this NumPy lacks may stand on the page; names that it has must."""
     text = (Path(__file__).parents[2] / "docs" / "numpy.md").read_text()
     listed = set(re.findall(r"`([^`]+)`", text))
-    own = set(re.findall(r"`([^`]+)`", page()))
+    own = set(re.findall(r"`([^`]+)`", page())) - OLD
     assert own <= listed, f"python -m ricci.tracing.page makes the page anew; it lacks {sorted(own - listed)}"
     for extra in listed - own:
         assert not hasattr(np, extra.removeprefix("np.").split(".")[0]) or "linalg" in extra, extra
@@ -166,7 +169,7 @@ def test_at_least_150_callables_are_traced_and_each_is_in_a_test():
     assert len(names) >= 150
     tests = "".join([path.read_text() for path in Path(__file__).parent.glob("test_*.py")])
     swept = {f"np.{ufunc.__name__}" for ufunc in UFUNCS}
-    untested = [n for n in names if n not in swept and not re.search(rf"\b{n.rpartition('.')[2]}\b", tests)]
+    untested = [n for n in names if n not in swept | OLD and not re.search(rf"\b{n.rpartition('.')[2]}\b", tests)]
     assert not untested
 
 

@@ -43,7 +43,8 @@ class _KerasBackend(Backend):
         return ops.transpose(x, axes)
 
     def native_reduce(self, x: Any, name: str, axes: tuple[int, ...]) -> Any:
-        return getattr(ops, name)(x, axis=axes)
+        # The last axis first: on PyTorch, some Kerases reduce one after the other, as if none had gone before.
+        return getattr(ops, name)(x, axis=tuple(sorted(axes, reverse=True)))
 
     def is_float(self, x: Any) -> bool:
         return keras.backend.is_float_dtype(keras.backend.standardize_dtype(x.dtype))
