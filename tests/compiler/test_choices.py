@@ -28,6 +28,7 @@ VALUES = {
     "waves": lambda x, y, b, c: np.sin(x * c) * b - 0.3 * x + y,
     "normalised": lambda x, y, b, c: (x - x.mean(0)) / np.sqrt(x.var(0) + 1e-5) * b + c,
     "factors that are sums": lambda x, y, b, c: (x - b) * (y + c) * 0.1,
+    "a number among the terms": lambda x, y, b, c: x / 3 + np.pi - np.sin(y * c * 7),
     "irrational": lambda x, y, b, c: np.pi * (x - b) / np.sqrt(2) + np.e * y,
 }
 

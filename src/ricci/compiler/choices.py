@@ -226,8 +226,8 @@ def _leaves(e: Expr) -> set[Expr]:
         if isinstance(term, Sum) and len(term.args) == 1:
             (term,) = term.args
         factors = [a for a, _ in _opened(term)] if isinstance(term, Product) else [term]
-        found.update([a for a in factors if not isinstance(a, Structure)] or factors)
-    return found
+        found.update([a for a in factors if not isinstance(a, Structure)])
+    return found or {e}
 
 
 def _in_sum(node: Sum, cores: Sequence[Expr]) -> tuple[list[_Match], Rest]:
