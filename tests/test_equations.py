@@ -59,7 +59,7 @@ STEPS = [
     (lambda e: e.substitute(rc.parse("b[i,k] = u[i] d[k]")), "a[i] = c[k] d[k] u[i]"),
     (lambda e: e.substitute(rc.parse("a[p] = u[p]")), "u[i] = b[i,k] c[k]"),
     (lambda e: equation("y[i] = a[i] + exp(a[i])").substitute(e), "y[i] = b[i,k] c[k] + exp(b[i,k] c[k])"),
-    (lambda e: equation("y[i] = a[i] a[i]").substitute(e), "y[i] = b[i,k] c[k] b[i,k'] c[k']"),
+    (lambda e: equation("y[i] = a[i] a[i]").substitute(e), "y[i] = (b[i,k] c[k])**2"),
     # and the other way, the right side replaced by the left one
     (lambda e: equation("y[i] = h[i] b[i,k] c[k]").substitute(e), "y[i] = h[i] a[i]"),
     (lambda e: equation("y[p] = exp(b[p,q] c[q])").substitute(e), "y[p] = exp(a[p])"),

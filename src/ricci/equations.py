@@ -60,7 +60,10 @@ class Equation:
 
     def latex(self) -> str:
         """The equation in LaTeX."""
-        return f"{self.left.named(None).latex()} = {self.right.named(None).latex()}"
+        from ricci.show import to_latex
+
+        sides = [to_latex(s.expr, s.indices, _undefined(s), None, s.heights) for s in (self.left, self.right)]
+        return " = ".join(sides)
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
@@ -146,7 +149,11 @@ def _program(side: Formula):
     """The tree of a side, without the names that the user has defined for parts of it."""
     from ricci.show.express import program
 
-    return program(side.expr, side.indices, replace(side.context.facts, definitions={}), None)
+    return program(side.expr, side.indices, _undefined(side), None)
+
+
+def _undefined(side: Formula) -> Facts:
+    return replace(side.context.facts, definitions={})
 
 
 def _list(names: tuple[str, ...]) -> str:

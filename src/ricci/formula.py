@@ -17,7 +17,7 @@ from ricci.errors import AxisError, InputError, RuleError, ShapeError, nearest
 from ricci.expr import Expr, Size, constant, dims, index_size, product, variables
 from ricci.expr.product import contract
 from ricci.expr.settle import settled
-from ricci.expr.walk import reopened
+from ricci.expr.walk import loosened
 from ricci.functions.table import FUNCTIONS
 from ricci.kinds import kind_of
 from ricci.notation.context import EMPTY, Context, merged
@@ -98,7 +98,7 @@ class Formula:
     @property
     def settled(self) -> Expr:
         if self._settled is None:
-            self._settled = settled(reopened(self.expr), self.context.facts.linked_sizes())
+            self._settled = settled(loosened(self.expr), self.context.facts.linked_sizes())
         return self._settled
 
     def __eq__(self, other: object) -> bool:

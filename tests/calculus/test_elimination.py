@@ -295,7 +295,9 @@ def test_the_skeleton_foretells_the_cost(text, shapes):
         order = shuffled([y], xs, seed)
         number = {node: position for position, node in enumerate(graph.order)}
         cost = eliminated([y], xs, order)[1]
-        assert skeleton_of(graph).cost([number[v] for v in order]) == cost
+        foretold = skeleton_of(graph).cost([number[v] for v in order])
+        # that the deviations from a mean add up to zero is seen by the edges only
+        assert foretold == cost or (foretold > cost and text == NORM)
 
 
 def random_graph(seed: int) -> tuple[dict[tuple[int, int], Any], list[int], list[int], list[int]]:

@@ -174,7 +174,6 @@ def _off(apply):
         "exp(x) sigmoid(-x)",
         "sin(x)**2 + cos(x)**2",
         "power of a power",
-        "equal factors to a power",
         "factor",
     ],
 )

@@ -1,9 +1,10 @@
 """The operators of expressions, entry by entry: ``+ - * / **`` on operands of one shape, or scalars.
 
 Division is multiplication by a power, so ``power`` is the one elementwise function that the core itself needs. Its
-local rules hold for all real numbers: ``x**0 = 1``, ``x**1 = x``; for whole exponents also ``(c x)**n = c**n x**n``,
-``(x y)**n = x**n y**n`` over factors that nothing sums, and ``(x**m)**n = x**(m n)`` where ``m`` is whole or ``m n``
-is not.
+local rules hold for all real numbers: ``x**0 = 1``, ``x**1 = x``; for whole exponents also ``(c x)**n = c**n x**n``
+where the numbers may move, ``1/(x y) = 1/x 1/y`` over factors that nothing sums, and ``(x**m)**n = x**(m n)`` where
+``m`` is whole or ``m n`` is not. Other powers of products stay, since their factors may be of very different sizes:
+``(x/s)**2`` is finite where ``x**2`` is not.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from fractions import Fraction
 from ricci.expr.apply import elementwise
 from ricci.expr.axes import broadcast
 from ricci.expr.node import Elementwise, Expr, Op, Product, Shape, Structure, Sum
-from ricci.expr.numbers import integer_power
+from ricci.expr.numbers import integer_power, loose, moves
 from ricci.expr.product import product
 from ricci.expr.scale import constant, numeric, primitive, scale
 from ricci.expr.structure import is_one, one
@@ -63,6 +64,8 @@ def _power_rule(base: Expr, exponent: Expr) -> Expr | None:
     if isinstance(base, Sum):
         c, rest = primitive(base)
         outside = None if c == 1 else integer_power(c, n)
+        if outside is not None and not moves(outside):
+            outside, rest = (None, base) if c > 0 else ((-1) ** n, scale(-1, base))
         return None if outside is None else scale(outside, power(rest, n))
     if isinstance(base, Elementwise) and base.op is POWER:
         inner = numeric(base.args[1])
@@ -77,17 +80,23 @@ def _power_rule(base: Expr, exponent: Expr) -> Expr | None:
 
 
 def _power_of_product(base: Product, n: int) -> Expr | None:
-    if n < 0 and any(isinstance(a, Structure) for a in base.args):
+    structures = [(a, labels) for a, labels in base.factors() if isinstance(a, Structure)]
+    if n < 0 and structures:
         return None  # 0**n is not 0 then
     if len(base.args) == 1 and len(set(base.labels[0])) < len(base.labels[0]):
         return None  # a diagonal: what stands beside it is not looked at
-    factors = [_power_of_factor(a, labels, n) for a, labels in base.factors()]
-    return product(factors, base.out, dict(zip(base.out, base.shape, strict=True)))
+    rest = [(a, labels) for a, labels in base.factors() if not isinstance(a, Structure)]
+    if len(rest) > 1 and n != -1 and not loose():
+        if not structures:
+            return None
+        axes = tuple(dict.fromkeys(label for _, labels in rest for label in labels))
+        powers = [(power(product(rest, axes), n), axes)]
+    else:
+        powers = [_power_of_factor(a, labels, n) for a, labels in rest]
+    return product([*structures, *powers], base.out, dict(zip(base.out, base.shape, strict=True)))
 
 
 def _power_of_factor(a: Expr, labels: tuple[int, ...], n: int) -> tuple[Expr, tuple[int, ...]]:
-    if isinstance(a, Structure):
-        return a, labels
     axes = tuple(dict.fromkeys(labels))
     return power(a if axes == labels else product([(a, labels)], axes), n), axes
 

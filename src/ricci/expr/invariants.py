@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ricci.errors import InvariantError
 from ricci.expr.node import Constant, Data, Elementwise, Expr, Function, Product, Structure, Sum, Variable, make
+from ricci.expr.numbers import joins
 from ricci.expr.scale import numeric
 from ricci.expr.structure import ONE, is_delta, is_one, is_zero
 from ricci.expr.walk import topological
@@ -93,8 +94,9 @@ def _sum(node: Sum) -> str:
         return "like terms are not merged"
     if any(len(a.shape) != len(node.shape) for a in node.args):
         return "a term has other axes than the sum"
-    if any(isinstance(a, Sum) and len(a.args) == 1 for a in node.args) or any(map(is_zero, node.args)):
-        return "a term is zero, or has a coefficient of its own"
+    scaled = [(c, a) for c, a in zip(node.coefs, node.args, strict=True) if isinstance(a, Sum) and len(a.args) == 1]
+    if any(joins(c, a.coefs[0]) for c, a in scaled) or any(map(is_zero, node.args)):
+        return "a term is zero, or has a coefficient that belongs to the sum"
     if len(node.args) > 1 and [a.key for a in node.args] != sorted(a.key for a in node.args):
         return "the terms are not in order"
     return ""

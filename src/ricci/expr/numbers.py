@@ -2,13 +2,22 @@
 
 Two equal numbers must be one key of the intern table, whatever they were written as: ``2``, ``2.0`` and
 ``Fraction(2)`` are ``2``; ``0.5`` is ``1/2``. Floats with long binary fractions (``0.1``) stay floats, since the user
-meant the decimal. Constants never decide a dtype, so nothing is lost by this.
+meant the decimal. Constants never decide a dtype, so nothing is lost by this. Exact numbers have at most 64 bits above
+and below the line; what is longer is a float.
+
+*Magnitudes stay where they are.* ``(1e-6 A) x``, sixty times over, is of the order of ``x``; with the numbers taken out
+of the products it would be zero. So a normal form may take a number out of a product or a power only if it is small,
+all that is taken out together included (:func:`moves`), and two numbers become one only where that is no more extreme
+than what was written (:func:`joins`). Then every intermediate value is that of the program as written, up to a small
+factor. Within :func:`loosely` this does not hold: there, expressions are compared and not computed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from fractions import Fraction
 from functools import reduce
 
@@ -16,7 +25,11 @@ from ricci.errors import DTypeError
 
 Number = int | Fraction | float
 _LARGEST_DENOMINATOR = 1024
-_LARGEST_BITS = 1020  # a larger whole number is infinite as a float
+_EXACT_BITS = 64  # of a whole number, and of both sides of a fraction
+_MOVED = 64  # how much larger or smaller an intermediate value may become by taking numbers out
+_SMALLEST, _LARGEST = 2.0**-14, 2.0**15  # what float16 holds in full precision
+_FAR = 2.0**100
+_mode = threading.local()
 
 
 def number(value: object) -> Number:
@@ -26,9 +39,12 @@ def number(value: object) -> Number:
     (2, Fraction(1, 2), 0.1)
     """
     if type(value) is int:
-        return value if value.bit_length() <= _LARGEST_BITS else math.copysign(math.inf, value)
+        return value if value.bit_length() <= _EXACT_BITS else _rounded(value)
     if isinstance(value, Fraction):
-        return value.numerator if value.denominator == 1 else value
+        if value.denominator == 1:
+            return number(value.numerator)
+        exact = max(value.numerator.bit_length(), value.denominator.bit_length()) <= _EXACT_BITS
+        return value if exact else _rounded(value)
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, (int, float)):
@@ -45,6 +61,60 @@ def _from_float(value: float) -> Number:
     if exact.denominator == 1:
         return exact.numerator if abs(exact.numerator) < 2**53 else value
     return exact if exact.denominator <= _LARGEST_DENOMINATOR else value
+
+
+def _rounded(value: int | Fraction) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+@contextmanager
+def loosely() -> Iterator[None]:
+    """For comparing: numbers move freely, and sums are multiplied out, so that more forms become one."""
+    before = loose()
+    _mode.loose = True
+    try:
+        yield
+    finally:
+        _mode.loose = before
+
+
+def loose() -> bool:
+    return getattr(_mode, "loose", False)
+
+
+def moves(c: Number) -> bool:
+    """Whether ``c`` may be taken out of a product or a power.
+
+    >>> moves(2), moves(-0.3), moves(1e-6)
+    (True, True, False)
+    """
+    return 1 <= _MOVED * abs(c) <= _MOVED * _MOVED or loose()
+
+
+def joins(a: Number, b: Number) -> bool:
+    """Whether ``a * b`` may stand for a multiplication by both: it is common, or less extreme than one of them.
+
+    >>> joins(1e-3, 1e3), joins(2, 1e-9), joins(1e-9, 1e-9)
+    (True, True, False)
+    """
+    a, b = abs(float(a)), abs(float(b))
+    both = a * b
+    if _SMALLEST <= both <= _LARGEST or 1 in (a, b) or loose():
+        return True
+    far = max(a, 1 / a) if a else math.inf, max(b, 1 / b) if b else math.inf
+    now = max(both, 1 / both) if both else math.inf
+    return now <= max(far) or (min(far) <= 4 and now <= _FAR)
+
+
+def exact_factor(c: Number) -> bool:
+    """Whether multiplying by ``c`` rounds nothing: a power of two, or its negative."""
+    if isinstance(c, float):
+        return abs(math.frexp(c)[0]) == 0.5
+    top, bottom = abs(c.numerator), c.denominator
+    return top & (top - 1) == 0 and bottom & (bottom - 1) == 0
 
 
 def divide(a: Number, b: Number) -> Number:
@@ -64,20 +134,24 @@ def integer_power(base: Number, exponent: int) -> Number | None:
         except OverflowError:
             return math.inf if base > 0 or exponent % 2 == 0 else -math.inf
     bits = max(abs(base.numerator), base.denominator).bit_length()
-    return number(Fraction(base) ** exponent) if bits * abs(exponent) <= _LARGEST_BITS else None
+    return number(Fraction(base) ** exponent) if bits * abs(exponent) <= 16 * _EXACT_BITS else None
 
 
 def content(coefs: Iterable[Number]) -> Number:
     """The number to take out of a sum so that what is left does not depend on how it was scaled.
 
-    >>> content([4, -6]), content([Fraction(-1, 2), Fraction(3, 2)]), content([0.1, 0.2])
+    What is left has small whole coefficients where there are such, and otherwise the largest of them is one. Floats
+    are taken out where all are of one size.
+
+    >>> content([4, -6]), content([Fraction(-1, 2), Fraction(3, 2)]), content([1, Fraction(-1, 512)])
     (2, Fraction(-1, 2), 1)
     """
     coefs = list(coefs)
     sign = -1 if coefs[0] < 0 else 1
+    largest = max(abs(c) for c in coefs)
     if any(isinstance(c, float) for c in coefs):
-        size = abs(coefs[0])
-        return sign * size if all(abs(c) == size for c in coefs) and size else sign
+        return sign * largest if all(abs(c) == largest for c in coefs) and 0 < largest < math.inf else sign
     top = reduce(math.gcd, (Fraction(c).numerator for c in coefs))
     bottom = reduce(math.lcm, (Fraction(c).denominator for c in coefs))
-    return number(Fraction(sign * top, bottom))
+    whole = Fraction(top, bottom)
+    return number(sign * (whole if largest <= _MOVED * whole else largest))

@@ -3,8 +3,11 @@
 ``product([(A, "ik"), (B, "kj")], "ij")`` multiplies and sums over every label that is not in the output. Any hashable
 may be a label here; inside a node labels are integers. The local rules, in the order they are applied:
 
+- *equal operands* are a power: ``x[i] x[i]`` is the sum of ``x[i]**2``;
 - *flattening*: a product that sums over nothing, or only moves the entries of one operand by structures, becomes part
-  of its user; numeric coefficients collect;
+  of its user, but for factors that a contraction would leave behind without becoming smaller for it: in
+  ``A[i,j] (s v[j])`` the scalar stays where it is, so that scales do not wander (``numbers.py``);
+- *numbers* collect where they may move;
 - *zero* annihilates, *one* drops out;
 - *delta* merges two labels: a summed label is renamed away, two output labels keep one delta between them;
 - *reshape and back*: the same merging of axes twice over one summed label is a delta for each axis;
@@ -18,15 +21,15 @@ linked group, its operands in canonical order, its labels numbered by first use,
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from ricci.expr import dims
 from ricci.expr.canonical import canonical_order
 from ricci.expr.dims import Size
 from ricci.expr.node import Constant, Elementwise, Expr, Function, Product, Shape, Structure, Sum, Variable, make
-from ricci.expr.numbers import Number
+from ricci.expr.numbers import Number, joins, loose, moves, number
 from ricci.expr.scale import constant, primitive, scale
-from ricci.expr.structure import DELTA, ONE, affine, delta, one, one_hot, symmetric, zero
+from ricci.expr.structure import DELTA, ONE, affine, delta, is_one, one, one_hot, symmetric, zero
 
 Label = Hashable
 Factor = tuple[Expr, tuple[Label, ...]]
@@ -42,29 +45,58 @@ def product(
     ``sizes`` gives the size of output labels that no operand carries.
     """
     out = tuple(out)
+    operands = _with_powers([(e, tuple(labels)) for e, labels in operands])
     size: dict[Label, Size] = dict(sizes) if sizes else {}
-    coef, factors, deltas = _flatten(operands, size)
-    if deltas:
-        factors = _merge_labels(factors, deltas, out, size)
+    found = _Flat(operands, out, dict(size))
+    if not moves(found.moved):
+        found = _Flat(operands, out, dict(size), moving=False)
+    size, factors = found.size, found.factors
+    coefs = [*found.numbers, found.moved]
+    if len(factors) == 1 and factors[0][1] == out and [rest for _, rest in found.scaled] == [factors[0][0]]:
+        factors, coefs = [(found.scaled[0][0], out)], found.numbers  # nothing but numbers stands beside the sum
+    if found.deltas:
+        factors = _merge_labels(factors, found.deltas, out, size)
     if len(factors) > 1:
         factors = _cancel_reshapes(factors, out, size)
+        factors = _with_powers(factors)
+    if found.held and any(set(out).issuperset(labels) and e in found.held for e, labels in factors):
+        return _times(coefs, product(factors, out, size))  # a delta has told that nothing is summed there
     if any(_relates_twice(e, labels) for e, labels in factors):
         again = [_on_distinct_labels(e, labels) if _relates_twice(e, labels) else (e, labels) for e, labels in factors]
-        return scale(coef, product(again, out, size))
+        return _times(coefs, product(again, out, size))
     carried = {label for _, labels in factors for label in labels}
     summed = size.keys() - set(out)
     for label in [label for label in summed if label not in carried]:
         summed.discard(label)
         count = size.pop(label)  # it is counted once, also where the rest is done by another call
         if isinstance(count, int):
-            coef = coef * count
+            coefs.append(count)
         else:
-            return product([*factors, (constant(coef), ()), (constant(count), ())], out, size)
-    if coef == 0:
+            return _times(coefs, product([*factors, (constant(count), ())], out, size))
+    if 0 in coefs:
         return zero(tuple(size[label] for label in out))
     if summed & carried:
+        for position, (e, labels) in enumerate(factors):
+            if type(e) is Sum and not summed.isdisjoint(labels):
+                reduced = _term_by_term(factors, position, summed)
+                if reduced is not None:
+                    rest = [*factors[:position], *factors[position + 1 :]]
+                    left = {label: n for label, n in size.items() if label not in labels or label in out}
+                    return _times(coefs, product([*rest, reduced], out, left))
         factors = _components(factors, summed, out)
-    return scale(coef, _without_sums(factors, out, size))
+        factors = _with_powers(factors)
+    return _times(coefs, _without_sums(factors, out, size))
+
+
+def _times(coefs: Sequence[Number], e: Expr) -> Expr:
+    """``e`` times numbers, which become one where they may."""
+    coef: Number = 1
+    for c in sorted(coefs, key=lambda c: (abs(c), c < 0)):
+        if joins(coef, c):
+            coef = coef * c
+        else:
+            e = scale(c, e)
+    return scale(number(coef), e)
 
 
 def contract(
@@ -90,51 +122,156 @@ def contract(
     return product(closed, out, known)
 
 
-def _flatten(operands: Sequence, size: dict[Label, Size]) -> tuple[Number, list[Factor], list[tuple[Label, Label]]]:
-    """Coefficient, factors and deltas of the operands, products without sums opened, ones dropped, sizes collected."""
-    coef: Number = 1
-    factors: list[Factor] = []
-    deltas: list[tuple[Label, Label]] = []
-    opened = 0
-    stack = [(e, tuple(labels)) for e, labels in reversed(operands)]
-    room = len(stack) if len(stack) > 1 else -FLATTEN_LIMIT * len(stack[0][0].args) if stack else 0
-    while stack:
-        e, labels = stack.pop()
-        for label, axis in zip(labels, e.shape, strict=True):
-            known = size.get(label)
-            size[label] = axis if known is None or known is axis else dims.same(known, axis)
-        kind = type(e)
-        if kind in _OPAQUE:
-            factors.append((e, labels))
-        elif isinstance(e, Product):
-            if len(e.args) + room > FLATTEN_LIMIT or (e.sums and not _moves(e)):
-                factors.append((e, labels))
+def _with_powers(operands: list[Factor]) -> list[Factor]:
+    """Equal operands on equal labels as one power; exponents of one sign add up, and those of sizes in any case."""
+    if len(operands) < 2:
+        return operands
+    seen: dict[tuple, list[int]] = {}
+    for position, (e, labels) in enumerate(operands):
+        base, exponent = whole_power(e)
+        seen.setdefault((base, labels, exponent > 0 or type(base) is Constant), []).append(position)
+    if len(seen) == len(operands):
+        return operands
+    result: list[Factor] = []
+    for (base, labels, _), positions in seen.items():
+        if len(positions) == 1 or isinstance(base, Structure):
+            result += [operands[position] for position in positions]
+        else:
+            total = sum(whole_power(operands[position][0])[1] for position in positions)
+            axes = tuple(dict.fromkeys(labels))
+            if len(axes) < len(labels):
+                base = product([(base, labels)], axes)  # a diagonal is taken first
+            result += [(_algebra().power(base, total), axes)] if total else []
+    return result
+
+
+def whole_power(e: Expr) -> tuple[Expr, int]:
+    """``b`` and ``n`` with ``e = b**n``, where ``n`` is a whole number."""
+    if type(e) is Elementwise and e.op.name == "power":
+        exponent = e.args[1]
+        if type(exponent) is Constant and type(exponent.value) is int:
+            return e.args[0], exponent.value
+    return e, 1
+
+
+class _Flat:
+    """Operands flattened: numbers, factors and deltas, products without sums opened, ones dropped, sizes collected.
+
+    ``moved`` is what was taken out of sums; with ``moving`` false, only their signs are.
+    """
+
+    def __init__(self, operands: list[Factor], out: tuple[Label, ...], size: dict[Label, Size], moving: bool = True):
+        self.out, self.size, self.moving = frozenset(out), size, moving
+        self.moved: Number = 1
+        self.scaled: list[tuple[Sum, Expr]] = []  # sums that numbers were taken out of, and what was left
+        self.held: list[Expr] = []  # products that were not opened
+        self.numbers: list[Number] = []
+        self.factors: list[Factor] = []
+        self.deltas: list[tuple[Label, Label]] = []
+        self.opened = 0
+        self.stack = operands[::-1]
+        count = len(self.stack)
+        self.room = count if count > 1 else -FLATTEN_LIMIT * len(self.stack[0][0].args) if count else 0
+        while self.stack:
+            e, labels = self.stack.pop()
+            for label, axis in zip(labels, e.shape, strict=True):
+                known = size.get(label)
+                size[label] = axis if known is None or known is axis else dims.same(known, axis)
+            if type(e) in _OPAQUE:
+                self.factors.append((e, labels))
             else:
-                name: dict = dict(zip(e.out, labels, strict=True))
-                opened += 1
-                stack.extend(
-                    [(a, tuple([name.get(x, ("open", opened, x)) for x in inner])) for a, inner in e.factors()]
-                )
-        elif isinstance(e, Sum):
-            c, rest = primitive(e)
-            coef = coef * c
-            if rest is e or isinstance(rest, Sum):
-                factors.append((rest, labels))
-            else:
-                stack.append((rest, labels))
-        elif isinstance(e, Constant):
-            if isinstance(e.value, dims.Dim) or not isinstance(e.value, Number):
-                factors.append((e, labels))
-            else:
-                coef = coef * e.value
-        elif isinstance(e, Structure):
-            if e.relation == DELTA and e.shape[0] == e.shape[1]:
-                deltas.append((labels[0], labels[1]))
-            elif e.relation[0] == "zero":
-                coef = 0
-            elif e.relation != ONE:
-                factors.append((e, labels))
-    return coef, factors, deltas
+                _FLATTENING[type(e)](self, e, labels)
+
+    def product(self, e: Product, labels: tuple[Label, ...]) -> None:
+        if len(e.args) + self.room > FLATTEN_LIMIT or (e.sums and not _moves(e)):
+            self.factors.append((e, labels))
+            return
+        name: dict = dict(zip(e.out, labels, strict=True))
+        self.opened += 1
+        factors = [(a, tuple([name.get(x, ("open", self.opened, x)) for x in inner])) for a, inner in e.factors()]
+        held = self._held(factors) if len(factors) > 1 and not loose() else []
+        if not held:
+            self.stack.extend(factors)
+            return
+        if len(held) == len(factors) and len({x for _, own in held for x in own}) == len(set(labels)):
+            self.factors.append((e, labels))
+            self.held.append(e)
+            return
+        axes = tuple(dict.fromkeys([x for _, own in held for x in own]))
+        self.held.append(_without_sums(held, axes, {}))
+        self.factors.append((self.held[-1], axes))
+        self.stack.extend([factor for factor in factors if factor not in held])
+
+    def _held(self, factors: list[Factor]) -> list[Factor]:
+        """The factors that stay together: those with summed labels, if others have no labels beside theirs."""
+        linked = [(a, own) for a, own in factors if not isinstance(a, Structure) and not self.out.issuperset(own)]
+        labels = {x for _, own in linked for x in own}
+        rest = [(a, own) for a, own in factors if self.out.issuperset(own) and labels.issuperset(own)]
+        rest = [(a, own) for a, own in rest if not isinstance(a, Structure) and not _is_number(a)]
+        return [*linked, *rest] if linked and rest else []
+
+    def sum(self, e: Sum, labels: tuple[Label, ...]) -> None:
+        if len(e.args) == 1 and is_one(e.args[0]):
+            self.numbers.append(e.coefs[0])
+            return
+        c, rest = primitive(e)
+        if not self.moving and abs(c) != 1:
+            c, rest = (1, e) if c > 0 else (-1, scale(-1, e))
+        self.moved = self.moved * c
+        if c != 1:
+            self.scaled.append((e, rest))
+        if rest is e or isinstance(rest, Sum):
+            axes = _axes().natural(rest)
+            if len(axes) < len(labels):  # a number times something that repeats
+                rest, labels = _axes().restrict(rest, axes), tuple([labels[axis] for axis in axes])
+            self.factors.append((rest, labels))
+        else:
+            self.stack.append((rest, labels))
+
+    def constant(self, e: Constant, labels: tuple[Label, ...]) -> None:
+        if isinstance(e.value, dims.Dim) or not isinstance(e.value, Number):
+            self.factors.append((e, labels))
+        else:
+            self.numbers.append(e.value)
+
+    def structure(self, e: Structure, labels: tuple[Label, ...]) -> None:
+        if e.relation == DELTA and e.shape[0] == e.shape[1]:
+            self.deltas.append((labels[0], labels[1]))
+        elif e.relation[0] == "zero":
+            self.numbers.append(0)
+        elif e.relation != ONE:
+            self.factors.append((e, labels))
+
+
+_FLATTENING: dict[type[Expr], Callable[..., None]] = {
+    Product: _Flat.product,
+    Sum: _Flat.sum,
+    Constant: _Flat.constant,
+    Structure: _Flat.structure,
+}
+
+
+def _is_number(e: Expr) -> bool:
+    """Whether a factor is a size, π, or a power of one."""
+    return isinstance(whole_power(e)[0], Constant)
+
+
+def _algebra():
+    from ricci.expr import algebra  # powers are built on products
+
+    return algebra
+
+
+def _sums():
+    from ricci.expr import sums  # and so are sums
+
+    return sums
+
+
+def _axes():
+    from ricci.expr import axes
+
+    return axes
 
 
 def _relates_twice(e: Expr, labels: tuple[Label, ...]) -> bool:
@@ -229,6 +366,23 @@ def merged_axis(e: Structure) -> int | None:
     return None
 
 
+def _term_by_term(factors: list[Factor], position: int, summed: set[Label]) -> Factor | None:
+    """A sum over axes of a sum, term by term, where that leaves fewer terms: ``1[h] (x[h] - mean(x))`` is zero."""
+    e, labels = factors[position]
+    own = summed.intersection(labels)
+    others = {label for p, (_, ls) in enumerate(factors) if p != position for label in ls}
+    if len(e.args) < 2 or len(set(labels)) < len(labels) or not own.isdisjoint(others):
+        return None
+    places = {place for place, label in enumerate(labels) if label in own}
+    if not loose() and all(places.issubset(_axes().natural(a)) for a in e.args):
+        return None
+    out = tuple([label for label in labels if label not in own])
+    terms = zip(e.coefs, e.args, strict=True)  # type: ignore[attr-defined]
+    total = _sums().add([(c, product([(a, labels)], out)) for c, a in terms])
+    fewer = len(total.args) < len(e.args) if type(total) is Sum else True
+    return (total, out if total.shape else ()) if fewer or loose() else None
+
+
 def _components(factors: list[Factor], summed: set[Label], out: tuple[Label, ...]) -> list[Factor]:
     """One contraction for each group of factors linked by summed labels; the other factors as they are."""
     rank = {label: position for position, label in enumerate(out)}
@@ -258,25 +412,25 @@ def _contraction(factors: list[Factor], rank: dict[Label, int]) -> Factor:
     A contraction that is alone under a sum becomes part of it: ``tr(A B)`` is one contraction.
     """
     e, labels = factors[0]
-    if len(factors) == 1 and isinstance(e, Product):
+    if len(factors) == 1 and isinstance(e, Product) and e.sums:
         name: dict = dict(zip(e.out, labels, strict=True))
         factors = [(a, tuple([name.get(x, ("alone", x)) for x in inner])) for a, inner in e.factors()]
         return _contraction(factors, rank)
     if len(factors) > 1:
         factors = canonical_order(factors, rank)
-    number: dict[Label, int] = {}
+    place: dict[Label, int] = {}
     shape: list[Size] = []
     for e, labels in factors:
         for label, axis in zip(labels, e.shape, strict=True):
-            if label not in number:
-                number[label] = len(number)
+            if label not in place:
+                place[label] = len(place)
                 shape.append(axis)
             else:
-                at = number[label]
+                at = place[label]
                 shape[at] = shape[at] if shape[at] is axis else dims.same(shape[at], axis)
-    outer = tuple([label for label in number if label in rank])
-    out = tuple([number[label] for label in outer])
-    labels = tuple([_placed(e, labels, number) for e, labels in factors])
+    outer = tuple([label for label in place if label in rank])
+    out = tuple([place[label] for label in outer])
+    labels = tuple([_placed(e, labels, place) for e, labels in factors])
     node = make(Product, tuple([e for e, _ in factors]), tuple([shape[p] for p in out]), labels, out)
     return node, outer
 
@@ -313,9 +467,7 @@ def _without_sums(factors: list[Factor], out: tuple[Label, ...], size: dict[Labe
         if labels == tuple(range(len(out))):
             return e
         if isinstance(e, Sum) and len(labels) == len(out) == len(set(labels)):
-            from ricci.expr.sums import rearranged  # sums are built on products
-
-            return rearranged(e, labels)
+            return _sums().rearranged(e, labels)
     if len(placed) > 1:
         placed.sort(key=lambda factor: (factor[0].key, factor[1]))
     args = tuple([e for e, _ in placed])

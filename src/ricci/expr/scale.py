@@ -1,6 +1,7 @@
 """Numbers in expressions: constants, and the coefficients that only sums carry.
 
-``2 x`` is a sum of one term with the coefficient 2. A product never holds a number; it hands it to the sum around it.
+``2 x`` is a sum of one term with the coefficient 2. A product holds no number; it hands it to the sum around it. One
+that may not move (``numbers.py``) stays with its operand: ``(1e-6 A[i,j]) x[j]`` is a product with a sum of one term.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import Any
 
 from ricci.expr.dims import Dim, symbol
 from ricci.expr.node import Constant, Data, Expr, Structure, Sum, make
-from ricci.expr.numbers import Number, content, divide, number
+from ricci.expr.numbers import Number, content, divide, exact_factor, joins, loose, moves, number
 from ricci.expr.structure import ZERO, zero
 
 
@@ -49,9 +50,11 @@ def scale(coef: Number, e: Expr) -> Expr:
         return zero(e.shape)
     if isinstance(e, Sum):
         coefs = tuple([number(coef * c) for c in e.coefs])
-        if len(coefs) == 1 and coefs[0] == 1:
-            return e.args[0]
-        return make(Sum, e.args, e.shape, coefs)
+        if len(coefs) == 1 and joins(coef, e.coefs[0]):
+            return e.args[0] if coefs[0] == 1 else make(Sum, e.args, e.shape, coefs)
+        if len(coefs) > 1 and spreads(coef, e.coefs):
+            return make(Sum, e.args, e.shape, coefs)
+        return make(Sum, (e,), e.shape, (number(coef),))
     if isinstance(e, Constant):
         value = numeric(e)
         if value is not None:
@@ -61,11 +64,20 @@ def scale(coef: Number, e: Expr) -> Expr:
     return make(Sum, (e,), e.shape, (number(coef),))
 
 
+def spreads(coef: Number, coefs: tuple[Number, ...]) -> bool:
+    """Whether ``coef`` may multiply each term of a sum: that rounds no more than multiplying the sum does."""
+    exact = exact_factor(coef) or all(exact_factor(coef * c) for c in coefs)
+    return (exact and moves(coef)) or loose()
+
+
 def primitive(e: Sum) -> tuple[Number, Expr]:
-    """``c`` and ``p`` with ``e = c * p``, where ``p`` does not depend on how ``e`` was scaled."""
+    """``c`` and ``p`` with ``e = c * p``, where ``c`` may move, and ``p`` does not depend on how ``e`` was scaled."""
     if len(e.args) == 1:
-        return e.coefs[0], e.args[0]
+        c = e.coefs[0]
+        if moves(c):
+            return c, e.args[0]
+        return (1, e) if c > 0 else (-1, make(Sum, e.args, e.shape, (-c,)))
     c = content(e.coefs)
-    if c == 1:
-        return c, e
-    return c, make(Sum, e.args, e.shape, tuple([divide(coef, c) for coef in e.coefs]))
+    if not moves(c):
+        c = 1 if c > 0 else -1
+    return (c, e) if c == 1 else (c, make(Sum, e.args, e.shape, tuple([divide(coef, c) for coef in e.coefs])))

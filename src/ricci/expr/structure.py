@@ -77,7 +77,7 @@ def symmetric(e: Expr) -> bool:
 
     The delta does, functions and sums of such matrices do, and so does a sum that has the transpose of each term.
     """
-    if len(e.shape) != 2:
+    if len(e.shape) != 2 or e.shape[0] != e.shape[1]:
         return False
     try:
         return e.mirrored

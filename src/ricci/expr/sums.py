@@ -1,7 +1,8 @@
 """The sum constructor: terms with numeric coefficients, kept canonical.
 
-The local rules: nested sums flatten (up to a bound, so that long chains stay linear); zeros drop out; a number is a
-coefficient of the one-tensor; like terms merge; a factor common to all terms is taken out,
+The local rules: nested sums flatten (up to a bound, so that long chains stay linear, and where a factor of the inner
+one may go to its terms, or lets some of them merge); zeros drop out; a number is a coefficient of the one-tensor; like
+terms merge; a factor common to all terms is taken out,
 ``A[i,k] B[k,j] + A[i,k] C[k,j]`` is ``A[i,k] (B[k,j] + C[k,j])``, with one-tensors where orders differ; axes are in
 natural order; terms are sorted by their structural keys.
 """
@@ -15,9 +16,9 @@ from ricci.errors import ShapeError
 from ricci.expr import dims
 from ricci.expr.axes import arrangement, as_scalar, broadcast, in_natural_order, natural, tied_first
 from ricci.expr.node import Expr, Product, Shape, Structure, Sum, make
-from ricci.expr.numbers import Number, number
+from ricci.expr.numbers import Number, joins, number
 from ricci.expr.product import FLATTEN_LIMIT, product, wrapped
-from ricci.expr.scale import numeric, scale
+from ricci.expr.scale import numeric, scale, spreads
 from ricci.expr.structure import ONE, is_zero, one, zero
 
 Factor = tuple[Expr, tuple[Hashable, ...]]
@@ -62,44 +63,65 @@ def _common_shape(terms: Sequence[tuple[Number, Expr]]) -> Shape:
 def _collect(terms: Sequence[tuple[Number, Expr]], shape: Shape) -> dict[Expr, Number]:
     """Terms and their coefficients: flattened, broadcast, like terms merged, zeros dropped."""
     room = max(FLATTEN_LIMIT, len(terms)) - len(terms)
-    collected: dict[Expr, Number] = {}
+    found: list[tuple[Number, Expr]] = []
+    whole: list[tuple[Number, Expr, list[tuple[Number, Expr]]]] = []  # sums whose factor stays outside, and their terms
     for coef, e in terms:
         e = as_scalar(e)
         value = numeric(e)
         if value is not None:
-            parts = [(coef * value, one(()))]
+            found.append((coef * value, one(())))
+            continue
+        times, parts = _parts(e)
+        room -= len(parts) - 1
+        if len(parts) == 1 or room < 0:
+            found += _unscaled(coef, e)
+        elif coef * times == 1 or spreads(coef * times, tuple([c for c, _ in parts])):
+            found += [(coef * times * c, part) for c, part in parts]
         else:
-            parts = [(coef * c, part) for c, part in _parts(e)]
-            room -= len(parts) - 1
-            if room < 0 and len(parts) > 1:
-                parts = [(coef * c, part) for c, part in _unscaled(e)]
-        for c, part in parts:
-            if (isinstance(part, Structure) and part.relation == ONE) or numeric(part) == 1:
-                part = one(shape)
-            elif shape and not part.shape:
-                part = broadcast(part, (), shape)
-            if not is_zero(part):
-                collected[part] = collected.get(part, 0) + c
+            whole.append((coef, e, [(coef * times * c, part) for c, part in parts]))
+    collected: dict[Expr, Number] = {}
+    for c, part in found:
+        _put(collected, c, part, shape)
+    for coef, e, parts in whole:
+        merges = any(_spread(part, shape) in collected for _, part in parts)
+        for c, part in parts if merges else _unscaled(coef, e):
+            _put(collected, c, part, shape)
     return {e: number(c) for e, c in collected.items() if c != 0}
 
 
-def _parts(e: Expr) -> list[tuple[Number, Expr]]:
-    """The terms of a sum, also of one whose axes are only rearranged."""
+def _put(collected: dict[Expr, Number], coef: Number, part: Expr, shape: Shape) -> None:
+    part = _spread(part, shape)
+    if not is_zero(part):
+        collected[part] = collected.get(part, 0) + coef
+
+
+def _spread(part: Expr, shape: Shape) -> Expr:
+    if (isinstance(part, Structure) and part.relation == ONE) or numeric(part) == 1:
+        return one(shape)
+    return broadcast(part, (), shape) if shape and not part.shape else part
+
+
+def _parts(e: Expr) -> tuple[Number, list[tuple[Number, Expr]]]:
+    """A factor and the terms of a sum, also of one whose axes are only rearranged; of anything else, itself."""
     if isinstance(e, Sum):
-        if len(e.args) == 1:
-            return [(e.coefs[0] * c, part) for c, part in _parts(e.args[0])]
-        return list(zip(e.coefs, e.args, strict=True))
+        if len(e.args) > 1:
+            return 1, list(zip(e.coefs, e.args, strict=True))
+        times, parts = _parts(e.args[0])
+        return (e.coefs[0] * times, parts) if len(parts) > 1 else (1, [(1, e)])
     if isinstance(e, Product) and len(e.args) == 1 and isinstance(e.args[0], Sum) and not e.sums:
         inner, labels = e.args[0], e.labels[0]
         sizes: dict[Hashable, dims.Size] = dict(zip(e.out, e.shape, strict=True))
         if len(set(labels)) < len(labels):
-            return [(1, e)]  # a diagonal
-        return [(c, product([(a, labels)], e.out, sizes)) for c, a in zip(inner.coefs, inner.args, strict=True)]
-    return [(1, e)]
+            return 1, [(1, e)]  # a diagonal
+        return 1, [(c, product([(a, labels)], e.out, sizes)) for c, a in zip(inner.coefs, inner.args, strict=True)]
+    return 1, [(1, e)]
 
 
-def _unscaled(e: Expr) -> list[tuple[Number, Expr]]:
-    return [(e.coefs[0], e.args[0])] if isinstance(e, Sum) and len(e.args) == 1 else [(1, e)]
+def _unscaled(coef: Number, e: Expr) -> list[tuple[Number, Expr]]:
+    """A term with the coefficient that it has itself, if the two become one."""
+    if isinstance(e, Sum) and len(e.args) == 1 and joins(coef, e.coefs[0]):
+        return [(coef * e.coefs[0], e.args[0])]
+    return [(coef, e)]
 
 
 def _sorted_terms(terms: list[tuple[Number, Expr]]) -> tuple[tuple[Expr, ...], Shape, tuple[Number, ...]]:
@@ -130,7 +152,7 @@ def _build(collected: dict[Expr, Number], shape: Shape) -> Expr:
 
     def build(args: tuple[Expr, ...]) -> Expr:
         # permuting a term may have brought out a coefficient
-        parts = [(c * d, b) for c, a in zip(coefs, args, strict=True) for d, b in _unscaled(a)]
+        parts = [part for c, a in zip(coefs, args, strict=True) for part in _unscaled(c, a)]
         return make(Sum, *_sorted_terms(parts))
 
     return in_natural_order(tuple(terms), shape, build, tied=tied_first(forms))

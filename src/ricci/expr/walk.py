@@ -10,6 +10,7 @@ from ricci.expr import dims
 from ricci.expr.apply import elementwise, function
 from ricci.expr.dims import Atom, Dim, Size
 from ricci.expr.node import Constant, Elementwise, Expr, Function, Product, Structure, Sum, Variable, make
+from ricci.expr.numbers import loosely
 from ricci.expr.product import contract, product
 from ricci.expr.scale import constant
 from ricci.expr.structure import affine, one, one_hot, zero
@@ -170,3 +171,12 @@ def reopened(root: Expr) -> Expr:
         return rebuild(node, args)
 
     return transform(root, step)
+
+
+def loosened(root: Expr) -> Expr:
+    """``root`` as it is compared with others: opened, numbers free to move, sums over sums in terms.
+
+    It is not a form to compute with, see ``numbers.py``.
+    """
+    with loosely():
+        return reopened(root)

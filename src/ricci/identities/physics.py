@@ -89,6 +89,7 @@ PHYSICS = (
         "r",
         "24 e (s**6/r**7 - 2 s**12/r**13)",
         {"e": "pos", "s": "pos", "r": "pos"},
+        exact=False,
     ),
     _row("relativistic energy", "E = sqrt(m**2 + q[i] q[i])", "q[p]", "q[p]/E", {"m": "pos", "q": "n"}, "c = 1"),
     _row(

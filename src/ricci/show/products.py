@@ -31,7 +31,16 @@ from ricci.notation.context import Facts
 from ricci.notation.occurrences import LEAVES, Occurrences
 from ricci.show.lines import arranged_inner
 from ricci.show.naming import Namer
-from ricci.show.trees import Names, coefficient_of, index_of, indices_of, is_triangle, open_names, product_of
+from ricci.show.trees import (
+    Names,
+    coefficient_of,
+    index_of,
+    indices_of,
+    is_triangle,
+    open_names,
+    product_of,
+    squares_apart,
+)
 
 Factor = tuple[Expr, tuple]
 
@@ -127,6 +136,7 @@ class ProductWriter:
                 factors += [(b, tuple([name.get(x, (at, x)) for x in inner])) for b, inner in a.factors()]
             else:
                 factors.append((a, labels))
+        factors = squares_apart(factors, label)
         sizes = {x: size for a, ls in factors for x, size in zip(ls, a.shape, strict=True) if x not in label}
         hints: dict[object, list[str]] = {x: [] for x in sizes}
         for a, ls in factors:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Container, Sequence
 from fractions import Fraction
 
-from ricci.expr import Number, Structure
+from ricci.expr import Expr, Number, Structure, Variable
+from ricci.expr.product import whole_power
 from ricci.notation import syntax
 
 Names = tuple[str, ...]
@@ -83,3 +85,15 @@ def signed(terms: Sequence[tuple[int, str]]) -> str:
     """Written terms with their signs between them: ``-a + b - c``."""
     (sign, text), *rest = terms
     return ("" if sign > 0 else "-") + text + "".join((" + " if s > 0 else " - ") + term for s, term in rest)
+
+
+def squares_apart(factors: list[tuple[Expr, tuple]], kept: Container[object]) -> list[tuple[Expr, tuple]]:
+    """The square of a tensor with a summed index that nothing else has is two factors: ``x[i] x[i]``."""
+    uses = Counter(x for _, labels in factors for x in dict.fromkeys(labels))
+    written: list[tuple[Expr, tuple]] = []
+    for a, labels in factors:
+        base, exponent = whole_power(a)
+        alone = any(uses[x] == 1 and x not in kept for x in labels)
+        twice = isinstance(base, Variable) and exponent == 2 and alone
+        written += [(base, labels), (base, labels)] if twice else [(a, labels)]
+    return written
