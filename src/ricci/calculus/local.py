@@ -141,17 +141,29 @@ def opened(coef: Number, factors: list[Factor], kept: set[Label]) -> list[tuple[
 
 
 def flat(factors: list[Factor]) -> list[Factor]:
-    """Products without sums replaced by their factors; what they broadcast along is kept as ones."""
+    """Structures, and sums that hold some, taken out of products without sums; what these broadcast along is ones.
+
+    What else is in such a product stays together: that is for ``product`` to open or not.
+    """
     if not any(isinstance(f, Product) and not f.sums for f, _ in factors):
         return factors
     flat: list[Factor] = []
     for f, labels in factors:
-        if isinstance(f, Product) and not f.sums:
-            flat += [(a, tuple([labels[axis] for axis in own])) for a, own in f.factors()]
-            flat.append((one(f.shape), labels))
-        else:
+        own = [(a, tuple([labels[axis] for axis in inner])) for a, inner in f.factors()] if _is_open(f) else []
+        if not own:
             flat.append((f, labels))
+            continue
+        rest = [(a, inner) for a, inner in own if not isinstance(a, (Structure, Sum))]
+        flat += [factor for factor in own if factor not in rest]
+        if rest:
+            axes = tuple(dict.fromkeys([label for _, inner in rest for label in inner]))
+            flat.append((product(rest, axes), axes))
+        flat.append((one(f.shape), labels))
     return flat
+
+
+def _is_open(f: Expr) -> bool:
+    return isinstance(f, Product) and not f.sums and any(isinstance(a, (Structure, Sum)) for a in f.args)
 
 
 def _merges(f: Expr, labels: tuple[Label, ...], kept: set[Label]) -> bool:

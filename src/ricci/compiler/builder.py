@@ -167,6 +167,8 @@ class Builder:
             operands = (condition, *branches)
         else:
             operands = tuple(self.grown(name, self.aligned(operands)))
+        if name == "multiply":
+            name, operands = self._quotient(operands)
         kinds = tuple([_kind(v) for v, _ in operands])
         kind = gives(name, kinds, None)
         if kind == "f" or "f" in kinds:
@@ -176,6 +178,47 @@ class Builder:
         labels = order or distinct(x for _, own in sorted(operands, key=_largest_first) for x in own)
         sizes = sizes_of(operands)
         return self.emit("map", name, operands, labels, tuple([sizes[x] for x in labels]), kind)
+
+    def _quotient(self, operands: tuple[Operand, ...]) -> tuple[str, tuple[Operand, ...]]:
+        """``a * (1/b)`` as ``a / b``, which rounds once, and is finite where ``1/b`` is not."""
+        for a, b in (operands, operands[::-1]):
+            over, inner = self.divisor(b)
+            if over:
+                return "divide", (a, inner)
+        return "multiply", operands
+
+    def divisor(self, operand: Operand) -> tuple[bool, Operand]:
+        """Whether an operand is a reciprocal, and of what; if it is not, itself."""
+        inner = self._inner(operand, "reciprocal")
+        return (False, operand) if inner is None else (True, inner)
+
+    def repeated(self, operand: Operand) -> tuple[int, Operand]:
+        """How often what is a factor of an operand: twice, if it is a square, up to four times."""
+        inner = self._inner(operand, "square")
+        if inner is None:
+            return self._cubed(operand)
+        again = self._inner(inner, "square")
+        return (2, inner) if again is None else (4, again)
+
+    def _cubed(self, operand: Operand) -> tuple[int, Operand]:
+        value, labels = operand
+        step = value.step if isinstance(value, Value) else None
+        if step is not None and (step.op, step.name) == ("map", "multiply") and step.args[0][1] == step.args[1][1]:
+            square, x = step.args
+            found = self._inner(square, "square")
+            if found is not None and found == x:
+                place = dict(zip(step.labels, labels, strict=True))
+                return 3, (x[0], tuple([place[label] for label in x[1]]))
+        return 1, operand
+
+    def _inner(self, operand: Operand, name: str) -> Operand | None:
+        """``x`` where the operand is ``name(x)``."""
+        value, labels = operand
+        if not isinstance(value, Value) or value.step is None or (value.step.op, value.step.name) != ("map", name):
+            return None
+        ((inner, own),) = value.step.args
+        place = dict(zip(value.step.labels, labels, strict=True))
+        return inner, tuple([place[x] for x in own])
 
     def dot(self, a: Operand, b: Operand, labels: Labels) -> Operand:
         """The product of two operands, summed over what is not in ``labels``.
@@ -222,10 +265,8 @@ class Builder:
             return value, labels
         ((value, labels),) = self.grown("add", [(value, labels)])
         assert isinstance(value, Value)
-        if value.step is not None and value.step.name == "square":
-            ((inner, own),) = value.step.args
-            name = dict(zip(value.step.labels, labels, strict=True))
-            side = (inner, tuple([name[x] for x in own]))
+        side = self._inner((value, labels), "square")
+        if side is not None:
             return self.dot(side, side, out)
         return self.emit("sum", "", [(value, labels)], out, tuple([sizes[x] for x in out]), value.kind)
 

@@ -161,9 +161,10 @@ class Lowering:
             return build.map("power", x, n)
         if exponent == 2:
             return build.map("square", build.aligned([x])[0])
-        if floating and exponent in (3, 4):
+        if floating and exponent in (3, 4, -3, -4):
             square = build.map("square", x)
-            return build.map("multiply", square, x) if exponent == 3 else build.map("square", square)
+            made = build.map("multiply", square, x) if abs(exponent) == 3 else build.map("square", square)
+            return made if exponent > 0 else build.map("reciprocal", made)
         if floating and exponent in (-1.5, 1.5):
             power = build.map("multiply", x, build.map("sqrt", x))
             return power if exponent == 1.5 else build.map("reciprocal", power)

@@ -34,6 +34,7 @@ from ricci.expr.structure import DELTA, ONE, affine, delta, is_one, one, one_hot
 Label = Hashable
 Factor = tuple[Expr, tuple[Label, ...]]
 _OPAQUE = (Variable, Elementwise, Function)
+_FAR_POWER = 4
 FLATTEN_LIMIT = 32  # operands or terms; a longer chain nests instead, so that building it stays linear
 
 
@@ -171,6 +172,7 @@ class _Flat:
         self.opened = 0
         self.stack = operands[::-1]
         count = len(self.stack)
+        self.alone = self.stack[0][0] if count == 1 and self.out.issuperset(self.stack[0][1]) else None
         self.room = count if count > 1 else -FLATTEN_LIMIT * len(self.stack[0][0].args) if count else 0
         while self.stack:
             e, labels = self.stack.pop()
@@ -183,7 +185,11 @@ class _Flat:
                 _FLATTENING[type(e)](self, e, labels)
 
     def product(self, e: Product, labels: tuple[Label, ...]) -> None:
-        if len(e.args) + self.room > FLATTEN_LIMIT or (e.sums and not _moves(e)):
+        if (
+            len(e.args) + self.room > FLATTEN_LIMIT
+            or (e.sums and not _moves(e))
+            or (e is not self.alone and _is_far(e))
+        ):
             self.factors.append((e, labels))
             return
         name: dict = dict(zip(e.out, labels, strict=True))
@@ -249,6 +255,14 @@ _FLATTENING: dict[type[Expr], Callable[..., None]] = {
     Constant: _Flat.constant,
     Structure: _Flat.structure,
 }
+
+
+def _is_far(e: Product) -> bool:
+    """Whether high powers are divided by one another: with more of them they would leave the range of numbers."""
+    if e.sums or loose():
+        return False
+    powers = [whole_power(a)[1] for a in e.args]
+    return min(powers) < 0 < max(powers) and max(map(abs, powers)) >= _FAR_POWER
 
 
 def _is_number(e: Expr) -> bool:
