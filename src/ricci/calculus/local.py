@@ -128,7 +128,7 @@ def opened(coef: Number, factors: list[Factor], kept: set[Label]) -> list[tuple[
     done: list[tuple[Number, list[Factor]]] = []
     while waiting:
         coef, factors = waiting.pop()
-        factors = flat(factors)
+        factors = structures_apart(factors)
         at = next((p for p, (f, labels) in enumerate(factors) if _merges(f, labels, kept)), None)
         if at is None or len(waiting) + len(done) >= MOST_TERMS:
             done.append((coef, factors))
@@ -141,25 +141,35 @@ def opened(coef: Number, factors: list[Factor], kept: set[Label]) -> list[tuple[
 
 
 def flat(factors: list[Factor]) -> list[Factor]:
-    """Structures, and sums that hold some, taken out of products without sums; what these broadcast along is ones.
+    """Products without sums replaced by their factors; what they broadcast along is kept as ones."""
+    return [part for f, labels in factors for part in _flat(f, labels)]
+
+
+def _flat(f: Expr, labels: tuple[Label, ...]) -> list[Factor]:
+    if not isinstance(f, Product) or f.sums:
+        return [(f, labels)]
+    return [*[(a, tuple([labels[axis] for axis in own])) for a, own in f.factors()], (one(f.shape), labels)]
+
+
+def structures_apart(factors: list[Factor]) -> list[Factor]:
+    """Structures, and sums that may hold some, taken out of products without sums.
 
     What else is in such a product stays together: that is for ``product`` to open or not.
     """
-    if not any(isinstance(f, Product) and not f.sums for f, _ in factors):
+    if not any(_is_open(f) for f, _ in factors):
         return factors
-    flat: list[Factor] = []
+    apart: list[Factor] = []
     for f, labels in factors:
-        own = [(a, tuple([labels[axis] for axis in inner])) for a, inner in f.factors()] if _is_open(f) else []
-        if not own:
-            flat.append((f, labels))
+        if not _is_open(f):
+            apart.append((f, labels))
             continue
+        own = _flat(f, labels)
         rest = [(a, inner) for a, inner in own if not isinstance(a, (Structure, Sum))]
-        flat += [factor for factor in own if factor not in rest]
+        apart += [(a, inner) for a, inner in own if isinstance(a, (Structure, Sum))]
         if rest:
             axes = tuple(dict.fromkeys([label for _, inner in rest for label in inner]))
-            flat.append((product(rest, axes), axes))
-        flat.append((one(f.shape), labels))
-    return flat
+            apart.append((product(rest, axes), axes))
+    return apart
 
 
 def _is_open(f: Expr) -> bool:
