@@ -34,7 +34,7 @@ def check_value(program: RangedProgram, found: np.ndarray) -> None:
 @given(seeds, st.sampled_from([3, 12, 50]), st.sampled_from(["float32", "float64"]))
 def test_values_near_the_ends_of_the_range(seed: int, length: int, dtype: str):
     program = random_ranged(seed, length, dtype)
-    found = rc.compile(lambda *arguments: program(*arguments))(*program.arguments)
+    found = rc.compile(program)(*program.arguments)
     assert found.dtype == dtype
     check_value(program, found)
 
@@ -45,7 +45,7 @@ def test_gradients_near_the_ends_of_the_range(seed: int, length: int):
     """Float32 beside float64, whose range is not left: right wherever JAX's, step by step, is."""
     jax = pytest.importorskip("jax")
     program = random_ranged(seed, length)
-    gradient = rc.grad(lambda *arguments: program.loss(*arguments))
+    gradient = rc.grad(program.loss)
     exact = gradient(*[each.astype(float) for each in program.arguments])
     size = np.max(np.abs(exact))
     theirs = jax.grad(lambda *arguments: program.loss(*arguments, xp=jax.numpy))(*program.arguments)
