@@ -138,13 +138,13 @@ def integer_power(base: Number, exponent: int) -> Number | None:
 
 
 def content(coefs: Iterable[Number]) -> Number:
-    """The number to take out of a sum so that what is left does not depend on how it was scaled.
+    """The number to take out of a sum so that what is left hardly depends on how it was scaled.
 
-    What is left has small whole coefficients where there are such, and otherwise the largest of them is one. Floats
-    are taken out where all are of one size.
+    Of whole numbers it is their common divisor; of fractions likewise, if that leaves ones and twos, and otherwise the
+    largest of them, so that ``x - mean(x)`` stays what it is. Floats are taken out where all are of one size.
 
-    >>> content([4, -6]), content([Fraction(-1, 2), Fraction(3, 2)]), content([1, Fraction(-1, 512)])
-    (2, Fraction(-1, 2), 1)
+    >>> content([4, -6]), content([Fraction(-1, 2), Fraction(1, 4)]), content([1, Fraction(-1, 512)])
+    (2, Fraction(-1, 4), 1)
     """
     coefs = list(coefs)
     sign = -1 if coefs[0] < 0 else 1
@@ -153,5 +153,5 @@ def content(coefs: Iterable[Number]) -> Number:
         return sign * largest if all(abs(c) == largest for c in coefs) and 0 < largest < math.inf else sign
     top = reduce(math.gcd, (Fraction(c).numerator for c in coefs))
     bottom = reduce(math.lcm, (Fraction(c).denominator for c in coefs))
-    whole = Fraction(top, bottom)
-    return number(sign * (whole if largest <= _MOVED * whole else largest))
+    divisor = Fraction(top, bottom)
+    return number(sign * (divisor if bottom == 1 or largest <= 2 * divisor else largest))

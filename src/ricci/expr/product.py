@@ -217,8 +217,10 @@ class _Flat:
         return [*linked, *rest] if linked and rest else []
 
     def sum(self, e: Sum, labels: tuple[Label, ...]) -> None:
-        if len(e.args) == 1 and is_one(e.args[0]):
-            self.numbers.append(e.coefs[0])
+        if len(e.args) == 1 and (e is self.alone or is_one(e.args[0])):
+            self.numbers.append(e.coefs[0])  # it only changes places with an arrangement of axes
+            if e is self.alone:
+                self.stack.append((e.args[0], labels))
             return
         c, rest = primitive(e)
         if not self.moving and abs(c) != 1:

@@ -69,7 +69,7 @@ def report(e: Expr, names: Names, sizes: tuple[Size, ...]) -> StructureReport:
     size = dict(zip(names, sizes, strict=True))
     inner = e.args[0] if isinstance(e, Sum) and len(e.args) == 1 else e
     factors: list[tuple[Expr, tuple]] = [(inner, tuple(range(len(e.shape))))]
-    ways = [[flat(factors)], [part for _, part in opened(1, factors, set())]]  # sums left whole, or distributed
+    ways = [[flat(factors)], [flat(part) for _, part in opened(1, factors, set())]]  # sums left whole, or distributed
     found = [] if is_zero(e) else [tuple([_part(part, names, size) for part in way]) for way in ways]
     parts = min(found, key=lambda way: size_of(_entries(way)), default=())
     core = _entries(parts)
