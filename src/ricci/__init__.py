@@ -81,7 +81,7 @@ if TYPE_CHECKING:
     from ricci.transforms.nans import debug_nans
     from ricci.transforms.recomputing import checkpoint
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "AxisError",
     "AxisSizeError",

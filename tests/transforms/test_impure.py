@@ -262,3 +262,17 @@ def test_a_profile_of_somebody_else_is_left_alone():
     finally:
         profile.disable()
     assert any("lowered" in str(row.code) for row in profile.getstats())
+
+
+def test_draws_inside_inner_functions_are_seen_beside_other_threads():
+    """Others draw as well then, so that the names in the code decide."""
+    stop = threading.Event()
+    thread = threading.Thread(target=stop.wait)
+    thread.start()
+    try:
+        for name in ("inside grad", "inside vmap"):
+            with pytest.raises(rc.TraceError, match="draws random numbers"):
+                rc.grad(DRAWING[name])(np.ones(3))
+    finally:
+        stop.set()
+        thread.join()

@@ -103,18 +103,21 @@ MAPS = {
     "a scaled matrix": (lambda x: (A * 1e-6) @ x, 60, np.full(3, 10.0)),
     "a scaled product": (lambda x: 3 * (P @ x), 700, np.ones(3)),
     "a scaled square at its fixed point": (lambda x: 0.3 * x * x, 11, np.full(2, 1 / 0.3)),
-    "a logistic map": (lambda x: 3.5 * x * (1 - x), 50, np.full(2, 0.3)),
+    "a logistic map": (lambda x: 3.5 * x * (1 - x), 30, np.full(2, 0.3)),
     "factors and divisors": (lambda x: x * 1e30 / 3 / 1e30 * 3, 40, np.full(2, 1e250)),
     "power iteration": (lambda x: (x @ (A * 1e50)) / np.sqrt(((x @ (A * 1e50)) ** 2).sum()), 100, np.ones(3)),
-    "a fluid": (lambda x: x + 0.1 * (np.roll(x, 1) - 2 * x + np.roll(x, -1)) - 0.05 * x * x, 60, np.linspace(0, 1, 6)),
+    "a fluid": (lambda x: x + 0.1 * (np.roll(x, 1) - 2 * x + np.roll(x, -1)) - 0.05 * x * x, 20, np.linspace(0, 1, 6)),
 }
 
 
+BRIEF = ("a scaled square at its fixed point", "a logistic map")  # which are chaotic, or not stable
+
+
+@pytest.mark.parametrize("times", [pytest.param(5, marks=pytest.mark.thorough), 1])
 @pytest.mark.parametrize("name", MAPS)
-@pytest.mark.parametrize("times", [1, 5])
 def test_iterated_maps(name: str, times: int):
     step, n, x = MAPS[name]
-    run = iterated(step, n * times if name not in ("a scaled square at its fixed point", "a logistic map") else n)
+    run = iterated(step, n if name in BRIEF else n * times)
     np.testing.assert_allclose(rc.compile(run)(x), run(x), rtol=1e-9)
     jacobian = rc.jacobian(run)(x)
     assert np.isfinite(jacobian).all()

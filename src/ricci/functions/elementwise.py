@@ -350,7 +350,7 @@ def _comparison(name: str, holds: Callable, sign: str, symmetric: bool = False) 
         None,
         latex=rf"\left[{{0}} {sign} {{1}}\right]",
         symmetric=symmetric,
-        rewrite=folded(holds),
+        rewrite=folded(holds, lambda x: x == x),
         note="1 where it holds, otherwise 0.",
     )
 

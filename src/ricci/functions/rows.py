@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 from dataclasses import dataclass
 
 from ricci.errors import InputError
@@ -39,13 +40,12 @@ def rules(*parts: Rule) -> Rule:
     return rewrite
 
 
-def folded(f: Callable) -> Rule:
-    """Exact on constants that are finite."""
+def folded(f: Callable, known: Callable[[Any], bool] = math.isfinite) -> Rule:
+    """Exact on constants that are finite, or of which ``known`` holds."""
 
     def rule(*args: Expr) -> Expr | None:
         values = [numeric(a) for a in args]
-        finite = all(v is not None and math.isfinite(v) for v in values)
-        return constant(f(*values)) if finite else None
+        return constant(f(*values)) if all(v is not None and known(v) for v in values) else None
 
     return rule
 

@@ -100,7 +100,7 @@ class Sources:
         self.given = [x for x in whole if any(x is own for own in given) or id(x) not in alone]
         self.given = [x for x in self.given if id(x) not in shared and _state(x) is not None]
         self.others = [x for x in alone.values() if not any(x is own for own in self.given)]
-        self.names = {name for f in reach.functions for name in f.__code__.co_names}
+        self.names = {name for f in reach.functions for name in _names(f.__code__)}
         self.renew()
 
     def renew(self) -> None:
@@ -133,6 +133,15 @@ class Sources:
             remedy = REMEDY.format("numbers", "Draw", "a generator, rng = np.random.default_rng(),")
             raise TraceError(f"{title} draws random numbers {where}. {remedy}")
         return bool(found)
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    """The names that code uses, that of functions defined in it included."""
+    waiting = [code]
+    while waiting:
+        code = waiting.pop()
+        yield from code.co_names
+        waiting += [each for each in code.co_consts if isinstance(each, types.CodeType)]
 
 
 # Clocks and files: calls are seen

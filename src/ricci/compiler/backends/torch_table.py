@@ -152,7 +152,7 @@ def _linalg(name: str, f: Callable, square: bool = True) -> Callable:
         if square and a.shape[-1] != a.shape[-2]:
             raise ShapeError(f"{name} is for square matrices; this operand has the shape {tuple(a.shape)}.")
         a = _real(a)
-        wide = a.float() if a.dtype.itemsize < 4 else a
+        wide = (a.float() if a.dtype.itemsize < 4 else a).contiguous()
         return f(wide, *[r.to(wide.dtype) if isinstance(r, torch.Tensor) else r for r in rest]).to(a.dtype)
 
     return call
