@@ -164,7 +164,7 @@ class _Flat:
     def __init__(self, operands: list[Factor], out: tuple[Label, ...], size: dict[Label, Size], moving: bool = True):
         self.out, self.size, self.moving = frozenset(out), size, moving
         self.moved: Number = 1
-        self.scaled: list[tuple[Sum, Expr]] = []  # sums that numbers were taken out of, and what was left
+        self.scaled: list[tuple[Expr, Expr]] = []  # sums that numbers were taken out of, and what was left
         self.held: list[Expr] = []  # products that were not opened
         self.numbers: list[Number] = []
         self.factors: list[Factor] = []

@@ -106,8 +106,9 @@ def _parts(e: Expr) -> tuple[Number, list[tuple[Number, Expr]]]:
     if isinstance(e, Sum):
         if len(e.args) > 1:
             return 1, list(zip(e.coefs, e.args, strict=True))
-        times, parts = _parts(e.args[0])
-        return (e.coefs[0] * times, parts) if len(parts) > 1 else (1, [(1, e)])
+        ((coef, inner),) = zip(e.coefs, e.args, strict=True)
+        times, parts = _parts(inner)
+        return (coef * times, parts) if len(parts) > 1 else (1, [(1, e)])
     if isinstance(e, Product) and len(e.args) == 1 and isinstance(e.args[0], Sum) and not e.sums:
         inner, labels = e.args[0], e.labels[0]
         sizes: dict[Hashable, dims.Size] = dict(zip(e.out, e.shape, strict=True))

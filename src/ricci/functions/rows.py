@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 from dataclasses import dataclass
+from typing import Any
 
 from ricci.errors import InputError
 from ricci.expr import Elementwise, Expr, Op, constant, elementwise, numeric
