@@ -11,7 +11,7 @@ import ricci as rc
 from ricci.compiler.interpret import interpret
 from ricci.equivalence import Undecided
 from ricci.identities import IDENTITIES, checking
-from ricci.sampling import STYLES, _Places, compare
+from ricci.sampling import STYLES, _Places, compare, compare_at
 from ricci.simplify.proof import Prover, TooLong, proved_equal
 from ricci.testing import random_expression
 from ricci.testing.texts import LETTERS, random_text
@@ -306,6 +306,16 @@ def test_derivatives_found_in_two_ways(seed):
         assert one.equivalent(other) is not False
         if compare(one.expr, (other * 0).expr, one.context.facts).differ:
             assert one.equivalent(other * 2) is not True
+
+
+def test_a_proof_outweighs_values_that_cancellation_made():
+    """Where ``1 + x`` is rounded to 1, nothing of ``x`` is left when 1 is taken away, in either precision."""
+    one = rc.parse("f[i] = (1 + exp(-z[i]) q[i])**2 - 1")
+    other = rc.parse("g[i] = 2 exp(-z[i]) q[i] + exp(-2 z[i]) q[i]**2")
+    points = [{"z": np.array([50.0, 60.0]), "q": np.array([2.0, 3.0])}]
+    assert compare_at(one.expr, other.expr, one.context.merged(other.context).facts, points).differ
+    assert one.equivalent(other, at=points) is True
+    assert one.equivalent(other * 2, at=points) is False
 
 
 # The normal form has the value of what it is the form of

@@ -115,3 +115,12 @@ def test_the_gradient_of_softmax_cross_entropy_is_the_difference():
     (found,) = interpret([g], {"X": logits, "Y": target}, {})
     shifted = np.exp(logits - logits.max(1, keepdims=True))
     np.testing.assert_allclose(found, shifted / shifted.sum(1, keepdims=True) - target, atol=1e-12)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_is_left_of_one_less_a_sigmoid_keeps_its_digits(mode: str):
+    """``sigmoid(x) - 1`` beside further terms: where the sigmoid is rounded to 1, nothing would be left of it."""
+    y = sigmoid(x) - t
+    found = value(simplify(derivative(sum_(log(1 + exp(y * y)) - y + t * y), x, mode)), np.array([40.0, 50.0, -50.0]))
+    s, rest = 1 / (1 + np.exp([-40.0, -50.0, 50.0])), 1 / (1 + np.exp([40.0, 50.0, -50.0]))
+    np.testing.assert_allclose(found, s * rest * (2 * (s - T) / (1 + np.exp(-((s - T) ** 2))) - 1 + T), rtol=1e-12)

@@ -66,7 +66,7 @@ TERMS = [
     Terms(("cos", 2), None, -1, lambda x: negative(power(el.sin(x), 2))),
     Terms(("cosh", 2), None, -1, lambda x: power(el.sinh(x), 2)),
     Terms(("sinh", 2), None, 1, lambda x: power(el.cosh(x), 2)),
-    Terms(("sigmoid", 1), None, -1, lambda x: negative(el.sigmoid(negative(x))), alone=True),
+    Terms(("sigmoid", 1), None, -1, lambda x: negative(el.sigmoid(negative(x)))),
     Terms(("sigmoid", 1), ("sigmoid", 1), 1, lambda x: ONE, opposite=True),
     Terms(("sigmoid", 1), ("sigmoid", 2), -1, lambda x: el.sigmoid(x) * el.sigmoid(negative(x))),
     Terms(("exp", 1), ("exp", 1), 1, lambda x: 2 * el.cosh(x), opposite=True, alone=True),
