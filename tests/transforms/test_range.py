@@ -233,3 +233,28 @@ def test_exact_numbers_are_bounded():
         x = x * rc.parse("7/3") + rc.parse("1/7")
     assert len(str(x)) < 3000
     assert x(x=1.0) == pytest.approx((1 + 0.25 * 3 / 7) * (7 / 3) ** 40 - 0.25 * 3 / 7, rel=1e-9)
+
+
+def covariance(x, y):
+    return ((x - x.mean()) * (y - y.mean())).sum()
+
+
+def weighted(x, y):
+    return ((y - 1e4) * (x - x.mean())).sum() + ((x - 1e4) ** 2).sum()
+
+
+@pytest.mark.parametrize("f", [covariance, weighted])
+@pytest.mark.parametrize("backend", ["numpy", "torch", "jax"])
+def test_differences_keep_their_digits(f, backend: str):
+    """Multiplied out, ``(x - m) (y - n)`` is a difference of large numbers."""
+    if backend != "numpy":
+        pytest.importorskip(backend)
+    rng = np.random.default_rng(0)
+    x, y = (1e4 + rng.normal(size=256).astype(F32) for _ in range(2))
+    wide = x.astype(np.longdouble), y.astype(np.longdouble)
+    exact = f(*wide)
+    error = abs(f(x, y) - exact) + 1e-5 * abs(exact)
+    assert abs(np.asarray(rc.compile(f, backend=backend)(x, y)) - exact) <= 4 * error
+    gradient = rc.grad(f)(x.astype(float), y.astype(float))
+    found = np.asarray(rc.grad(f, backend=backend)(x, y))
+    np.testing.assert_allclose(found, gradient, atol=2e-3 * np.abs(gradient).max())

@@ -1,9 +1,9 @@
 """Contractions with a sum among their factors, term by term, where the whole program is cheaper for it.
 
 ``r[b,h] (c[b,h] s[b] g[h] + beta[h])`` summed over everything never needs the sum in brackets as an array: each term is
-a product that splits into small ones, parts of which other results need as well. And ``1[h] (x[b,h] - m[b])``, with
-``m`` the mean, is seen to be zero. The cost counts what several results share once, so it is weighed for all of them
-together.
+a product that splits into small ones, parts of which other results need as well. The cost counts what several results
+share once, so it is weighed for all of them together. Differences stay: ``(x[i] - m) (y[i] - n)`` is small where
+``x[i] y[i]`` and ``m n`` are large, and their digits would be lost.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def candidate(node: Product) -> int | None:
     if not node.sums:
         return None
     for at, (f, labels) in enumerate(node.factors()):
-        if isinstance(f, Sum) and 2 <= len(f.args) <= MOST_TERMS and len(node.out) < len(set(labels)):
+        several = isinstance(f, Sum) and 2 <= len(f.args) <= MOST_TERMS and len(node.out) < len(set(labels))
+        if several and not min(f.coefs) < 0 < max(f.coefs):  # type: ignore[attr-defined]
             whole = [not splits(a) for a in f.args]
             if sum(whole) <= 1:
                 return at
