@@ -581,3 +581,16 @@ def test_the_expression_of_a_long_graph():
 def test_names_that_meet_in_an_expression():
     a, b = Tensor(2.0, name="x"), Tensor(3.0, name="x")
     assert sorted((a * b).expression().variables) == ["x0", "x1"]
+
+
+def test_leaves_that_are_numbers_stay_the_leaves_that_they_are():
+    b = rc.Tensor(0.0)
+    for _ in range(3):
+        same = b
+        ((b - 1.0) ** 2).backward()
+        assert b.grad is not None
+        with rc.no_grad():
+            b -= 0.25 * b.grad
+        assert b is same and b.requires_grad
+        b.zero_grad()
+    assert b.item() == pytest.approx(1 - 0.5**3)

@@ -67,7 +67,8 @@ def _in_place(name: str) -> Callable:
         what = f"x {_SIGNS[name]}= v"
         check_changeable(self, what)
         result = getattr(self, f"__{name}__")(other)
-        number = isinstance(self._value, np.generic)  # which does not change; the name then means another one
+        leaf = self.node is None and self.requires_grad
+        number = isinstance(self._value, np.generic) and not leaf  # it does not change; the name then means another one
         return result if number or not isinstance(result, (Tensor, np.ndarray)) else change(self, result, what)
 
     return method
