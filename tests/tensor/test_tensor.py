@@ -584,12 +584,12 @@ def test_names_that_meet_in_an_expression():
 
 
 def test_leaves_that_are_numbers_stay_the_leaves_that_they_are():
-    b = rc.Tensor(0.0)
+    b = Tensor(0.0)
     for _ in range(3):
         same = b
         ((b - 1.0) ** 2).backward()
         assert b.grad is not None
-        with rc.no_grad():
+        with no_grad():
             b -= 0.25 * b.grad
         assert b is same and b.requires_grad
         b.zero_grad()
