@@ -127,6 +127,30 @@ def test_on_every_road_all_of_them(backend, claim):
             assert_true(f, value, claim, *inputs(dtype, rows=300))
 
 
+# Multiples of what is chosen and of what it is chosen from, added up: a product that is not rounded before it is added
+# to another leaves what was rounded off that one.
+MULTIPLES = {
+    "of the largest": lambda x, y: 0.3 * (x * y * x).max(1, keepdims=True) - 0.3 * (x * y * x),
+    "of one of two": lambda x, y: 0.3 * np.maximum(x * x * y, x) - 0.3 * x,
+    "of the size": lambda x, y: np.abs(0.3 * x * y) - 0.3 * x * y,
+    "of an input": lambda x, y: (x / 3).max(1, keepdims=True) - x / 3,
+    "of the opposite": lambda x, y: (0.1 * ((y - x) * (x + y))).max(1, keepdims=True) + 0.1 * ((x - y) * (x + y)),
+    "a whole part": lambda x, y: x * y - np.floor(x * y),
+    "a power": lambda x, y: (x**3).max(1, keepdims=True) - x**3,
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("value", MULTIPLES.values(), ids=MULTIPLES)
+@pytest.mark.parametrize("backend", ["torch", "jax", "fused"])
+def test_multiples_of_choices_are_not_negative(backend, value, dtype):
+    exact("numba" if backend == "fused" else backend)
+    y = np.random.default_rng(0).integers(1, 50, (60, 6)).astype(dtype)
+    options = {"fused": True} if backend == "fused" else {}
+    f = rc.compile(value, "numpy" if backend == "fused" else backend, **options)
+    assert np.all(value(1 / y, y) >= 0) and np.all(np.asarray(f(1 / y, y)) >= 0)
+
+
 TEXTS = [
     "h[i,k] = 1/7 (x[i,k] - 1[i] b[k]); y[i] = 1[k] (h[i,k] == 1[k] max[l](h[i,l]))",
     "h[i,k] = x[i,k] - 1[i] b[k] c[k] - 0.1 z[i,k]; y[i] = 1[k] (max[l](h[i,l]) 1[k] - h[i,k] == 0)",

@@ -250,11 +250,18 @@ class Builder:
 
     def scaled(self, operand: Operand, coef: Number) -> Operand:
         """The operand times a number; a fraction makes floats of integers, also where it is a whole one."""
+        negative, found = self.multiple(operand, coef)
+        return self.map("negative", found) if negative else found
+
+    def multiple(self, operand: Operand, coef: Number) -> tuple[bool, Operand]:
+        """The operand times a number, or the negative of that, if that is there already: one value is rounded once."""
         if isinstance(coef, float):
             operand = self.cast(operand, "f")
-        if coef == 1:
-            return operand
-        return self.map("negative", operand) if coef == -1 else self.map("multiply", operand, (coef, ()))
+        if abs(coef) == 1:
+            return coef < 0, operand
+        floating = isinstance(operand[0], Value) and operand[0].kind == "f"
+        known = self.known_map("multiply", operand, (-_real_number(coef), ())) if floating else None
+        return (False, self.map("multiply", operand, (coef, ()))) if known is None else (True, known)
 
     def sum(self, operand: Operand, kept: Sequence[int]) -> Operand:
         value, labels = self.aligned([operand])[0]

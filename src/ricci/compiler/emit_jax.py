@@ -13,10 +13,13 @@ from ricci.compiler.emit import tuple_text
 from ricci.compiler.emit_functional import FunctionalEmitter, selected
 from ricci.compiler.loops import bound_by_memory
 from ricci.compiler.plan import Plan, run_source
-from ricci.compiler.program import Program, Result, Step, compared
+from ricci.compiler.program import Program, Result, Step, compared, entrywise
 from ricci.compiler.targets import Target
 from ricci.errors import DTypeError
 from ricci.kinds import check_usable
+
+# Maps that do not end in a product, as powers and many functions do.
+SUMS = {"add", "subtract", "negative", "divide", "reciprocal", "sqrt", "maximum", "minimum", "where", "stop_gradient"}
 
 
 def _guarded(made: Any, own: Any, of_masks: Any, out: Any, number: float, factors: Any) -> Any:
@@ -58,7 +61,7 @@ class JaxEmitter(FunctionalEmitter):
             self.lines.append(f"{name}_ = {self.helper('asarray')}({name})")
             self.names[value] = f"{name}_"
 
-        self.compared = compared(program)
+        self.compared = entrywise(compared(program))
 
     def array(self, source: Any) -> Any:
         array = np.asarray(source)
@@ -67,7 +70,7 @@ class JaxEmitter(FunctionalEmitter):
 
     def map(self, step: Step) -> str:
         text = super().map(step)
-        product = step.name in ("multiply", "square") and step.out.kind == "f"
+        product = step.name not in SUMS and step.out.kind == "f"
         return f"{self.helper('rounded')}({text})" if product and step.out in self.compared else text
 
     def kind_name(self, kind: str) -> str:

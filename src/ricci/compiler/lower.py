@@ -234,9 +234,8 @@ class Lowering:
             return [build.plus_zero(build.scaled(term, coef), total[0])]
         if not total:
             return [build.scaled(term, coef)]
-        if coef < 0:
-            return [build.map("subtract", total[0], build.scaled(term, -coef))]
-        return [build.map("add", total[0], build.scaled(term, coef))]
+        negative, term = build.multiple(term, abs(coef))
+        return [build.map("add" if negative == (coef < 0) else "subtract", total[0], term)]
 
     def _placed(self, base: Operand | None, parts: list[Part], node: Expr) -> Operand:
         """Parts added to ``base``, or to zeros; the axes in the order of ``base``, if it has them all."""

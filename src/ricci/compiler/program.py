@@ -28,6 +28,7 @@ Number = int | float
 KIND_BYTES = {"i": 8, "b": 1}
 OUTSIDE = "outside"  # the name of a call of code that only runs; that is its parameter
 COMPARING = {"max", "min", "hardmax", "hardmin", "maximum", "minimum", "less", "less_equal", "equal", "not_equal"}
+COMPARING |= {"argmax", "argmin", "sort", "argsort", "abs", "sign", "floor", "ceil", "round", "mod"}
 VIEWS = ("read", "spread", "merge", "check")
 
 
@@ -162,6 +163,30 @@ def compared(program: Program) -> set[Value]:
                     found |= {value} if uses[value] > 1 else set()
                     (value,) = value.step.operands
                 found |= {value} if uses[value] > 1 else set()
+    return found | {step.out for step in program.steps if _multiple_of_choice(step, found)}
+
+
+def _multiple_of_choice(step: Step, compared: set[Value]) -> bool:
+    """Whether a step gives a number times what is chosen, or times what it is chosen from: ``0.3 max(m) - 0.3 m``."""
+    if step.name != "multiply" or len(step.operands) != 1:
+        return False
+    (value,) = step.operands
+    while value not in compared and value.step is not None and (value.step.views or value.step.name == "negative"):
+        (value,) = value.step.operands
+    return value in compared or (value.step is not None and value.step.name in COMPARING)
+
+
+def entrywise(values: Iterable[Value]) -> set[Value]:
+    """The values, and all that they are made of entry by entry: what a compiler may compute again at each use."""
+    found: set[Value] = set()
+    waiting = list(values)
+    while waiting:
+        value = waiting.pop()
+        if value not in found:
+            found.add(value)
+            step = value.step
+            if step is not None and (step.views or step.op in ("map", "cast", "place")):
+                waiting += step.operands
     return found
 
 

@@ -90,6 +90,7 @@ class Nodes:
         self.numbers: dict[tuple[type, Number, str], Node] = {}
         self.known: dict[tuple, Node] = {}
         self.compared: set[Node] = set()  # what choices are made of: computed again it might round otherwise
+        self.chosen: set[Node] = set()  # arrays too, of which multiples are rounded as well
         for value in loop.operands:
             self.of[value] = self.add(Node("array", kind=value.kind, value=value))
         for step in loop.steps:
@@ -153,10 +154,18 @@ class Nodes:
     def compare(self, *nodes: Node) -> None:
         """Values that a choice is made of: what they are computed from is not looked at after that."""
         for node in nodes:
+            self.chosen.add(_bare(node))
             while node not in self.compared and node.op == "map":
                 self.compared.add(node)
                 if node.name in ("negative", "stop_gradient"):  # which round nothing
                     node = node.args[0][0]
+
+    def of_choices(self, node: Node) -> bool:
+        """Whether a value is compared, or a number times what is chosen or chosen from: ``0.3 max(m) - 0.3 m``."""
+        if node in self.compared:
+            return True
+        args = [_bare(arg) for arg, _ in node.args if arg.op != "number"]
+        return node.name == "multiply" and len(args) == 1 and (args[0] in self.chosen or args[0].name in COMPARING)
 
     # Functions over the last axis of their operand
 
@@ -186,6 +195,13 @@ class Nodes:
         return self.add(
             Node("map", "stop_gradient", ((found[0], labels),), like.labels, like.sizes, like.kind, like.value)
         )
+
+
+def _bare(node: Node) -> Node:
+    """The node without what rounds nothing."""
+    while node.name in ("negative", "stop_gradient"):
+        ((node, _),) = node.args
+    return node
 
 
 def _in_lanes(loop: Loop) -> bool:

@@ -35,8 +35,9 @@ scalar = numba.njit(nogil=True, error_model="numpy", fastmath={"contract"}, forc
 # The one place where the order of additions is free: sums.
 plus = numba.njit(nogil=True, fastmath={"contract", "reassoc"}, forceinline=True)(lambda a, b: a + b)
 times = numba.njit(nogil=True, fastmath={"contract", "reassoc"}, forceinline=True)(lambda a, b: a * b)
-# A product that is compared: it is rounded, whatever it is added to as well.
-rounded = numba.njit(nogil=True, forceinline=True)(lambda a, b: a * b)
+# A product that is compared: it is rounded, whatever it is added to. Numba gives functions the flags of their callers
+# unless they say otherwise.
+rounded = numba.njit(nogil=True, fastmath=False, forceinline=True)(lambda a, b: a * b)
 
 
 # The functions. Each maker gets the library, for constants in its type and for other functions.

@@ -268,7 +268,7 @@ class PassWriter(Sums):
             self.angles.add(args[0])
             self.writer.far = True
             self.inside.append(f"far = far | is_far({args[0]})")
-        if node in self.writer.nodes.compared and node.name in ("multiply", "square"):
+        if node.name in ("multiply", "square") and self.writer.nodes.of_choices(node):
             return f"rounded({args[0]}, {args[-1]})"
         template = MAPS.get(node.name)
         if template is not None:
