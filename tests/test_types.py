@@ -149,7 +149,7 @@ def test_programs_have_the_types_of_numpy(kind):
     x = np.array([1, 2, 3], kind)
     for name, f in OPERATIONS.items():
         for c in NUMBERS:
-            want = f(x, c)
+            want = np.power(x, c) if name == "x ** c" else f(x, c)  # NumPy before 2.3 has another rule for squares
             for got in (rc.compile(lambda x, f=f, c=c: f(x, c))(x), f(rc.Tensor(x), c).value):
                 assert got.dtype == want.dtype, (name, repr(c))
                 np.testing.assert_allclose(
