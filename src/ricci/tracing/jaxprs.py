@@ -310,7 +310,7 @@ def _primitive(eqn: Any, values: list[Any], name: str) -> Sequence[Any]:
     if kind in _CALLS:
         return _closed(eqn.params.get("jaxpr") or eqn.params["call_jaxpr"], values, name)
     if kind == "scan":
-        return _scan(values, name, **eqn.params)
+        return _scan(values, name, eqn)
     if kind in ("custom_jvp_call", "custom_vjp_call"):
         rule = _RULES.get(_own_rule(eqn))
         if rule is None:
@@ -334,10 +334,16 @@ def _closed(program: Any, values: list[Any], name: str) -> list[Any]:
     return _interpreted(inner, [lift(c) for c in getattr(program, "consts", ())], values, name)
 
 
-def _scan(
-    values: list[Any], name: str, jaxpr: Any, length: int, reverse: bool, num_consts: int, num_carry: int, **_: Any
-) -> list[Any]:
-    """A loop over the first axis of what comes after the carried values, step by step."""
+def _scan(values: list[Any], name: str, eqn: Any) -> list[Any]:
+    """A loop over the first axis of what comes after the carried values, step by step.
+
+    What is gone over, and what is stacked, has one axis more outside of the loop; all else is carried, or fixed.
+    """
+    jaxpr, length, reverse = (eqn.params[key] for key in ("jaxpr", "length", "reverse"))
+    pairs = zip(eqn.outvars, jaxpr.out_avals, strict=True)
+    num_carry = sum(outside.aval.ndim == inside.ndim for outside, inside in pairs)
+    pairs = zip(eqn.invars, jaxpr.in_avals, strict=True)
+    num_consts = sum(outside.aval.ndim == inside.ndim for outside, inside in pairs) - num_carry
     fixed, carried = values[:num_consts], values[num_consts : num_consts + num_carry]
     along: list[Any] = [lift(v) for v in values[num_consts + num_carry :]]
     steps = range(length - 1, -1, -1) if reverse else range(length)
