@@ -2,8 +2,7 @@
 
 Property tests draw the same examples in every run, so that a failure is one of the change at hand.
 ``HYPOTHESIS_PROFILE=explore`` draws new ones, to look further, and ``--cases 10000`` draws that many for each
-property, whatever number the test asks for. Tests marked ``thorough`` run with ``--thorough`` alone; properties then
-draw four times as many examples.
+property, whatever number the test asks for. Tests marked ``thorough`` run with ``--thorough`` alone.
 """
 
 import os
@@ -26,14 +25,14 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if item.get_closest_marker("thorough") and not config.option.thorough:
             item.add_marker(pytest.mark.skip(reason="takes long: ./test --thorough"))
-    for test in {item.function for item in items if getattr(item.obj, "is_hypothesis_test", False)}:
-        draw_cases(test, config.option.cases, config.option.thorough)
+    if config.option.cases:
+        for test in {item.function for item in items if getattr(item.obj, "is_hypothesis_test", False)}:
+            draw_cases(test, config.option.cases)
 
 
-def draw_cases(test, cases, thorough):
+def draw_cases(test, cases):
     """Numbers that tests name themselves would win over a profile, so the settings of the test itself are replaced."""
     own = test._hypothesis_internal_use_settings
-    number = cases or own.max_examples * (4 if thorough else 1)
-    if number != own.max_examples:
-        more = settings(own, max_examples=number, deadline=None, suppress_health_check=list(HealthCheck))
-        test._hypothesis_internal_use_settings = more
+    test._hypothesis_internal_use_settings = settings(
+        own, max_examples=cases, deadline=None, suppress_health_check=list(HealthCheck)
+    )

@@ -53,7 +53,7 @@ def double(x):
     ("options", "expected"),
     [
         ([], ["takes long: ./test --thorough", "{'own': 7, 'default': 100}", "4 passed, 1 skipped"]),
-        (["--thorough"], ["{'own': 28, 'default': 400}", "5 passed"]),
+        (["--thorough"], ["{'own': 7, 'default': 100}", "5 passed"]),
         (["--cases", "230"], ["{'own': 230, 'default': 230}", "4 passed, 1 skipped"]),
         (["--thorough", "--cases", "3"], ["{'own': 3, 'default': 3}", "5 passed"]),
     ],
