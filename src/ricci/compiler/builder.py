@@ -8,7 +8,6 @@ says the same. Where a backend has no int64, what could leave the range of its i
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from ricci.compiler.backends.numpy_table import ELEMENTWISE, FUNCTIONS
 from ricci.compiler.paths import REARRANGED
 from ricci.compiler.program import OUTSIDE, Form, Labels, Number, Operand, Step, Value, distinct, number_key
 from ricci.expr import OPS
+from ricci.expr.numbers import as_float
 
 ARITHMETIC: dict[str, Callable[..., Any]] = {
     "add": operator.add,
@@ -123,7 +123,7 @@ class Builder:
     def real(self, operand: Operand) -> Operand:
         """The operand in floats, also where it is a number."""
         value, labels = operand
-        return (_real_number(value), labels) if not isinstance(value, Value) else self.cast(operand, "f")
+        return (as_float(value), labels) if not isinstance(value, Value) else self.cast(operand, "f")
 
     def grown(self, name: str, operands: Sequence[Operand]) -> list[Operand]:
         """The operands of an operation, in floats where its result may be too large for the integers there are."""
@@ -260,7 +260,7 @@ class Builder:
         if abs(coef) == 1:
             return coef < 0, operand
         floating = isinstance(operand[0], Value) and operand[0].kind == "f"
-        known = self.known_map("multiply", operand, (-_real_number(coef), ())) if floating else None
+        known = self.known_map("multiply", operand, (-as_float(coef), ())) if floating else None
         return (False, self.map("multiply", operand, (coef, ()))) if known is None else (True, known)
 
     def sum(self, operand: Operand, kept: Sequence[int]) -> Operand:
@@ -377,14 +377,6 @@ def _numbered(args: Sequence[Operand], labels: Labels) -> tuple[tuple[Operand, .
 def _key(op: str, name: str, args: tuple[Operand, ...], out: Labels, shape: tuple, params: tuple = ()) -> tuple:
     """What tells a step from all others; 1 and 1.0 differ, and so do 0.0 and -0.0."""
     return op, name, tuple([(v if isinstance(v, Value) else number_key(v), own) for v, own in args]), out, shape, params
-
-
-def _real_number(value: Number) -> float:
-    """A number as a float; one that is too large for floats is infinite, as in floats it would be."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
 
 
 def _largest_first(operand: Operand) -> int:

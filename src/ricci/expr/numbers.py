@@ -39,12 +39,12 @@ def number(value: object) -> Number:
     (2, Fraction(1, 2), 0.1)
     """
     if type(value) is int:
-        return value if value.bit_length() <= _EXACT_BITS else _rounded(value)
+        return value if value.bit_length() <= _EXACT_BITS else as_float(value)
     if isinstance(value, Fraction):
         if value.denominator == 1:
             return number(value.numerator)
         exact = max(value.numerator.bit_length(), value.denominator.bit_length()) <= _EXACT_BITS
-        return value if exact else _rounded(value)
+        return value if exact else as_float(value)
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, (int, float)):
@@ -63,11 +63,12 @@ def _from_float(value: float) -> Number:
     return exact if exact.denominator <= _LARGEST_DENOMINATOR else value
 
 
-def _rounded(value: int | Fraction) -> float:
+def as_float(value: Number) -> float:
+    """A number as a float; one that is too large for floats is infinite, as in floats it would be."""
     try:
         return float(value)
     except OverflowError:
-        return math.copysign(math.inf, value)
+        return math.inf if value > 0 else -math.inf
 
 
 @contextmanager

@@ -380,7 +380,7 @@ def _of_c(name: str) -> Callable[[Library], Callable[..., Any]]:
 
 
 def _cbrt(own: Library) -> Callable[..., Any]:
-    """A step of Newton's after the library's, which is off by hundreds of units in the last place in some Numbas."""
+    """A step of Newton's after the library's, which in some Numbas is off by more than four units in the last place."""
     (three,) = own.numbers(3.0)
 
     @scalar
