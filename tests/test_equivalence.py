@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import ricci as rc
-from ricci.compiler.interpret import interpret
-from ricci.equivalence import Undecided
+from ricci.compiler.run.interpret import interpret
 from ricci.identities import IDENTITIES, checking
-from ricci.sampling import STYLES, _Places, compare, compare_at
 from ricci.simplify.proof import Prover, TooLong, proved_equal
 from ricci.testing import random_expression
 from ricci.testing.texts import LETTERS, random_text
+from ricci.user.equivalence import Undecided
+from ricci.user.sampling import STYLES, _Places, compare, compare_at
 
 # Pairs that are equal wherever both are defined, as a student might write them. A bar stands between the two.
 EQUAL = """

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import ricci as rc
-from ricci.formula import Formula
 from ricci.functions.table import FUNCTIONS
 from ricci.tracing.array import Traced
+from ricci.user.formula import Formula
 
 RNG = np.random.default_rng(5)
 X = RNG.uniform(0.2, 0.8, size=(3, 4))

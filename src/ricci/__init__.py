@@ -15,7 +15,6 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ricci.entry import parse, tensors, variable
 from ricci.errors import (
     AxisError,
     AxisSizeError,
@@ -33,15 +32,13 @@ from ricci.errors import (
     ShapeError,
     TraceError,
 )
-from ricci.formula import Formula
 from ricci.functions.table import FUNCTIONS
+from ricci.user.entry import parse, tensors, variable
+from ricci.user.formula import Formula
 
 if TYPE_CHECKING:
     from ricci.checks import check_grads, numerical_jacobian
-    from ricci.compiler.compressed import Compressed
-    from ricci.compiling import cache_clear, cache_info, compile
-    from ricci.custom_rules import custom
-    from ricci.derivatives import diff, diff_all, elimination_cost, pullback, pushforward
+    from ricci.compiler.compressed.result import Compressed
     from ricci.drawing import Drawing, TraceTable, draw, trace_table
     from ricci.einops.wide import (
         einsum,
@@ -56,8 +53,6 @@ if TYPE_CHECKING:
         sizes,
         unpack,
     )
-    from ricci.equations import Equation
-    from ricci.equivalence import Undecided
     from ricci.scopes import axes, shapes, signature
     from ricci.tensor import Tensor, enable_grad, no_grad
     from ricci.tracing.trees import tree_map
@@ -80,6 +75,11 @@ if TYPE_CHECKING:
     from ricci.transforms.linear import jvp, linearize, vjp
     from ricci.transforms.nans import debug_nans
     from ricci.transforms.recomputing import checkpoint
+    from ricci.user.compiling import cache_clear, cache_info, compile
+    from ricci.user.custom import custom
+    from ricci.user.derivatives import diff, diff_all, elimination_cost, pullback, pushforward
+    from ricci.user.equations import Equation
+    from ricci.user.equivalence import Undecided
 
 __version__ = "0.2.0"
 __all__ = [
@@ -182,7 +182,7 @@ _LATER = {  # imported when first asked for
     "explain": "ricci.transforms.explaining",
     "trace": "ricci.transforms.explaining",
     "debug_nans": "ricci.transforms.nans",
-    "custom": "ricci.custom_rules",
+    "custom": "ricci.user.custom",
     "check_grads": "ricci.checks",
     "numerical_jacobian": "ricci.checks",
     "Drawing": "ricci.drawing",
@@ -193,15 +193,15 @@ _LATER = {  # imported when first asked for
     "no_grad": "ricci.tensor",
     "enable_grad": "ricci.tensor",
     "tree_map": "ricci.tracing.trees",
-    "Compressed": "ricci.compiler.compressed",
-    "cache_clear": "ricci.compiling",
-    "cache_info": "ricci.compiling",
-    "compile": "ricci.compiling",
-    "diff": "ricci.derivatives",
-    "diff_all": "ricci.derivatives",
-    "elimination_cost": "ricci.derivatives",
-    "pullback": "ricci.derivatives",
-    "pushforward": "ricci.derivatives",
+    "Compressed": "ricci.compiler.compressed.result",
+    "cache_clear": "ricci.user.compiling",
+    "cache_info": "ricci.user.compiling",
+    "compile": "ricci.user.compiling",
+    "diff": "ricci.user.derivatives",
+    "diff_all": "ricci.user.derivatives",
+    "elimination_cost": "ricci.user.derivatives",
+    "pullback": "ricci.user.derivatives",
+    "pushforward": "ricci.user.derivatives",
     "einsum": "ricci.einops.wide",
     "gather": "ricci.einops.wide",
     "inverse": "ricci.einops.wide",
@@ -213,8 +213,8 @@ _LATER = {  # imported when first asked for
     "scatter": "ricci.einops.wide",
     "sizes": "ricci.einops.wide",
     "unpack": "ricci.einops.wide",
-    "Equation": "ricci.equations",
-    "Undecided": "ricci.equivalence",
+    "Equation": "ricci.user.equations",
+    "Undecided": "ricci.user.equivalence",
     "axes": "ricci.scopes",
     "shapes": "ricci.scopes",
     "signature": "ricci.scopes",
@@ -229,7 +229,7 @@ def __getattr__(name: str) -> Any:
     if name == "numpy":
         return import_module("ricci.numpy")
     if name in FUNCTIONS:
-        from ricci.surface import function
+        from ricci.user.functions import function
 
         made = globals()[name] = function(name)
         return made

@@ -25,7 +25,7 @@ _PACKAGES = {
     **dict.fromkeys(["pandas", "polars", "pyarrow", "xarray"], "labelled"),
 }
 _OURS = {
-    ("ricci.formula", "Formula"): "formula",
+    ("ricci.user.formula", "Formula"): "formula",
     ("ricci.tracing.array", "Traced"): "traced",
     ("ricci.tensor.node", "Recorded"): "tensor",
     ("ricci.tracing.watched", "Watched"): "numpy",  # which it stands for while a function is traced

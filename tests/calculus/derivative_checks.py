@@ -18,7 +18,7 @@ import numpy as np
 
 from ricci.calculus.graph import Graph, pullbacks, pushforward
 from ricci.calculus.modes import MODES, derivative, through_cut
-from ricci.compiler.interpret import interpret
+from ricci.compiler.run.interpret import interpret
 from ricci.expr import (
     OPS,
     Elementwise,

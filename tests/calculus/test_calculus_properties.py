@@ -29,7 +29,7 @@ from hypothesis import strategies as st
 import ricci as rc
 from ricci.calculus.graph import Graph, pullbacks
 from ricci.calculus.modes import MODES, derivative, derivatives
-from ricci.compiler.interpret import interpret
+from ricci.compiler.run.interpret import interpret
 from ricci.expr import (
     OPS,
     Elementwise,

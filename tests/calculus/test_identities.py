@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ricci.formula import Formula
 from ricci.identities import IDENTITIES, Identity, markdown
 from ricci.identities.checking import (
     cases,
@@ -20,6 +19,7 @@ from ricci.identities.checking import (
     fault_in_textbook,
 )
 from ricci.identities.inputs import KINDS, draw, size_names
+from ricci.user.formula import Formula
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "identities.md"
 every_row = pytest.mark.parametrize("identity", IDENTITIES, ids=lambda identity: identity.name.replace(" ", "-"))

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from ricci.calculus.modes import derivative
-from ricci.compiler import emit_numpy
-from ricci.compiler.function import Compiled
-from ricci.compiler.interpret import interpret
-from ricci.compiler.loops import Worth, blocked
+from ricci.compiler.emit import numpy_source as emit_numpy
+from ricci.compiler.plan.loops import Worth, blocked
+from ricci.compiler.run.function import Compiled
+from ricci.compiler.run.interpret import interpret
 from ricci.errors import RicciError
 from ricci.expr import OPS, Constant, Expr, dims, elementwise, product, topological, variable, variables
 from ricci.expr.settle import own_sizes

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import ricci as rc
-from ricci.compiler import emit_numpy, function, workspace
+from ricci.compiler.emit import numpy_source as emit_numpy
+from ricci.compiler.run import function, workspace
 
 LOGISTIC = "l = 1[m] log(1 + exp(-y[m] X[m,n] w[n]))"
 
@@ -149,7 +150,7 @@ def test_a_new_size_costs_no_simplification(monkeypatch: pytest.MonkeyPatch):
         raise AssertionError("simplified again")
 
     monkeypatch.setattr("ricci.simplify.engine.simplify_all", refuse)
-    monkeypatch.setattr("ricci.compiler.distribute.simplify_all", refuse)
+    monkeypatch.setattr("ricci.compiler.prepare.distribute.simplify_all", refuse)
     for m in range(5, 12):
         f(**data(m))
     assert len(calls) == made and rc.cache_info().misses == 7
@@ -265,7 +266,7 @@ import ricci as rc
 from ricci.expr import variables
 from ricci.testing import random_expression
 import random
-from ricci.compiler.function import Compiled
+from ricci.compiler.run.function import Compiled
 from ricci.notation.context import Facts
 loss = rc.parse("l = 1[m] log(1 + exp(-y[m] X[m,n] w[n]))")
 net = rc.parse("l = (v[k] tanh(W[k,j] tanh(U[j,i] x[i])) - t)**2")

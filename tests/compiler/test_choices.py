@@ -5,8 +5,9 @@ import numpy as np
 import pytest
 
 import ricci as rc
-from ricci.compiler import choices, function
-from ricci.compiler.choices import HELD, with_choices
+from ricci.compiler.prepare import choices
+from ricci.compiler.prepare.choices import HELD, with_choices
+from ricci.compiler.run import function
 from ricci.expr import Elementwise, Sum, topological, variable
 from ricci.functions import elementwise as e
 from ricci.functions import reductions as r

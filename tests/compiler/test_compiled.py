@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 
 import ricci as rc
 from ricci.calculus.modes import derivative
-from ricci.compiler import builder, contract, emit_numpy
-from ricci.compiler.emit_numpy import NumpyEmitter
-from ricci.compiler.function import Compiled
-from ricci.compiler.interpret import interpret
-from ricci.compiler.signs import nonnegative
+from ricci.compiler.emit import numpy_source as emit_numpy
+from ricci.compiler.emit.numpy_source import NumpyEmitter
+from ricci.compiler.lower import builder, contract
+from ricci.compiler.lower.signs import nonnegative
+from ricci.compiler.run.function import Compiled
+from ricci.compiler.run.interpret import interpret
 from ricci.expr import (
     Elementwise,
     Expr,
@@ -316,16 +317,16 @@ def test_the_check_finds(fault: str, monkeypatch: pytest.MonkeyPatch):
 
 def test_the_check_finds_weights_wrongly_taken_for_positive(monkeypatch: pytest.MonkeyPatch):
     always_by_halves(monkeypatch)
-    monkeypatch.setattr("ricci.compiler.lower.nonnegative", lambda *roots: set(topological(*roots)))
+    monkeypatch.setattr("ricci.compiler.lower.expressions.nonnegative", lambda *roots: set(topological(*roots)))
     assert broken(lambda seed: check(repeated_product(seed)))
 
 
 @pytest.mark.parametrize("backend", BACKENDS[1:])
 def test_the_check_finds_a_wrong_row_of_a_backend(backend: str, monkeypatch: pytest.MonkeyPatch):
     if backend == "jax":
-        from ricci.compiler.emit_jax import JaxEmitter as Emitter
+        from ricci.compiler.emit.jax_source import JaxEmitter as Emitter
     else:
-        from ricci.compiler.emit_torch import TorchEmitter as Emitter
+        from ricci.compiler.emit.torch_source import TorchEmitter as Emitter
     monkeypatch.setattr(Emitter, "elementwise", {**Emitter.elementwise, "maximum": Emitter.elementwise["minimum"]})
     cases = [make_case(seed, "value", size=5) for seed in range(200)]
     with_it = [case for case in cases if any(_is_maximum(node) for node in topological(*case.roots))]
@@ -373,7 +374,7 @@ def test_what_is_never_negative_is_not(seed: int):
 
 def test_the_check_of_signs_sees_claims_and_faults(monkeypatch: pytest.MonkeyPatch):
     assert sum(negative_entries(seed, nonnegative) for seed in range(100)) > 100
-    monkeypatch.setattr("ricci.compiler.signs._POSITIVE", {"exp", "tanh", "sin", "atan"})
+    monkeypatch.setattr("ricci.compiler.lower.signs._POSITIVE", {"exp", "tanh", "sin", "atan"})
     with pytest.raises(AssertionError, match="negative somewhere"):
         for seed in range(200):
             negative_entries(seed, nonnegative)

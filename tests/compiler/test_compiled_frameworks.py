@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ricci as rc
-from ricci.compiler.function import Compiled
+from ricci.compiler.run.function import Compiled
 
 RNG = np.random.default_rng(11)
 NAMES = {
@@ -336,7 +336,7 @@ def test_results_of_torch_are_the_callers_own():
 
 @needs_torch
 def test_a_program_that_leaves_torch_is_found(monkeypatch: pytest.MonkeyPatch):
-    from ricci.compiler.emit_torch import TorchEmitter
+    from ricci.compiler.emit.torch_source import TorchEmitter
 
     def through_numpy(x: Any) -> Any:
         return torch.as_tensor(np.exp(x.detach().numpy()))
@@ -354,7 +354,7 @@ def test_a_program_that_leaves_torch_is_found(monkeypatch: pytest.MonkeyPatch):
 
 @needs_jax
 def test_a_program_that_leaves_jax_is_found(monkeypatch: pytest.MonkeyPatch):
-    from ricci.compiler.emit_jax import JaxEmitter
+    from ricci.compiler.emit.jax_source import JaxEmitter
 
     monkeypatch.setattr(JaxEmitter, "elementwise", {**JaxEmitter.elementwise, "exp": lambda x: jnp.asarray(np.exp(x))})
     rc.cache_clear()

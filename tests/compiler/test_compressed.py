@@ -9,9 +9,9 @@ from hypothesis import given, settings
 
 import ricci as rc
 from ricci.calculus.modes import derivative
-from ricci.compiler import compressed as module
-from ricci.compiler.compressed import Compressed, CompressedFunction
-from ricci.compiler.interpret import interpret
+from ricci.compiler.compressed import result as module
+from ricci.compiler.compressed.result import Compressed, CompressedFunction
+from ricci.compiler.run.interpret import interpret
 from ricci.errors import DTypeError, InputError, MissingPackageError, RuleError, ShapeError
 from ricci.expr import dims, topological, variables
 from ricci.expr.settle import own_sizes
@@ -418,7 +418,7 @@ def native(backend):
     if importlib.util.find_spec(backend) is None:
         pytest.skip(f"{backend} is not installed.")
     try:
-        from ricci.compiler.targets import target_named
+        from ricci.compiler.run.engines import target_named
 
         target_named(backend)
     except (ImportError, MissingPackageError) as error:

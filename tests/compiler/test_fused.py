@@ -15,17 +15,20 @@ import pytest
 
 import ricci as rc
 from ricci.compiler.backends.numpy_table import ELEMENTWISE, FUNCTIONS
-from ricci.compiler.builder import Builder
-from ricci.compiler.fused import emit, nodes, shelf, source
+from ricci.compiler.fused import entries as nodes
 from ricci.compiler.fused import kernel as kernels_of
-from ricci.compiler.fused.emit import FusedEmitter, Saving
+from ricci.compiler.fused import kernel_source as source
+from ricci.compiler.fused import loops_fused as emit
+from ricci.compiler.fused import shelf
+from ricci.compiler.fused.loops_fused import FusedEmitter, Saving
 from ricci.compiler.fused.memory import Group
-from ricci.compiler.interpret import interpret
-from ricci.compiler.loops import Loop, blocked
-from ricci.compiler.lower import lower
-from ricci.compiler.plan import run_source
-from ricci.compiler.program import Program, Result, Value
-from ricci.compiler.targets import target_named
+from ricci.compiler.lower.builder import Builder
+from ricci.compiler.lower.expressions import lower
+from ricci.compiler.plan.loops import Loop, blocked
+from ricci.compiler.plan.plans import run_source
+from ricci.compiler.plan.program import Program, Result, Value
+from ricci.compiler.run.engines import target_named
+from ricci.compiler.run.interpret import interpret
 from ricci.errors import MissingPackageError
 from ricci.testing.generate import random_expression
 

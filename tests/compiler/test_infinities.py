@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import ricci as rc
-from ricci.compiler import masks, patterns
-from ricci.compiler.interpret import interpret
+from ricci.compiler.lower import masks
+from ricci.compiler.run import structured as patterns
+from ricci.compiler.run.interpret import interpret
 from ricci.expr import Constant, Structure, one_hot, product, topological, variable, variables
 from ricci.expr.structure import affine
 from ricci.testing import brute_force

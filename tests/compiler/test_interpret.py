@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ricci.compiler.interpret import interpret
+from ricci.compiler.run.interpret import interpret
 from ricci.errors import AxisError, DTypeError, InputError, ShapeError
 from ricci.expr import (
     Data,

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import ricci as rc
-from ricci.compiler import targets
-from ricci.compiler.function import Compiled
-from ricci.compiler.interpret import interpret
-from ricci.compiler.targets import target_named
+from ricci.compiler.run import engines as targets
+from ricci.compiler.run.engines import target_named
+from ricci.compiler.run.function import Compiled
+from ricci.compiler.run.interpret import interpret
 from ricci.errors import AxisError, DTypeError, InputError, MissingPackageError, NotationError, ShapeError
 from ricci.expr import (
     Data,
@@ -263,7 +263,7 @@ def test_a_package_that_is_missing_is_named(package: str, install: str, monkeypa
     for module in list(sys.modules):
         if module == package or module.startswith((f"{package}.", f"ricci.compiler.backends.{package}")):
             monkeypatch.delitem(sys.modules, module)
-    monkeypatch.delitem(sys.modules, f"ricci.compiler.emit_{package}", raising=False)
+    monkeypatch.delitem(sys.modules, f"ricci.compiler.emit.{package}_source", raising=False)
     monkeypatch.setitem(sys.modules, package, None)  # an import fails now
     with pytest.raises(MissingPackageError, match=install):
         rc.parse("y = a[i] b[i]").compile(package)
@@ -521,7 +521,7 @@ def test_a_weight_that_may_be_negative_does_not(weights: str):
 
 
 def test_the_test_of_weights_can_fail(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("ricci.compiler.lower.nonnegative", lambda *roots: set(topological(*roots)))
+    monkeypatch.setattr("ricci.compiler.lower.expressions.nonnegative", lambda *roots: set(topological(*roots)))
     f = rc.parse("H[n,p] = X[m,n] X[m,p] tanh(s[m]) v[m]").compile("numpy")
     result = f(X=normal(50, 40), s=normal(50), v=normal(50))
     assert is_half(f) and np.isnan(result).all()

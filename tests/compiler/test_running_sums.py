@@ -9,8 +9,8 @@ import pytest
 
 from ricci.calculus.modes import derivative
 from ricci.compiler.backends import numpy_table as reference
-from ricci.compiler.function import Compiled
-from ricci.compiler.interpret import interpret
+from ricci.compiler.run.function import Compiled
+from ricci.compiler.run.interpret import interpret
 from ricci.expr import Expr, merge, one_hot, product, triangle, variable, variables, window
 from ricci.functions import reductions as r
 from ricci.notation.context import Facts

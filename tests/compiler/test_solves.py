@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ricci.compiler.interpret import interpret
-from ricci.compiler.solves import solved
+from ricci.compiler.prepare.solves import solved
+from ricci.compiler.run.interpret import interpret
 from ricci.expr import Function, product, topological, variable
 from ricci.functions import matrix as m
 

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ricci.compiler.interpret import interpret
+from ricci.compiler.run.interpret import interpret
 from ricci.expr import (
     POWER,
     Elementwise,

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import ricci as rc
-from ricci.compiler.interpret import interpret
+from ricci.compiler.run.interpret import interpret
 from ricci.errors import InputError
 from ricci.expr import (
     OPS,

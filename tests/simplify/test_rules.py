@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from ricci.compiler.interpret import interpret
+from ricci.compiler.run.interpret import interpret
 from ricci.expr import HALF, Expr, add, broadcast, check, constant, delta, function, index_size, one, product, variable
 from ricci.expr.product import contract
 from ricci.functions import elementwise as el

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from ricci.calculus.modes import derivative
-from ricci.compiler.interpret import interpret
+from ricci.compiler.run.interpret import interpret
 from ricci.expr import HALF, Expr, Function, broadcast, check, constant, topological, variables
 from ricci.functions import elementwise as el
 from ricci.functions import reductions as r

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from ricci.calculus.modes import MODES, derivative
-from ricci.compiler.interpret import interpret
+from ricci.compiler.run.interpret import interpret
 from ricci.expr import Expr, broadcast, product, variable
 from ricci.functions.elementwise import cosh, exp, log, log1p, sigmoid
 from ricci.functions.reductions import log_softmax, sum_

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from ricci.calculus.modes import derivative
-from ricci.compiler.interpret import interpret
+from ricci.compiler.run.interpret import interpret
 from ricci.expr import Expr, affine, broadcast, delta, one, product, triangle, variable
 from ricci.functions import elementwise as el
 from ricci.functions import matrix as m

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from ricci.calculus.modes import derivative, derivatives
-from ricci.compiler.function import Compiled
-from ricci.compiler.interpret import interpret
+from ricci.compiler.run.function import Compiled
+from ricci.compiler.run.interpret import interpret
 from ricci.expr import Expr, Variable, add, product, variables
 from ricci.expr import variable as input_node
 from ricci.notation.context import Facts

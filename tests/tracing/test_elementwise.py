@@ -10,8 +10,8 @@ import pytest
 from checking import check, traced
 
 import ricci as rc
-from ricci.tracing.lower.elementwise import UFUNCS
 from ricci.tracing.page import page, traced_names
+from ricci.tracing.rows.ufuncs import UFUNCS
 
 RNG = np.random.default_rng(0)
 ANY = RNG.normal(size=(2, 3)) * 1.3 + 0.05

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import ricci as rc
-from ricci.formula import Formula
 from ricci.notation.context import Context, Facts
 from ricci.testing.generate import random_expression
+from ricci.user.formula import Formula
 
 rng = np.random.default_rng(0)
 A, B, x = rng.normal(size=(3, 4)), rng.normal(size=(5, 3)), rng.normal(size=4)

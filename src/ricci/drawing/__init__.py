@@ -12,9 +12,9 @@ from ricci.drawing.render import Drawing
 from ricci.drawing.tables import TraceTable, trace_table
 from ricci.errors import InputError
 from ricci.expr import Constant, Expr
-from ricci.formula import Formula
 from ricci.notation.context import Facts, merged
 from ricci.show import graph
+from ricci.user.formula import Formula
 
 __all__ = ["Drawing", "TraceTable", "draw", "trace_table"]
 
@@ -87,7 +87,7 @@ def _values(
 
     def notes(kept: Sequence[Expr]) -> list[list[str]]:
         from ricci.compiler.bind import bind
-        from ricci.compiler.interpret import interpret
+        from ricci.compiler.run.interpret import interpret
         from ricci.drawing.values import short
 
         named = {n: s for own, root in zip(names, roots, strict=False) for n, s in zip(own, root.shape, strict=True)}

@@ -17,9 +17,9 @@ from typing import Any
 from ricci.errors import InputError, ShapeError, nearest
 from ricci.expr import Expr, Shape, Variable, one, variable, zero
 from ricci.expr.dims import evaluate
-from ricci.formula import Formula
 from ricci.notation.context import Facts
 from ricci.show import graph, nodes
+from ricci.user.formula import Formula
 
 MODES = ("reverse", "forward", "both")
 LARGEST = 10_000_000  # entries of all derivatives in a table
@@ -240,7 +240,7 @@ class Run:
         self.by = {name: self.inputs[name] for name in chosen}
 
     def table(self, result: str, names: Sequence[tuple[str, ...]] = (), facts: Facts | None = None) -> TraceTable:
-        from ricci.compiler.interpret import interpret
+        from ricci.compiler.run.interpret import interpret
 
         order = [*self.inputs.values(), *self.steps]
         if self.expr not in order:  # a result that nothing is computed for

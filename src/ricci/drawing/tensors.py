@@ -280,7 +280,7 @@ def _call(x: Any) -> tuple[Expr, list[tuple[Variable, Any]], Mapping[str, Any]]:
 
 
 def _evaluated(exprs: Sequence[Expr], pairs: Sequence[tuple[Variable, Any]], more: Mapping[str, Any]) -> list[Any]:
-    from ricci.compiler.interpret import interpret
+    from ricci.compiler.run.interpret import interpret
 
     return interpret(exprs, {**{v.name: _value(a) for v, a in pairs}, **more}, {})
 

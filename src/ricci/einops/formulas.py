@@ -34,11 +34,11 @@ from ricci.errors import AxisError, InputError, ShapeError, nearest
 from ricci.expr import Expr, Function, Size, Variable, add, merge, one_hot, place, product, window, zero
 from ricci.expr import variable as input_node
 from ricci.expr.product import contract
-from ricci.formula import Formula, as_formula
 from ricci.functions.axes import last
 from ricci.functions.table import FUNCTIONS
 from ricci.kinds import check_usable
 from ricci.notation.context import Context, Facts, merged
+from ricci.user.formula import Formula, as_formula
 
 Label = Hashable
 _LETTERS = "ijklmnpqrstuvwabcdefgh"

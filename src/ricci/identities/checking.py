@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from ricci.formula import Formula
 from ricci.identities.inputs import Inputs, draw, size_names
 from ricci.identities.row import LEFT, Identity, indices_of
+from ricci.user.formula import Formula
 
 MODES = ("forward", "reverse", "cross-country", "auto")
 STEP = 2.0**-9  # of the larger of the two central differences

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from ricci.entry import parse
-from ricci.formula import Formula
 from ricci.simplify import simplify
+from ricci.user.entry import parse
+from ricci.user.formula import Formula
 
 LEFT = "derivative"  # the name of the textbook form, where it is parsed
 

@@ -11,11 +11,11 @@ import numpy as np
 from ricci.einops.formulas import FORMULA
 from ricci.expr import Expr, constant, substitute
 from ricci.expr import variable as input_node
-from ricci.formula import Formula
 from ricci.notation.context import Context, Facts, merged
 from ricci.tensor.backward import reached
 from ricci.tensor.node import Node, Recorded
 from ricci.tensor.operations import resolve
+from ricci.user.formula import Formula
 
 
 def expression(t: Recorded) -> Formula:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ricci.compiler.elsewhere import ROADS, Called
+from ricci.compiler.run.elsewhere import ROADS, Called
 from ricci.tensor.calls import apply, own_array
 from ricci.tensor.node import Recorded
 from ricci.tracing.formulas import placed

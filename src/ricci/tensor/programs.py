@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from ricci.compiler.builder import ARITHMETIC
-from ricci.compiler.choices import with_choices
-from ricci.compiler.distribute import distributed
-from ricci.compiler.emit_numpy import NumpyEmitter
-from ricci.compiler.lower import lower
-from ricci.compiler.plan import run_source
-from ricci.compiler.solves import solved
-from ricci.compiler.targets import target_named
+from ricci.compiler.emit.numpy_source import NumpyEmitter
+from ricci.compiler.lower.builder import ARITHMETIC
+from ricci.compiler.lower.expressions import lower
+from ricci.compiler.plan.plans import run_source
+from ricci.compiler.prepare.choices import with_choices
+from ricci.compiler.prepare.distribute import distributed
+from ricci.compiler.prepare.solves import solved
+from ricci.compiler.run.engines import target_named
 from ricci.expr import Expr, Variable, topological, variables
 from ricci.expr.structure import is_zero
 from ricci.expr.walk import with_bodies

@@ -76,7 +76,7 @@ def _of_sequence(x: Sequence) -> Traced:
     from ricci.tracing.table import has_traced
 
     if has_traced(x):
-        from ricci.tracing.lower.joining import stack
+        from ricci.tracing.rows.several import stack
 
         return stack([lift(part) for part in x])
     check_usable(x, "An array beside a traced array")

@@ -31,7 +31,7 @@ from ricci.tracing.array import Traced, View
 from ricci.tracing.basics import lift
 from ricci.tracing.casting import cast
 from ricci.tracing.frames import current, user_place
-from ricci.tracing.lower.shaping import broadcast
+from ricci.tracing.rows.shaping import broadcast
 from ricci.tracing.table import changed, getitem, leaked, lowered, name_of
 
 # Calls that give views of their first argument, or of each of their arguments

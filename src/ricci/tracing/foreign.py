@@ -97,9 +97,9 @@ def _along(name: str, axis: Any) -> Callable[..., Any]:
 
 
 def _of_table(name: str, args: tuple, **kwargs: Any) -> Any:
-    from ricci import surface
+    from ricci.user.functions import function
 
-    return surface.function(name)(*args, **kwargs)
+    return function(name)(*args, **kwargs)
 
 
 _SAME: dict[str, Callable[..., Any]] = {

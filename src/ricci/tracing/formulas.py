@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ricci.compiler.bind import bind_shapes, check_names
-from ricci.compiler.builder import gives
-from ricci.compiler.elsewhere import ROADS, Called
-from ricci.compiler.lower import lower
+from ricci.compiler.lower.builder import gives
+from ricci.compiler.lower.expressions import lower
+from ricci.compiler.run.elsewhere import ROADS, Called
 from ricci.expr import Constant, Data, Elementwise, Expr, Function, Size, rebuild, topological, variables
 from ricci.expr.dims import evaluate
 from ricci.expr.walk import rewritten, sized, with_bodies

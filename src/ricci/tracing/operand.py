@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ricci.compiler.compressed import Compressed
-from ricci.compiler.elsewhere import KINDS
+from ricci.compiler.compressed.result import Compressed
+from ricci.compiler.run.elsewhere import KINDS
 from ricci.errors import InputError
 from ricci.functions.table import FUNCTIONS
 from ricci.tracing.frames import user_place

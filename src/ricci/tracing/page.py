@@ -10,10 +10,10 @@ import scipy.special  # noqa: F401  # its functions are in the table once it is 
 from ricci.tracing.table import Row, table
 
 TITLES = {
-    "elementwise": "Entry by entry",
+    "ufuncs": "Entry by entry",
     "choosing": "Choosing",
-    "reductions": "Reductions",
-    "nans": "Reductions that pass NaN over",
+    "over_axes": "Reductions",
+    "without_nans": "Reductions that pass NaN over",
     "statistics": "Statistics",
     "sequences": "Along an axis",
     "ordering": "Order",
@@ -22,12 +22,12 @@ TITLES = {
     "shaping": "Shapes",
     "repeating": "Repeating and padding",
     "diagonals": "Diagonals and triangles",
-    "joining": "Joining and splitting",
-    "indexing": "Indexing",
+    "several": "Joining and splitting",
+    "keys": "Indexing",
     "creation": "Making arrays",
     "queries": "Questions about arrays",
     "linalg": "Linear algebra",
-    "special": "scipy.special",
+    "scipy_special": "scipy.special",
 }
 _HEAD = """# What can be traced
 

@@ -2,7 +2,7 @@
 
 A lowering is a function with the arguments of the one it stands for. It takes traced arrays, arrays and numbers, and
 returns a traced array, or a tuple or list of them. ``@lowers(np.sum)`` puts it into the table; the modules of
-``ricci.tracing.lower`` are its rows. Eager tensors use the same rows: their derivative is that of the lowering.
+``ricci.tracing.rows`` are its rows. Eager tensors use the same rows: their derivative is that of the lowering.
 """
 
 from __future__ import annotations
@@ -22,8 +22,18 @@ from ricci.tracing.frames import current, user_place
 from ricci.tracing.meanings import of_torch, plain, with_meaning
 
 MODULES = (
-    *("elementwise", "choosing", "reductions", "nans", "statistics", "sequences", "ordering", "contractions", "einsum"),
-    *("shaping", "repeating", "diagonals", "joining", "indexing", "creation", "queries", "linalg", "special"),
+    *(
+        "ufuncs",
+        "choosing",
+        "over_axes",
+        "without_nans",
+        "statistics",
+        "sequences",
+        "ordering",
+        "contractions",
+        "einsum",
+    ),
+    *("shaping", "repeating", "diagonals", "several", "keys", "creation", "queries", "linalg", "scipy_special"),
 )
 
 
@@ -90,9 +100,9 @@ def table() -> dict[Any, Row]:
 @cache
 def _filled(scipy: bool) -> dict[Any, Row]:
     for module in MODULES:
-        import_module(f"ricci.tracing.lower.{module}")
+        import_module(f"ricci.tracing.rows.{module}")
     if scipy:
-        import_module("ricci.tracing.lower.special").register()
+        import_module("ricci.tracing.rows.scipy_special").register()
     return TABLE
 
 

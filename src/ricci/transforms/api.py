@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ricci.compiler.function import Compiled
+from ricci.compiler.run.function import Compiled
 from ricci.errors import InputError
-from ricci.formula import Formula
 from ricci.transforms import deriving
 from ricci.transforms.linear import identity, linearize, vjp
 from ricci.transforms.transformed import Transformed
+from ricci.user.formula import Formula
 
 Argnums = int | str | Sequence[int] | Sequence[str]
 

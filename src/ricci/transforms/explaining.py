@@ -10,7 +10,6 @@ from typing import Any
 from ricci.einops.formulas import FORMULA
 from ricci.errors import InputError
 from ricci.expr import Expr, Variable, topological, variables
-from ricci.formula import Formula
 from ricci.notation.context import Context, Facts
 from ricci.tracing import trees
 from ricci.tracing.recording import Recording, Static
@@ -18,6 +17,7 @@ from ricci.transforms.deriving import Wanted
 from ricci.transforms.formulas import as_function
 from ricci.transforms.linear import identity
 from ricci.transforms.transformed import Transformed, replace_all
+from ricci.user.formula import Formula
 
 _LETTERS = "ijklmnpqrstuvw"
 MOST_SHOWN = 400  # nodes of formulas that are written out

@@ -11,10 +11,10 @@ import inspect
 from typing import Any
 from weakref import WeakValueDictionary
 
-from ricci.compiler.compressed import CompressedFunction
-from ricci.compiler.function import Compiled
+from ricci.compiler.compressed.result import CompressedFunction
+from ricci.compiler.run.function import Compiled
 from ricci.errors import InputError
-from ricci.formula import Formula
+from ricci.user.formula import Formula
 
 
 class OfFormula:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ricci.calculus.graph import pullbacks
-from ricci.compiler.targets import target_of
+from ricci.compiler.run.engines import target_of
 from ricci.einops.tables import keep
 from ricci.errors import DTypeError, InputError, ShapeError
 from ricci.expr import Expr, Variable, add, one, product, variable, variables

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ricci.compiler.interpret import interpret
+from ricci.compiler.run.interpret import interpret
 from ricci.errors import RicciError
 from ricci.expr import Expr, Function, Variable, add, topological, variable, variables
 from ricci.simplify import simplify

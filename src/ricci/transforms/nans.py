@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ricci.compiler.compressed import CompressedFunction
-from ricci.compiler.interpret import interpret
+from ricci.compiler.compressed.result import CompressedFunction
+from ricci.compiler.run.interpret import interpret
 from ricci.errors import NonFiniteError
 from ricci.expr import Constant, Expr, Variable
 from ricci.simplify import simplify_all

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ricci.calculus.graph import pushforward
-from ricci.compiler.interpret import Run, interpret
+from ricci.compiler.run.interpret import Run, interpret
 from ricci.expr import (
     Constant,
     Elementwise,

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from ricci.compiler.compressed import CompressedFunction
-from ricci.compiler.distribute import distributed
-from ricci.compiler.function import Compiled
-from ricci.compiler.solves import solved
-from ricci.compiler.targets import target_named, target_of
+from ricci.compiler.compressed.result import CompressedFunction
+from ricci.compiler.prepare.distribute import distributed
+from ricci.compiler.prepare.solves import solved
+from ricci.compiler.run.engines import target_named, target_of
+from ricci.compiler.run.function import Compiled
 from ricci.einops.tables import keep
 from ricci.errors import DTypeError, InputError
 from ricci.expr import Expr, rebuild

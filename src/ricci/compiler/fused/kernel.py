@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 
+from ricci.compiler.fused.entries import Nodes, fusable
+from ricci.compiler.fused.kernel_source import DTYPES, Writer
 from ricci.compiler.fused.memory import Group
-from ricci.compiler.fused.nodes import Nodes, fusable
 from ricci.compiler.fused.shelf import Shelf
-from ricci.compiler.fused.source import DTYPES, Writer
-from ricci.compiler.loops import Loop
-from ricci.compiler.program import Value
+from ricci.compiler.plan.loops import Loop
+from ricci.compiler.plan.program import Value
 from ricci.errors import MissingPackageError
 
 Array = np.ndarray
@@ -103,7 +103,7 @@ class Kernel:
     def _compiled(self) -> Callable[..., Any]:
         import numba
 
-        from ricci.compiler.fused.scope import scope_of
+        from ricci.compiler.fused.kernel_names import scope_of
 
         names = {"__builtins__": {}, **scope_of(self.source, self.dtype), **self.constants}
         exec(compile(self.source, "<ricci kernel>", "exec"), names)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ricci.compiler.program import Value
+from ricci.compiler.plan.program import Value
 
 LINE = 64  # bytes
 

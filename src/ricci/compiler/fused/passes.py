@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ricci.compiler.fused.nodes import Node, Nodes
+from ricci.compiler.fused.entries import Node, Nodes
 
 CHEAP = 4.0  # arithmetic up to which a value is computed anew rather than kept
 COSTS = {"divide": 3.0, "reciprocal": 3.0, "sqrt": 4.0, "stop_gradient": 0.0}

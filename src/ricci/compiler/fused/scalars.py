@@ -24,9 +24,9 @@ from typing import Any
 import numba
 import numpy as np
 
+from ricci.compiler.fused.coefficients import COS, HALF_PI, SIN, TABLES
+from ricci.compiler.fused.entries import POWERS
 from ricci.compiler.fused.llvm import FRACTION, NATIVE, bits, exponent, floating, leading, mantissa, scaled
-from ricci.compiler.fused.nodes import POWERS
-from ricci.compiler.fused.tables import COS, HALF_PI, SIN, TABLES
 
 FAR = 2.0**20 * math.pi / 2
 

@@ -18,7 +18,7 @@ _KINDS = [
     ("jax", "backends.jax_arrays", "JaxBackend"),
     ("cupy", "backends.namespaces", "CupyBackend"),
     ("dask.array", "backends.namespaces", "DaskBackend"),
-    ("ricci.formula", "formulas", "FormulaBackend"),
+    ("ricci.user.formula", "formulas", "FormulaBackend"),
 ]
 _loaded: dict[str, Any] = {}
 _of_type: dict[type, Any] = {}

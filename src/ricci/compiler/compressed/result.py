@@ -1,0 +1,247 @@
+"""Results that stay apart: cores with the numbers, and a shell that says how the result is made of them.
+
+The Hessian of matrix factorisation, ``2 delta[i,j] (VᵀV)[k,l]``, has ``(nk)²`` entries and needs ``k²`` numbers. A call
+of a compressed function computes those, the cores, with one program; the *shell*, an expression with a variable in the
+place of each core, comes with the plan. What can be done with the result is an expression in the shell: times a vector
+it is ``2 (VᵀV)[k,l] v[i,l]``, since the delta renames an index and is gone. Each such expression is compiled like any
+other when it is first wanted, and kept with the shell. How a result is taken apart is in ``parts``, linear systems are
+in ``solving``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ricci.compiler.bind import bind_shapes
+from ricci.compiler.compressed.parts import Parts, take_apart
+from ricci.compiler.compressed.shell import Shell
+from ricci.compiler.lower.expressions import lower
+from ricci.compiler.plan.plans import Plan
+from ricci.compiler.run.elsewhere import at_once
+from ricci.compiler.run.engines import Target
+from ricci.compiler.run.function import Compiled
+from ricci.errors import InputError, ShapeError
+from ricci.expr import Expr, Size
+from ricci.kinds import check_usable
+from ricci.notation.context import Facts
+from ricci.show.naming import Namer
+
+
+class Compressed:
+    """A tensor as cores and structure. Its first axes are rows, its last ones columns, half each if it has that many.
+
+    >>> import numpy as np
+    >>> from ricci import parse
+    >>> loss = parse("l = sum[i,j]((T[i,j] - U[i,k] V[j,k])**2)")
+    >>> f = loss.diff("U", "U").compile(compressed=True)
+    >>> c = f(U=np.zeros((500, 2)), V=np.eye(400, 2))
+    >>> c
+    <ricci.Compressed 500×2×500×2 of float64: 2 delta[i,i'] core[k,k'], 32 bytes for 8,000,000>
+    >>> (c @ np.ones((500, 2))).shape, c.diagonal().shape, c.solve(np.ones((500, 2)))[0]
+    ((500, 2), (500, 2), array([0.5, 0.5]))
+    >>> c.cores
+    (array([[1., 0.],
+           [0., 1.]]),)
+    """
+
+    __slots__ = ("_shell", "cores")
+    __array_ufunc__ = None  # NumPy arrays leave v @ c to it
+
+    def __init__(self, shell: Shell, cores: tuple):
+        self._shell, self.cores = shell, cores
+
+    # What it is
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._shell.shape
+
+    @property
+    def ndim(self) -> int:
+        return len(self._shell.shape)
+
+    @property
+    def dtype(self) -> Any:
+        """The type of the entries: that of the floating cores, if there are any."""
+        found = [core.dtype for core in self.cores if "float" in str(core.dtype)]
+        return found[0] if found else np.dtype(np.float64) if self._shell.fractional else self.cores[0].dtype
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of the cores."""
+        return sum([core.nbytes for core in self.cores])
+
+    @property
+    def structure(self) -> str:
+        """How the result is made of the cores, as text; ``core0`` is ``cores[0]``."""
+        return self._shell.text
+
+    def __repr__(self) -> str:
+        shape = "×".join(map(str, self.shape)) or "scalar"
+        whole = self.dtype.itemsize
+        for size in self.shape:
+            whole *= size
+        name = str(self.dtype).removeprefix("torch.")
+        return f"<ricci.Compressed {shape} of {name}: {self.structure}, {self.nbytes:,} bytes for {whole:,}>"
+
+    # What can be done with it
+
+    def todense(self) -> Any:
+        """All entries, as one array."""
+        return self._shell.dense(self.cores)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if copy is False:
+            raise ValueError("A compressed tensor has no array that could be shared; its entries are computed.")
+        with at_once():
+            return np.asarray(self.todense(), dtype=dtype)
+
+    def diagonal(self) -> Any:
+        """The entries whose rows and columns are the same, ``c[i,j,i,j]``, with the shape of the rows."""
+        half = self._half("c.diagonal()")
+        if self.shape[:half] != self.shape[half:]:
+            raise ShapeError(f"The rows {self.shape[:half]} and the columns {self.shape[half:]} have no diagonal.")
+        return self._shell.diagonal(self.cores)
+
+    @property
+    def T(self) -> Compressed:
+        """The transpose: rows and columns exchanged."""
+        self._half("c.T")
+        return Compressed(self._shell.transposed(), self.cores)
+
+    def __matmul__(self, v: Any) -> Any:
+        """``c`` times ``v``, which has the axes of the columns and perhaps further ones.
+
+        With an odd number of axes, as a Jacobian of vectors by matrices has, all axes of ``v`` are summed over.
+        """
+        return self._times(v, "c @ v", last=True)
+
+    def __rmatmul__(self, v: Any) -> Any:
+        """``v`` times ``c``: ``v`` has the axes of the rows."""
+        return self._times(v, "v @ c", last=False)
+
+    def _times(self, v: Any, what: str, last: bool) -> Any:
+        v = _array(v)
+        order, axes = self.ndim, len(v.shape)
+        count = axes if order % 2 else order // 2
+        wanted = self.shape[order - count :] if last else self.shape[:count]
+        if count > order or (order % 2 and not axes) or tuple(v.shape[:count]) != wanted:
+            raise ShapeError(self._unfit(what, v, wanted if count <= order else self.shape))
+        return self._shell.times(self.cores, v, count, last)
+
+    def solve(self, b: Any) -> Any:
+        """``x`` with ``c @ x`` equal to ``b``, which has the axes of the rows and perhaps further ones."""
+        half = self._half("c.solve(b)")
+        b = _array(b)
+        if tuple(b.shape[:half]) != self.shape[:half]:
+            raise ShapeError(self._unfit("c.solve(b)", b, self.shape[:half]))
+        return self._shell.solve(self.cores, b)
+
+    def _half(self, what: str) -> int:
+        if self.ndim % 2:
+            raise InputError(
+                f"{what} is for tensors with as many axes for rows as for columns; this one has {self.ndim} axes, "
+                f"{self.shape}. c @ v works, and so does c.todense()."
+            )
+        return self.ndim // 2
+
+    def _unfit(self, what: str, v: Any, wanted: tuple[int, ...]) -> str:
+        if self.ndim % 2:
+            takes = f"an array whose axes are the {'first' if what[0] == 'v' else 'last'} ones of {self.shape}"
+        else:
+            takes = f"an array of the shape {wanted}, perhaps with further axes"
+        hint = ""
+        if v.shape and np.prod(wanted, dtype=int) == v.shape[0]:
+            hint = f" Reshape it: .reshape({', '.join(map(str, (*wanted, *v.shape[1:])))})."
+        return f"{what} takes {takes}; this one has the shape {tuple(v.shape)}.{hint}"
+
+
+def _array(v: Any) -> Any:
+    check_usable(v, "What a compressed result is multiplied with", "v")
+    return v if hasattr(v, "shape") and hasattr(v, "dtype") else np.asarray(v)
+
+
+class CompressedFunction(Compiled):
+    """A function of arrays whose results stay apart: see :class:`Compressed`."""
+
+    def __init__(
+        self,
+        roots: Sequence[Expr],
+        indices: Sequence[tuple[str, ...]],
+        names: Mapping[str, Size],
+        facts: Facts,
+        backend: str | None = None,
+        single: bool = True,
+        options: tuple = (),
+        preferred: Sequence[str] = (),
+    ):
+        self.indices, self.plan_options = tuple(indices), options
+        super().__init__(roots, names, facts, backend, single, ("compressed", self.indices, *options), preferred)
+
+    def _made(
+        self,
+        target: Target,
+        shapes: Mapping[str, tuple],
+        kinds: Mapping[str, str],
+        dtype: str,
+        sizes: Mapping[str, int],
+    ) -> Plan:
+        """A plan for the cores of all results, whose function puts them into their shells."""
+        env = bind_shapes(self.roots, self._names, self._facts, shapes, sizes)
+        inputs = {name: shapes[name] for name in self.inputs if name in kinds}
+        parts = [take_apart(root, env) for root in self.sized(env)]
+        cores = distinct_cores(parts)
+        program = lower(cores, env, inputs, kinds, short=self._short(target))
+        held = {e: result.kind for e, result in zip(cores, program.results, strict=True)}
+        if not all(p.holds_numbers(held) for p in parts):
+            parts = [p if p.holds_numbers(held) else p.with_a_number() for p in parts]
+            cores = distinct_cores(parts)
+            program = lower(cores, env, inputs, kinds, short=self._short(target))
+        place = {e: k for k, e in enumerate(cores)}
+        shells = [Shell.of(p, env, self._label_names(k, p), target.name) for k, p in enumerate(parts)]
+        plan = target.plan(program, dtype, False, **{k: v for k, v in self.plan_options if k in target.takes})
+        plan.run = _wrapped(plan.run, shells, [[place[e] for e in p.cores] for p in parts], self.single)
+        return plan
+
+    def _recorded(self, given: Mapping[str, Any], sizes: Mapping[str, int]) -> Any:
+        raise InputError(
+            "A compressed result is not an array, so it can be no part of a traced function, nor made of tensors; "
+            "compile the formula without compressed=True there, or call this function outside, on arrays."
+        )
+
+    def _label_names(self, position: int, parts: Parts) -> dict[int, str]:
+        """The user's names of the axes, and others for the labels that are summed."""
+        names = dict(enumerate(self.indices[position]))
+        namer = Namer(self._facts, self.roots)
+        for axis, name in names.items():
+            namer.claim(name, parts.written[axis])
+        used = {x for term in parts.terms for _, labels in term.factors for x in labels}
+        for label in sorted(used - names.keys()):
+            names[label] = namer.fresh(parts.written[label], (), set(names.values()))
+        return names
+
+
+def distinct_cores(parts: Sequence[Parts]) -> list[Expr]:
+    return list(dict.fromkeys(e for p in parts for e in p.cores))
+
+
+def _wrapped(program: Callable, shells: Sequence[Shell], places: Sequence[list[int]], single: bool) -> Callable:
+    """The program of the cores, its results put into shells. All is settled here, so that a call does little more."""
+    if single and not shells[0].scalars:
+        (shell,) = shells
+        return lambda *arrays: Compressed(shell, program(*arrays))
+
+    def run(*arrays: Any) -> Any:
+        cores = program(*arrays)
+        made = []
+        for shell, own in zip(shells, places, strict=True):
+            held = [cores[k] for k in own]
+            for k in shell.scalars:  # NumPy's scalars would have to be made arrays again for every use
+                held[k] = np.asarray(held[k]) if isinstance(held[k], np.generic) else held[k]
+            made.append(Compressed(shell, tuple(held)))
+        return made[0] if single else tuple(made)
+
+    return run

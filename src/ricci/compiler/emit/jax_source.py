@@ -1,0 +1,154 @@
+"""JAX source: native operations, jitted; inside a user's ``jit``, ``vmap`` or ``grad`` they are part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ricci.compiler.backends.jax_table import ELEMENTWISE, FUNCTIONS, jax, jnp, lax
+from ricci.compiler.compressed.result import Compressed
+from ricci.compiler.emit.functional import FunctionalEmitter, selected
+from ricci.compiler.emit.source import tuple_text
+from ricci.compiler.plan.loops import bound_by_memory
+from ricci.compiler.plan.plans import Plan, run_source
+from ricci.compiler.plan.program import Program, Result, Step, compared, entrywise
+from ricci.compiler.run.engines import Target
+from ricci.errors import DTypeError
+from ricci.kinds import check_usable
+
+# Maps that do not end in a product, as powers and many functions do.
+SUMS = {"add", "subtract", "negative", "divide", "reciprocal", "sqrt", "maximum", "minimum", "where", "stop_gradient"}
+
+
+def _guarded(made: Any, own: Any, of_masks: Any, out: Any, number: float, factors: Any) -> Any:
+    """``made``, or, where that is not finite, the product of arrays over the indices where the masks hold."""
+    exact = lambda: selected(jnp, own, of_masks, out, number, factors)  # noqa: E731
+    return lax.cond(jnp.all(jnp.isfinite(made)), lambda: made, exact)
+
+
+def _checked_places(index: Any, size: int) -> Any:
+    """Integers that are places along an axis. JAX raises no errors: what is read elsewhere is NaN, also before 0."""
+    return jnp.where(index < 0, size, index)
+
+
+class JaxEmitter(FunctionalEmitter):
+    backend = "jax"
+    elementwise = ELEMENTWISE
+    functions = FUNCTIONS
+    helpers: Mapping[str, Any] = {
+        "square": jnp.square,
+        "sqrt": jnp.sqrt,
+        "select": jnp.where,
+        "asarray": jnp.asarray,
+        "arange": jnp.arange,
+        "broadcast_to": jnp.broadcast_to,
+        "dot_general": lax.dot_general,
+        "transpose": jnp.transpose,
+        "zeros": jnp.zeros,
+        "full": jnp.full,
+        "take": jnp.take,
+        "guarded": _guarded,
+        "rounded": lambda x: jnp.where(x == x, x, jnp.nan),  # or XLA adds to it before it is rounded
+        "checked_places": _checked_places,
+    }
+
+    def __init__(self, program: Program, single: bool, dtype: str):
+        super().__init__(program, single, dtype)
+        for value in program.constants:  # made JAX's where the program runs, which may be while it is being traced
+            name = self.names[value]
+            self.lines.append(f"{name}_ = {self.helper('asarray')}({name})")
+            self.names[value] = f"{name}_"
+
+        self.compared = entrywise(compared(program))
+
+    def array(self, source: Any) -> Any:
+        array = np.asarray(source)
+        with np.errstate(over="ignore"):  # what is too large for the type is infinite in it
+            return array.astype(jnp.dtype(self.dtype)) if array.dtype.kind == "f" else array
+
+    def map(self, step: Step) -> str:
+        text = super().map(step)
+        product = step.name not in SUMS and step.out.kind == "f"
+        return f"{self.helper('rounded')}({text})" if product and step.out in self.compared else text
+
+    def kind_name(self, kind: str) -> str:
+        types = {"f": jnp.dtype(self.dtype), "i": jnp.result_type(int), "b": np.dtype(np.bool_)}
+        self.scope[f"{kind}_type"] = types[kind]
+        return f"{kind}_type"
+
+    def cast(self, step: Step) -> str:
+        return f"{self.name(step.args[0][0])}.astype({self.kind_name(step.name)})"
+
+    def dot(self, step: Step) -> str:
+        if bound_by_memory(step):  # as a product and a sum XLA fuses it with what comes before and after
+            return self.summed_product(step)
+        (a, first), (b, second) = step.args
+        shared = [x for x in first if x in second]
+        batch = [x for x in shared if x in step.labels]
+        summed = [x for x in shared if x not in step.labels]
+        dims = [[tuple([own.index(x) for x in group]) for own in (first, second)] for group in (summed, batch)]
+        text = f"{self.helper('dot_general')}({self.name(a)}, {self.name(b)}, {tuple(map(tuple, dims))})"
+        made = (*batch, *[x for x in first if x not in shared], *[x for x in second if x not in shared])
+        return self.permuted(text, made, step.labels)
+
+    def taken(self, text: str, places: str) -> str:
+        return f"{text}.at[{places}].get(mode='fill')"
+
+    def zeros(self, step: Step, like: Any) -> str:
+        return f"{self.helper('zeros')}({tuple_text(step.out.shape)}, {self.kind_name(step.out.kind)})"
+
+    def added(self, total: str, places: Sequence[str], text: str) -> str:
+        return f"{total}.at[{', '.join(places)}].add({text})"
+
+    def filled(self, result: Result) -> str:
+        kind = self.kind_name(result.kind)
+        return f"{self.helper('full')}({tuple_text(result.shape)}, {self.number(result.value)}, {kind})"  # type: ignore
+
+
+jax.tree_util.register_pytree_node(  # so that results in parts pass through JAX's transformations
+    Compressed, lambda c: (c.cores, c._shell), lambda shell, cores: Compressed(shell, tuple(cores))
+)
+
+
+class JaxTarget(Target):
+    """JAX arrays, and tracers of its transformations."""
+
+    name = "jax"
+    rearranged = 16.0  # JAX knows no views: a pass over memory
+    takes = ("jit",)
+
+    def arrays(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        arrays = {name: _array(name, value) for name, value in given.items()}
+        floating = self.floating({n: a for n, a in arrays.items() if not isinstance(given[n], (int, float))})
+        wanted = {"f": jnp.dtype(floating), "i": jnp.result_type(int), "b": np.dtype(np.bool_)}
+        return {n: a if a.dtype == wanted[self.kind(a)] else a.astype(wanted[self.kind(a)]) for n, a in arrays.items()}
+
+    def short(self) -> bool:
+        return jnp.result_type(int).itemsize < 8
+
+    def floating(self, arrays: Mapping[str, Any]) -> str:
+        floats = [a.dtype for a in arrays.values() if self.kind(a) == "f"]
+        return str(jnp.result_type(*floats) if floats else jnp.asarray(0.0).dtype)
+
+    def kind(self, array: Any) -> str:
+        return "f" if jnp.issubdtype(array.dtype, jnp.floating) else "b" if array.dtype == np.bool_ else "i"
+
+    def plan(self, program: Program, dtype: str, single: bool, jit: bool = True) -> Plan:
+        emitter = JaxEmitter(program, single, dtype)
+        source = emitter.source()
+        run = run_source(source, emitter.scope)
+        return Plan(program, source, jax.jit(run) if jit else run, jnp.dtype(dtype).itemsize)
+
+
+def _array(name: str, value: Any) -> Any:
+    if not isinstance(value, jax.Array):
+        check_usable(value, f"The input {name!r}", name)
+        try:
+            value = jnp.asarray(value)
+        except (TypeError, ValueError) as error:
+            raise DTypeError(f"The input {name!r} cannot be made an array: {error}") from error
+    if jnp.issubdtype(value.dtype, jnp.complexfloating):
+        raise DTypeError(f"The input {name!r} is complex ({value.dtype}); ricci computes with real numbers.")
+    return value

@@ -1,0 +1,435 @@
+"""NumPy source: views instead of copies, ufuncs that write into buffers nobody needs any more, BLAS for every dot.
+
+A value *owns* its memory if its step made it; reads, reshapes and broadcasts are views of what others own. A map may
+write into an operand that owns its memory, has the shape of the result, and is read by nobody later, neither itself nor
+through a view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ricci.compiler.backends.numpy_table import ELEMENTWISE, FUNCTIONS
+from ricci.compiler.emit.dots import MatrixEmitter
+from ricci.compiler.emit.numpy_calls import CHAINS, FASTER, HELPERS, INTO, UFUNCS, stored
+from ricci.compiler.emit.source import INDENT, tuple_text
+from ricci.compiler.plan.loops import PLAIN, Block, Loop, Worth, blocked
+from ricci.compiler.plan.program import VIEWS, Form, Program, Result, Step, Value, letters, nbytes, placed_strides
+from ricci.compiler.run.workspace import Workspace
+
+MOST_BY_DOT = 1 << 16  # terms of a sum that is a product with ones; a longer one loses digits
+LARGE = 64 * 1024  # bytes from which on memory is worth using again
+EINSUM_MOST = 48  # multiplications in one small matrix product, up to which einsum's own loop beats calling BLAS
+
+
+class NumpyEmitter(MatrixEmitter):
+    """Source for NumPy, for one floating type."""
+
+    def __init__(self, program: Program, single: bool, dtype: str, worth: Worth = PLAIN):
+        self.dtype = np.dtype(dtype)
+        self.dtypes = {"f": self.dtype, "i": np.dtype(np.int64), "b": np.dtype(np.bool_)}
+        super().__init__(program, single)
+        self.items = blocked(program, self.dtype.itemsize, worth)
+        self.position = 0  # of the item that is being written
+        self.last = {v: len(self.items) for v in [r.value for r in program.results] if isinstance(v, Value)}
+        self.base: dict[Value, Value] = {}
+        self._note_uses(self.items)
+        self.targets: dict[Value, str] = {}  # where a value has its place already
+        self.taken: set[Value] = set()  # values whose memory another has now
+        self.pool: dict[tuple, list[Value]] = {}  # memory that nobody needs any more, by size and kind
+        self.slots: list[tuple[tuple[int, ...], np.dtype]] = []  # of the workspace
+        self.lent: set[Value] = set()  # values whose memory is not theirs
+        self.current: Value | None = None  # the result of the step that is being written
+        self.inside = False  # whether that is in a loop
+        self.quiet = False
+
+    def _note_uses(self, items: Sequence[Step | Loop], start: int = 0) -> None:
+        """When each value is read for the last time, itself or through a view."""
+        for number, item in enumerate(items, start):
+            for value in item.operands:
+                self.last[value] = max(self.last.get(value, 0), number)
+        for item in items:
+            if isinstance(item, Step) and item.views:
+                source = item.operands[0]
+                self.base[item.out] = self.base.get(source, source)
+        for view, root in self.base.items():
+            self.last[root] = max(self.last.get(root, 0), self.last.get(view, 0))
+
+    def array(self, source: Any) -> Any:
+        source = np.asarray(source)
+        kind = "i" if source.dtype.kind in "iu" else source.dtype.kind
+        with np.errstate(over="ignore"):  # what is too large for the type is infinite in it
+            made = np.ascontiguousarray(source, dtype=self.dtypes[kind]).reshape(source.shape)
+        made.setflags(write=False)
+        return made
+
+    def helper(self, name: str) -> str:
+        return self.function(name, HELPERS[name])
+
+    def type(self, kind: str) -> str:
+        self.scope[f"{kind}_type"] = self.dtypes[kind]
+        return f"{kind}_type"
+
+    def wrapped(self, body: list[str]) -> list[str]:
+        if self.slots:
+            space = Workspace(self.slots)
+            take, give = self.function("take_work", space.take), self.function("give_work", space.give)
+            *steps, last = body
+            body = [
+                f"work = {take}()",
+                *steps,
+                f"results = {last.removeprefix('return ')}",
+                f"{give}(work)",
+                "return results",
+            ]
+        if not self.quiet:
+            return body
+        return [f'with {self.helper("errstate")}(all="ignore"):', *[INDENT + line for line in body]]
+
+    # Buffers
+
+    def owns(self, value: Value) -> bool:
+        return value.step is not None and value not in self.base
+
+    def body(self) -> None:
+        for position, item in enumerate(self.items):
+            self.position = position
+            if isinstance(item, Loop):
+                self.loop(item)
+            else:
+                self.step(item)
+            for value in item.operands:
+                self.release(self.base.get(value, value))
+
+    def release(self, value: Value) -> None:
+        """Put memory that nobody needs any more at the disposal of later steps, if there is much of it."""
+        if (
+            self.last.get(value) == self.position
+            and value in self.lent
+            and value not in self.taken
+            and nbytes(value, self.dtype.itemsize) >= LARGE
+        ):
+            self.taken.add(value)
+            self.pool.setdefault(_extent(value), []).append(value)
+
+    def room(self, value: Value, shape: Sequence[int]) -> str | None:
+        """Memory for a large value: what nobody needs any more, or else of the workspace. Results have their own."""
+        large = shape and nbytes(value, self.dtype.itemsize) >= LARGE
+        blocks = any(isinstance(n, Block) for n in shape)
+        if not large or self.escapes(value) or (blocks and tuple(shape) != value.shape):
+            return None
+        if any(isinstance(n, Block) for n in shape[1:]):
+            return None
+        self.lent.add(value)
+        found = self.pool.get(_extent(value))
+        if found:
+            other = found.pop()
+            return self.shaped(self.name(other), other.shape, shape)
+        self.slots.append((tuple(map(int, shape)), self.dtypes[value.kind]))
+        part = "[:stop - start]" if isinstance(shape[0], Block) else ""
+        return f"work[{len(self.slots) - 1}]{part}"
+
+    def escapes(self, value: Value) -> bool:
+        """Whether a value is a result, or seen through one."""
+        return self.last.get(value, 0) >= len(self.items) and not self.inside
+
+    def step(self, step: Step) -> None:
+        if step.op == "map":
+            self.map(step)
+        elif step.op == "place":
+            self.place(step)
+        else:
+            self.current = step.out
+            self.assign(step, getattr(self, step.op)(step))
+
+    def assign(self, step: Step, text: str) -> None:
+        """The result of a step gets its name; one that has a place already is stored there."""
+        target = self.targets.get(step.out)
+        if target is None:
+            self.lines.append(f"{self.new(step.out)} = {text}")
+        else:
+            self.names[step.out] = target
+            stored = step.op == "call" and step.name in INTO and step.out.kind == "f"
+            self.lines.append(text if stored else f"{target}[...] = {text}")
+
+    def loop(self, loop: Loop) -> None:
+        """A loop over blocks: what is needed after it is stored, or added up, a block at a time."""
+        steps, blocks = loop.body()
+        for value in loop.kept:
+            shape, kind = tuple_text(value.shape), self.type(value.kind)
+            room = self.room(value, value.shape) or f"{self.helper('empty')}({shape}, {kind})"
+            self.lines.append(f"{self.new(value)} = {room}")
+        for value in loop.summed:
+            shape, kind = tuple_text(value.shape), self.type(value.kind)
+            zero = f"{self.helper('zeros')}({shape}, {kind})"
+            self.lines.append(f"{self.new(value)} = {zero}{'' if value.shape else '[()]'}")
+        outside, self.lines = self.lines, []
+        made = {step.out for step in loop.steps}
+        for value, block in blocks.items():
+            if value in self.names and value in loop.axis:
+                part = ", ".join([*[":"] * loop.axis[value], "start:stop"])
+                self.lines.append(f"{self.new(block)} = {self.name(value)}[{part}]")
+                if value in made:
+                    self.targets[block] = self.name(block)
+        position, start = self.position, len(self.items) + 1 + 1000 * self.position
+        self._note_uses(steps, start)
+        for value in loop.out:
+            self.last[blocks[value]] = start + len(steps)
+        added = {blocks[value]: value for value in loop.summed}
+        pool, self.pool, self.inside = self.pool, {}, True
+        own = set(steps)
+        for number, step in enumerate(steps, start):
+            self.position = number
+            self.step(step)
+            for value in step.operands:
+                root = self.base.get(value, value)
+                if root.step in own:  # what comes from outside is read for every block
+                    self.release(root)
+            if step.out in added:
+                self.lines.append(f"{self.name(added[step.out])} += {self.name(step.out)}")
+        self.position, self.pool, self.inside = position, pool, False
+        head = [
+            f"for start in {self.helper('range')}(0, {loop.size}, {loop.rows}):",
+            f"    stop = {self.helper('min')}(start + {loop.rows}, {loop.size})",
+        ]
+        self.lines = [*outside, *head, *[INDENT + line for line in self.lines]]
+
+    def buffer(self, step: Step) -> Value | None:
+        """An operand that the result may overwrite."""
+        if not step.out.shape:
+            return None
+        for value, labels in step.args:
+            if (
+                isinstance(value, Value)
+                and value not in self.targets
+                and labels == step.labels
+                and value.kind == step.out.kind
+                and value.shape == step.out.shape
+                and self.takes_over(step.out, value)
+            ):
+                return value
+        return None
+
+    def takes_over(self, value: Value, other: Value) -> bool:
+        """Give a value the memory of another, if that is nobody else's and, for a result, not of the workspace."""
+        if not self.owns(other) or self.last[other] != self.position or (other in self.lent and self.escapes(value)):
+            return False
+        self.taken.add(other)
+        if other in self.lent:
+            self.lent.add(value)
+        return True
+
+    # One method for each kind of step
+
+    def map(self, step: Step) -> None:
+        self.quiet = True
+        args = [self.arranged(operand, step.labels) for operand in step.args]
+        target = self.targets.get(step.out)
+        free = None if target else self.buffer(step)
+        if free is not None:
+            target = self.name(free)
+        elif target is None and (step.name in UFUNCS or step.name in CHAINS) and not self.odd(step):
+            target = self.room(step.out, step.out.shape)
+        if step.name in CHAINS and step.out.kind == "f" and step.out.shape:
+            self.chain(step, args[0], target)
+            return
+        ufunc = UFUNCS.get(step.name)
+        if step.name in FASTER and step.out.shape and not self.odd(step):
+            f = self.function(f"fast_{step.name}", FASTER[step.name])
+        else:
+            f = self.function(step.name, ufunc or ELEMENTWISE[step.name])
+        if target is None or ufunc is None or self.odd(step):
+            turned = ufunc is not None and nbytes(step.out, 8) >= LARGE and any(".T" in a or ".tr" in a for a in args)
+            order = ", order='C'" if turned else ""
+            self.assign(step, self.settled(step, f"{f}({', '.join(args)}{order})"))
+        elif step.out in self.targets:
+            self.names[step.out] = target
+            self.lines.append(f"{f}({', '.join(args)}{stored(step.name, target)})")
+        else:
+            self.lines.append(f"{self.new(step.out)} = {f}({', '.join(args)}{stored(step.name, target)})")
+
+    def odd(self, step: Step) -> bool:
+        """Whether a function makes floats of what holds none; NumPy then chooses the type."""
+        return step.out.kind == "f" and all(not isinstance(v, Value) or v.kind != "f" for v, _ in step.args)
+
+    def settled(self, step: Step, text: str) -> str:
+        """In the floating type."""
+        if not self.odd(step):
+            return text
+        return f"{text}.astype({self.type('f')})" if step.out.shape else f"{self.type('f')}.type({text})"
+
+    def chain(self, step: Step, operand: str, target: str | None) -> None:
+        if step.out in self.targets:
+            self.names[step.out] = self.targets[step.out]
+        out = self.names.get(step.out) or self.new(step.out)
+        for name, *places in CHAINS[step.name]:
+            f = self.function(name, UFUNCS[name])
+            args = [operand if p == "x" else out if p == "o" else p for p in places]
+            store = stored(name, out) if "o" in places else stored(name, target) if target else ""
+            self.lines.append(f"{out} = {f}({', '.join(args)}{store})")
+
+    def cast(self, step: Step) -> str:
+        text = self.name(step.args[0][0])
+        return f"{text}.astype({self.type(step.name)})"
+
+    def sum(self, step: Step) -> str:
+        ((value, labels),) = step.args
+        axes = [axis for axis, x in enumerate(labels) if x not in step.labels]
+        large = isinstance(value, Value) and value.step is not None and nbytes(value, 8) >= LARGE
+        if large and _is_diagonal(value.step):  # type: ignore
+            return self.diagonal(value.step, [labels.index(x) for x in step.labels])  # type: ignore
+        if isinstance(value, Value) and len(labels) == 2 and len(axes) == 1 and value.kind == "f":
+            size = value.shape[axes[0]]
+            if 1 < size <= MOST_BY_DOT and value.shape[1 - axes[0]] > 1:  # BLAS is faster than NumPy's own sum
+                ones = self.ones(size)
+                return f"{self.name(value)}.dot({ones})" if axes[0] else f"{ones}.dot({self.name(value)})"
+        kind = f", dtype={self.type('i')}" if step.out.kind == "i" else ""
+        return (
+            f"{self.helper('total')}({self.name(value)}, axis={axes[0] if len(axes) == 1 else tuple_text(axes)}{kind})"
+        )
+
+    def ones(self, size: int) -> str:
+        """The name of a vector of ones; for a block, as many as it has rows."""
+        name = f"ones{int(size)}"
+        self.scope[name] = np.ones(int(size), self.dtype)
+        return f"{name}[:stop - start]" if isinstance(size, Block) else name
+
+    def product(self, left: str, right: str, shape: Sequence[int], stack: bool = False) -> str:
+        room = None if self.current is None else self.room(self.current, shape)
+        if room is None:
+            return f"{self.helper('matmul')}({left}, {right})" if stack else f"{left}.dot({right})"
+        return f"{self.helper('matmul' if stack else 'dot')}({left}, {right}, {room})"
+
+    def by_einsum(self, volumes: Sequence[int], across: bool) -> bool:
+        rows, columns, summed = volumes
+        return rows * columns * summed <= EINSUM_MOST or (across and min(rows, columns) < 8)
+
+    def into(self, step: Step) -> str:
+        """A function that writes its result where there is room for it: over its operand, if nobody else needs that."""
+        target = self.targets.get(step.out)
+        ((value, _),) = step.args
+        free = None if target else self.buffer(replace(step, args=((value, step.labels),)))
+        room = target or (self.name(free) if free is not None else self.room(step.out, step.out.shape))
+        f = self.function(f"{step.name}_into", INTO[step.name])
+        return f"{f}({self.name(value)}{f', {room}' if room else ''})"
+
+    def call(self, step: Step) -> str:
+        self.quiet = True
+        if step.name in INTO and step.out.kind == "f":
+            return self.into(step)
+        return self.called(step, "numpy", FUNCTIONS)
+
+    def guard(self, step: Step) -> str:
+        self.quiet = True
+        made = step.args[0][0]
+        assert isinstance(made, Value)
+        copied = made.shape and not self.takes_over(step.out, made)
+        text = f"{self.name(made)}.copy()" if copied else self.name(made)
+        return f"{self.helper('guarded')}({text}, {self.guarding(step)})"
+
+    def check(self, step: Step) -> str:
+        return f"{self.helper('checked_places')}({self.name(step.args[0][0])}, {step.params[0]})"
+
+    def read(self, step: Step) -> str:
+        forms: Sequence[Form] = step.params
+        value = step.args[0][0]
+        simple = self.sliced(value, forms, step)
+        if simple is not None:
+            return simple
+        if _is_diagonal(step):
+            return self.diagonal(step, step.labels)
+        strides = tuple([tuple([dict(form.terms).get(x, 0) for form in forms]) for x in step.labels])
+        places = tuple([form.const for form in forms])
+        return f"{self.helper('view_of')}({self.name(value)}, {step.out.shape}, {strides}, {places})"
+
+    def diagonal(self, step: Step, kept: Sequence[int]) -> str:
+        """A diagonal, which is a view, or, summed over what is not kept, the sum of it."""
+        own = letters([form.terms[0][0] for form in step.params])
+        return f"{self.helper('einsum')}('{own}->{letters(kept)}', {self.name(step.args[0][0])})"
+
+    def place(self, step: Step) -> None:
+        has_base, parts = step.params
+        args = list(step.args)
+        if has_base:
+            base, labels = args.pop(0)
+            free = labels == step.labels and isinstance(base, Value) and self.takes_over(step.out, base)
+            text = self.arranged((base, labels), step.labels)
+            made = (
+                f"{self.helper('contiguous')}({text})"
+                if free
+                else f"{self.helper('array')}({text}, {self.type(step.out.kind)}, order='C')"
+            )
+        else:
+            made = f"{self.helper('zeros')}({tuple_text(step.out.shape)}, {self.type(step.out.kind)})"
+        out = self.new(step.out)
+        self.lines.append(f"{out} = {made}")
+        for position, ((value, _), (own, forms, sizes)) in enumerate(zip(args, parts, strict=True)):
+            if 0 in sizes:
+                continue
+            strides, offset = placed_strides(forms, len(sizes), step.out.shape)
+            view = f"{self.helper('place_view')}({out}, {sizes}, {strides}, {offset})"
+            text = self.arranged((value, own), tuple(range(len(sizes))))
+            if position == 0 and not has_base:
+                self.lines.append(f"{view}[...] = {text}")
+            else:
+                view_name = f"v{len(self.lines)}"
+                self.lines += [f"{view_name} = {view}", f"{view_name} += {text}"]
+
+    def take(self, step: Step) -> str:
+        (value, labels), (at, places) = step.args
+        (axis,) = step.params
+        if not set(labels) & set(places):
+            return f"{self.name(value)}.take({self.name(at)}, {axis})"
+        return f"{self.name(value)}[{self.grid(labels, axis, at, places, step.labels, step.sizes())}]"
+
+    def scatter(self, step: Step) -> str:
+        (value, labels), (at, places) = step.args
+        sizes = step.sizes()
+        out = self.name(step.out) if step.out in self.names else f"s{len(self.lines)}"
+        self.lines.append(f"{out} = {self.helper('zeros')}({tuple_text(step.out.shape)}, {self.type(step.out.kind)})")
+        parts = [self.arranged((at, places), labels)]
+        for x in step.labels[1:]:
+            parts.append(self.along(sizes[x], labels.index(x), len(labels)))
+        self.lines.append(f"{self.helper('add_at')}({out}, ({', '.join(parts)},), {self.name(value)})")
+        return out
+
+    def result(self, result: Result) -> str:
+        value, axes = result.value, result.axes
+        everywhere = tuple(range(len(result.shape)))
+        if not isinstance(value, Value):
+            made = np.full(result.shape, value, dtype=self.dtypes[result.kind])
+            return f"{self.passed(made)}.copy()" if result.shape else self.passed(made[()])
+        text = self.permuted(self.name(value), axes, sorted(axes)) if axes else self.name(value)
+        if not result.shape:
+            if value.source is None and value.step is not None and value.step.op not in ("place", *VIEWS):
+                return text
+            return f"{self.helper('array')}({text}, {self.type(value.kind)})[()]"
+        if len(axes) != len(everywhere):
+            text = (
+                f"{self.helper('broadcast_to')}({self.arranged((value, axes), everywhere)}, {tuple_text(result.shape)})"
+            )
+        shared = sum(
+            r.value is value or self.base.get(r.value) is value
+            for r in self.program.results
+            if isinstance(r.value, Value)
+        )  # type: ignore
+        if self.owns(value) and len(axes) == len(everywhere) and shared == 1:
+            return text
+        return f"{self.helper('array')}({text}, {self.type(result.kind)}, order='C')"
+
+
+def _extent(value: Value) -> tuple:
+    """The size of a value and its kind; those of a block have fewer rows in the last."""
+    return value.entries, value.kind, any(isinstance(n, Block) for n in value.shape)
+
+
+def _is_diagonal(step: Step) -> bool:
+    """Whether a step reads its operand with one index for several axes, from end to end."""
+    if step.op != "read":
+        return False
+    ends = zip(step.params, step.operands[0].shape, strict=True)
+    return all(form.label is not None and step.out.shape[form.label] == size for form, size in ends)

@@ -1,0 +1,286 @@
+"""The source of a kernel: Python that Numba compiles, one function for a whole loop.
+
+Arrays are flat: ``load(a0, row * 768 + i, 0)`` reads one entry, and the last number says which memory it is, so that
+LLVM knows what cannot overlap: 0 is all that is only read. Sums go through ``plus``, the only addition whose order is
+free, long ones in float64. Constants are names; no text of a user is here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ricci.compiler.fused.entries import POWERS, ROW, Node, Nodes
+from ricci.compiler.fused.memory import Memory, grouped
+from ricci.compiler.fused.passes import Pass, Schedule
+from ricci.compiler.fused.reducing import INDENT, Sums, indented
+
+CHUNK = 24 * 1024  # bytes that the buffers of one chunk of rows may take
+DTYPES = {"i": np.dtype(np.int64), "b": np.dtype(np.bool_)}
+UNROLLED, SMALL = 10, 128  # loops of sizes between these LLVM would unroll rather than vectorise
+CIRCULAR = ("sin", "cos", "tan")
+
+MAPS = {
+    "add": "{0} + {1}",
+    "subtract": "{0} - {1}",
+    "multiply": "{0} * {1}",
+    "divide": "{0} / {1}",
+    "negative": "-{0}",
+    "square": "{0} * {0}",
+    "reciprocal": "one / {0}",
+    "abs": "fabs({0})",
+    "round": "rint({0})",
+    "stop_gradient": "{0}",
+    "relu": "maximum({0}, zero)",
+    "leaky_relu": "{0} if {0} > zero else leak * {0}",
+    "silu": "{0} * sigmoid({0})",
+    "softplus": "logaddexp(zero, {0})",
+    "where": "{1} if {0} != 0 else {2}",
+    "less": "{0} < {1}",
+    "less_equal": "{0} <= {1}",
+    "equal": "{0} == {1}",
+    "not_equal": "{0} != {1}",
+    "same": "real({0} == {1})",
+    "finite": "{0} if fabs({0}) < infinity else zero",
+    "cast_f": "real({0})",
+    "cast_i": "whole({0})",
+    "cast_b": "{0} != 0",
+}
+
+
+class Writer:
+    """Writes the source of one kernel."""
+
+    def __init__(self, nodes: Nodes, dtype: np.dtype):
+        self.nodes, self.loop, self.dtype = nodes, nodes.loop, dtype
+        self.plan = Schedule(nodes)
+        self.groups = grouped(self.loop.out, dtype.itemsize)
+        self.arguments = {v: f"{'a' if v.shape else 'n'}{k}" for k, v in enumerate(self.loop.operands)}
+        self.constants: dict[str, Any] = {}
+        self.count = 0
+        self.names: dict[Node, str] = {}  # of what is one number for the row, or for the loop
+        self.memory: dict[Node, Memory] = {}
+        self.head: list[str] = []  # before the loop
+        self.tail: list[str] = []  # after it
+        self.each: list[str] = []  # after each row
+        self.scopes = len(self.groups)  # memories so far
+        self.far = False
+        for number, node in enumerate([n for n in nodes.all if n.op == "number"]):
+            self.names[node] = f"c{number}"
+            self.constants[f"c{number}"] = self.type(node.kind).type(node.number)
+        self._outputs()
+        stored = [node for node in nodes.all if node.op == "reduce" and not node.across] or self.plan.buffered
+        self.chunked = nodes.lanes and (len(self.plan.passes) > 1 or bool(stored))
+        self.width = self._width() if self.chunked else self.loop.size
+
+    def type(self, kind: str) -> np.dtype:
+        return DTYPES.get(kind, self.dtype)
+
+    def fresh(self, letter: str) -> str:
+        self.count += 1
+        return f"{letter}{self.count}"
+
+    # Memory
+
+    def _outputs(self) -> None:
+        found = {}
+        for place, group in enumerate(self.groups):
+            for member, value in enumerate(group.members):
+                found[value] = Memory(f"o{place}", member * group.stride, group.shape, place + 1)
+        self.results = found
+        for value, node in zip(self.loop.kept, self.nodes.kept, strict=True):
+            if node.op == "map":
+                self.memory[node] = found[value]
+
+    def _width(self) -> int:
+        stored = [n for n in self.nodes.all if n in self.plan.buffered or (n.op == "reduce" and not n.across)]
+        entries = 1 + sum(math.prod([node.sizes[x] for x in node.labels if x != ROW]) for node in stored)
+        return max(64, min(2048, CHUNK // self.dtype.itemsize // entries // 64 * 64))
+
+    def buffer(self, node: Node, wide: bool) -> Memory:
+        """Memory for a node: of a row, or of a chunk of rows."""
+        if node not in self.memory:
+            sizes = [self.width if x == ROW else node.sizes[x] for x in _last_row(node.labels)]
+            kind = {"f": "double" if wide else "real", "i": "whole", "b": "truth"}[node.kind]
+            memory = self.room(math.prod(sizes), kind)
+            self.memory[node] = Memory(memory.name, 0, tuple(sizes), memory.scope, wide)
+        return self.memory[node]
+
+    def room(self, entries: int, kind: str) -> Memory:
+        """Memory of its own."""
+        name = self.fresh("w")
+        self.scopes += 1
+        self.head.append(f"{name} = empty({entries}, {kind})")
+        return Memory(name, 0, (entries,), self.scopes)
+
+    def at(self, node: Node, index: dict[int, str]) -> str:
+        """``name, place`` of an entry of a node that is stored."""
+        memory = self.memory[node]
+        if memory.name[0] == "o":
+            return f"{memory.name}, {self.in_array(self.loop.axis.get(node.value), node.labels, index, memory)}"  # type: ignore
+        parts = []
+        stride = 1
+        for x, size in zip(reversed(_last_row(node.labels)), reversed(memory.sizes), strict=True):
+            text = "(row - start)" if x == ROW else index[x]
+            parts.append(_times(text, stride))
+            stride *= size
+        return f"{memory.name}, {' + '.join(reversed(parts)) or '0'}"
+
+    def in_array(self, axis: int | None, labels: Sequence[int], index: dict[int, str], memory: Memory) -> str:
+        """The place of an entry of an array as it lies in memory; ``axis`` is that of the loop."""
+        names = [index[x] for x in labels]
+        if axis is not None and not self.nodes.lanes:
+            names.insert(axis, "row")
+        strides = [math.prod(memory.sizes[k + 1 :]) for k in range(len(memory.sizes))]
+        parts = [_times(name, stride) for name, stride in zip(names, strides, strict=True)]
+        return " + ".join([*parts, *([str(memory.start)] if memory.start else [])]) or "0"
+
+    def stored(self, node: Node, index: dict[int, str]) -> str:
+        return f"load({self.at(node, index)}, {self.memory[node].scope})"
+
+    def load(self, node: Node, index: dict[int, str]) -> str:
+        """An entry of a node that is stored, in the type of the kernel."""
+        text = self.stored(node, index)
+        return f"real({text})" if self.memory[node].wide else text
+
+    def store(self, node: Node, index: dict[int, str], text: str) -> str:
+        return f"store({self.at(node, index)}, {text}, {self.memory[node].scope})"
+
+    # The whole
+
+    def source(self) -> str:
+        body = [line for p in self.plan.order for line in PassWriter(self, p).lines()]
+        arguments = [*[f"o{k}" for k in range(len(self.groups))], *self.arguments.values()]
+        if self.chunked:
+            over = f"for start in range(0, {self.loop.size}, {self.width}):"
+            body = [over, f"{INDENT}stop = min(start + {self.width}, {self.loop.size})", *indented(body)]
+        elif not self.nodes.lanes:
+            body = [f"for row in range({self.loop.size}):", *indented([*body, *self.each])]
+        if self.far:
+            self.head.insert(0, "far = false")
+            self.tail.append("return far")
+        return "\n".join([f"def kernel({', '.join(arguments)}):", *indented([*self.head, *body, *self.tail])]) + "\n"
+
+
+class PassWriter(Sums):
+    """Writes one pass."""
+
+    def __init__(self, writer: Writer, own: Pass):
+        self.writer, self.own, self.plan = writer, own, writer.plan
+        depth = len(own.sizes)
+        self.variables = [f"i{k}" for k in range(depth)]
+        if writer.nodes.lanes:
+            self.variables[-1] = "row"
+        self.before: list[list[str]] = [[] for _ in range(depth + 1)]
+        self.after: list[list[str]] = [[] for _ in range(depth + 1)]
+        self.inside: list[str] = []
+        self.found: dict[tuple[Node, tuple[str, ...]], str] = {}
+        self.angles: set[str] = set()  # whose size has been checked
+
+    def lines(self) -> list[str]:
+        for node, indices in self.needed():
+            for index in indices:
+                self.found[node, index] = self.value(node, index)
+        for node in self.own.sinks:
+            if node.op == "reduce":
+                ((arg, labels),) = node.args
+                index = self.index(node)
+                self.reduce(node, index, self.found[arg, tuple([index[x] for x in labels])])
+        lines = self.inside
+        for depth in reversed(range(len(self.own.sizes))):
+            name, size = self.variables[depth], self.own.sizes[depth]
+            span = f"range(hidden({size}))" if UNROLLED < size <= SMALL else f"range({size})"
+            if name == "row" and self.writer.chunked:
+                span = "range(start, stop)"
+            lines = [*self.before[depth], f"for {name} in {span}:", *indented(lines), *self.after[depth]]
+        return lines
+
+    def index(self, node: Node) -> dict[int, str]:
+        """The variable of each label of a sink."""
+        return dict(zip(node.space, self.variables, strict=True))
+
+    def needed(self) -> list[tuple[Node, list[tuple[str, ...]]]]:
+        """What the pass computes or reads, at which indices, operands first."""
+        wanted: dict[Node, dict[tuple[str, ...], None]] = {}
+        for node in self.own.sinks:
+            index = self.index(node)
+            for part, labels in node.args if node.op == "reduce" else [(node, node.labels)]:
+                wanted.setdefault(part, {})[tuple([index[x] for x in labels])] = None
+        for node in reversed(self.writer.nodes.all):
+            if node in wanted and self.computed(node):
+                for indices in wanted[node]:
+                    index = dict(zip(node.labels, indices, strict=True))
+                    for arg, labels in node.args:
+                        wanted.setdefault(arg, {})[tuple([index[x] for x in labels])] = None
+        return [(node, list(wanted[node])) for node in self.writer.nodes.all if node in wanted]
+
+    def computed(self, node: Node) -> bool:
+        """Whether a node is computed here, rather than read."""
+        if node.op != "map" or node in self.writer.names:
+            return False
+        place = self.plan.place.get(node)
+        return place is None or place.level >= self.own.level
+
+    def value(self, node: Node, indices: tuple[str, ...]) -> str:
+        """The name of a value, which a line has made."""
+        if node in self.writer.names:
+            return self.writer.names[node]
+        if node.op == "array":
+            return self.read(node, indices)
+        index = dict(zip(node.labels, indices, strict=True))
+        name = self.writer.fresh("t")
+        if not self.computed(node):
+            self.inside.append(f"{name} = {self.writer.load(node, index)}")
+            return name
+        self.inside.append(f"{name} = {self.expression(node, index)}")
+        if self.plan.place.get(node) is self.own and index == self.index(node):
+            self.ended(node, index, name)
+        return name
+
+    def ended(self, node: Node, index: dict[int, str], name: str) -> None:
+        """A sink is computed: it gets its place."""
+        if not node.labels:
+            self.writer.names[node] = name
+        if node in self.plan.buffered:
+            self.writer.buffer(node, False)
+        if node in self.writer.memory:
+            self.inside.append(self.writer.store(node, index, name))
+
+    def read(self, node: Node, indices: tuple[str, ...]) -> str:
+        value = node.value
+        assert value is not None
+        argument = self.writer.arguments[value]
+        if not value.shape:
+            return argument
+        index = dict(enumerate(indices))
+        memory = Memory(argument, 0, value.shape, 0)
+        place = self.writer.in_array(self.writer.loop.axis.get(value), range(len(indices)), index, memory)
+        name = self.writer.fresh("t")
+        self.inside.append(f"{name} = load({argument}, {place}, 0)")
+        return name
+
+    def expression(self, node: Node, index: dict[int, str]) -> str:
+        args = [self.found[arg, tuple([index[x] for x in labels])] for arg, labels in node.args]
+        if node.name in CIRCULAR and args[0] not in self.angles:
+            self.angles.add(args[0])
+            self.writer.far = True
+            self.inside.append(f"far = far | is_far({args[0]})")
+        if node.name in ("multiply", "square") and self.writer.nodes.of_choices(node):
+            return f"rounded({args[0]}, {args[-1]})"
+        template = MAPS.get(node.name)
+        if template is not None:
+            return template.format(*args)
+        if node.name == "power" and node.args[1][0].op == "number" and node.args[1][0].number in POWERS:
+            return f"{POWERS[node.args[1][0].number]}({args[0]})"
+        return f"{node.name}({', '.join(args)})"
+
+
+def _last_row(labels: Sequence[int]) -> list[int]:
+    return [*[x for x in labels if x != ROW], *[x for x in labels if x == ROW]]
+
+
+def _times(text: str, stride: int) -> str:
+    return text if stride == 1 else f"{text} * {stride}"

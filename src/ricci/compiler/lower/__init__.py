@@ -1,0 +1,4 @@
+"""From expressions to steps, once all sizes are known.
+
+Expressions and sizes come in, a program goes out.
+"""

@@ -1,0 +1,391 @@
+"""Making the steps of a program: each operation once, types settled, numbers folded.
+
+*Types.* The floating inputs decide one floating type for all that is computed. Constants are Python numbers until they
+meet an array, so they never promote; where that is one of floats, they are floats too, however large. Integers and
+truth values are computed in int64 among themselves and take the floating type where they meet floats; the interpreter
+says the same. Where a backend has no int64, what could leave the range of its integers is computed in floats.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ricci.compiler.backends.numpy_table import ELEMENTWISE, FUNCTIONS
+from ricci.compiler.lower.paths import REARRANGED
+from ricci.compiler.plan.program import OUTSIDE, Form, Labels, Number, Operand, Step, Value, distinct, number_key
+from ricci.expr import OPS
+from ricci.expr.numbers import as_float
+
+ARITHMETIC: dict[str, Callable[..., Any]] = {
+    "add": operator.add,
+    "subtract": operator.sub,
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "negative": operator.neg,
+    "square": lambda x: x * x,
+    "sqrt": lambda x: x**0.5,
+    "reciprocal": lambda x: 1.0 / x,
+}
+_DTYPES = {"f": np.float64, "i": np.int64, "b": np.bool_}
+GROWING = {"add", "subtract", "multiply", "square", "power", "prod", "cumsum", "cumprod"}  # integers may get too large
+
+
+@cache
+def gives(name: str, kinds: tuple[str, ...], own_axes: tuple[int, ...] | None, params: tuple = ()) -> str:
+    """What a function makes of operands of these kinds; asked of NumPy. "n" and "r" are Python's numbers."""
+    samples: list[Any] = [1 if kind == "n" else 1.0 if kind == "r" else None for kind in kinds]
+    for place, kind in enumerate(kinds):
+        if samples[place] is None:
+            samples[place] = np.ones((1,) * (own_axes[place] if own_axes else 1), dtype=_DTYPES[kind])
+    with np.errstate(all="ignore"):
+        if own_axes is not None:
+            value = FUNCTIONS[name](*samples, *params)
+        else:
+            value = (ARITHMETIC if name in ARITHMETIC else ELEMENTWISE)[name](*samples)
+    kind = np.asarray(value).dtype.kind
+    return "i" if kind in "iu" else kind
+
+
+def _kind(value: Value | Number) -> str:
+    return value.kind if isinstance(value, Value) else "r" if isinstance(value, float) else "n"
+
+
+class Builder:
+    """A program in the making. ``number`` is the kind of what has no kind of its own: one-tensors, truth values."""
+
+    def __init__(self, number: str = "f", rearranged: float = REARRANGED, short: bool = False):
+        self.number, self.rearranged = number, rearranged
+        self.short = short  # whether integers have so few bits that sums and products of them are floats
+        self.steps: list[Step] = []
+        self.constants: list[Value] = []
+        self._known: dict[tuple, Value] = {}
+        self._dots: dict[tuple, tuple[Value, Labels]] = {}
+        self._labels = 1_000_000
+
+    def fresh(self) -> int:
+        """A label that is nowhere else."""
+        self._labels += 1
+        return self._labels
+
+    def emit(
+        self,
+        op: str,
+        name: str,
+        args: Sequence[Operand],
+        labels: Labels,
+        shape: tuple[int, ...],
+        kind: str,
+        params: tuple = (),
+    ) -> tuple[Value, Labels]:
+        """The step, unless it is there already; its labels are renumbered, so that equal steps are found."""
+        inner, out = _numbered(args, labels)
+        key = _key(op, name, inner, out, shape, params)
+        found = self._known.get(key)
+        if found is None:
+            found = Value(shape, kind)
+            found.step = Step(op, name, inner, found, out, params)
+            self._known[key] = found
+            self.steps.append(found.step)
+        return found, labels
+
+    def constant(self, array: np.ndarray, labels: Labels) -> tuple[Value, Labels]:
+        """An array that is known now."""
+        key = ("constant", array.shape, array.dtype.str, array.tobytes())
+        found = self._known.get(key)
+        if found is None:
+            kind = "i" if array.dtype.kind in "iu" else array.dtype.kind
+            found = self._known[key] = Value(array.shape, kind, source=array)
+            self.constants.append(found)
+        return found, labels
+
+    # Types
+
+    def cast(self, operand: Operand, kind: str) -> Operand:
+        value, labels = operand
+        if not isinstance(value, Value) or value.kind == kind:
+            return operand
+        if isinstance(value.source, np.ndarray):
+            return self.constant(value.source.astype(_DTYPES[kind]), labels)
+        return self.emit("cast", kind, [operand], labels, value.shape, kind)
+
+    def aligned(self, operands: Sequence[Operand]) -> list[Operand]:
+        """The operands in one kind: floating if any is, else integers, else the kind of plain numbers."""
+        kinds = {value.kind for value, _ in operands if isinstance(value, Value)}
+        common = "f" if "f" in kinds else "i" if "i" in kinds else self.number
+        return [self.cast(operand, common) for operand in operands]
+
+    def real(self, operand: Operand) -> Operand:
+        """The operand in floats, also where it is a number."""
+        value, labels = operand
+        return (as_float(value), labels) if not isinstance(value, Value) else self.cast(operand, "f")
+
+    def grown(self, name: str, operands: Sequence[Operand]) -> list[Operand]:
+        """The operands of an operation, in floats where its result may be too large for the integers there are."""
+        grows = self.short and name in GROWING
+        return [self.real(operand) for operand in operands] if grows else list(operands)
+
+    def array(self, operand: Operand) -> tuple[Value, Labels]:
+        """A number as an array of order 0."""
+        value, labels = operand
+        if isinstance(value, Value):
+            return value, labels
+        kind = "f" if isinstance(value, float) else self.number
+        return self.constant(np.asarray(value, dtype=_DTYPES[kind]), labels)
+
+    def zero(self, values: Sequence[Value | Number]) -> Operand:
+        """Zero of the kind that a product of these would have."""
+        kinds = {_kind(value) for value in values}
+        if not any(isinstance(value, Value) for value in values):
+            return (0.0 if "r" in kinds else 0), ()
+        kind = "f" if kinds & {"f", "r"} else "i" if "i" in kinds else self.number
+        return self.constant(np.zeros((), _DTYPES[kind]), ())
+
+    def plus_zero(self, operand: Operand, zero: Operand) -> Operand:
+        """The operand in the kind of its sum with a number that is zero."""
+        return self.cast(operand, "f") if isinstance(zero[0], float) else self.aligned([operand])[0]
+
+    # Steps
+
+    def map(self, name: str, *operands: Operand, order: Labels | None = None) -> Operand:
+        """An elementwise function. The axes of the result are in ``order``, or in that of the largest operand."""
+        if not any(isinstance(value, Value) for value, _ in operands):
+            numbers = [value for value, _ in operands]
+            return (ARITHMETIC[name] if name in ARITHMETIC else OPS[name].value)(*numbers), ()  # type: ignore
+        if name == "where":
+            branches = self.aligned(operands[1:])
+            condition = self.array(operands[0])
+            if [b for b, _ in branches] == [1, 0] and condition[0].kind == "b":
+                return self.cast(condition, self.number)
+            if not any(isinstance(b, Value) for b, _ in branches):
+                branches = [self.array(b) for b in branches]
+            operands = (condition, *branches)
+        else:
+            operands = tuple(self.grown(name, self.aligned(operands)))
+        if name == "multiply":
+            name, operands = self._quotient(operands)
+        kinds = tuple([_kind(v) for v, _ in operands])
+        kind = gives(name, kinds, None)
+        if kind == "f" or "f" in kinds:
+            operands = tuple(
+                [operand if p == 0 and name == "where" else self.real(operand) for p, operand in enumerate(operands)]
+            )
+        labels = order or distinct(x for _, own in sorted(operands, key=_largest_first) for x in own)
+        sizes = sizes_of(operands)
+        return self.emit("map", name, operands, labels, tuple([sizes[x] for x in labels]), kind)
+
+    def _quotient(self, operands: tuple[Operand, ...]) -> tuple[str, tuple[Operand, ...]]:
+        """``a * (1/b)`` as ``a / b``, which rounds once, and is finite where ``1/b`` is not."""
+        for a, b in (operands, operands[::-1]):
+            over, inner = self.divisor(b)
+            if over:
+                return "divide", (a, inner)
+        return "multiply", operands
+
+    def divisor(self, operand: Operand) -> tuple[bool, Operand]:
+        """Whether an operand is a reciprocal, and of what; if it is not, itself."""
+        inner = self._inner(operand, "reciprocal")
+        return (False, operand) if inner is None else (True, inner)
+
+    def repeated(self, operand: Operand) -> tuple[int, Operand]:
+        """How often what is a factor of an operand: twice, if it is a square, up to four times."""
+        inner = self._inner(operand, "square")
+        if inner is None:
+            return self._cubed(operand)
+        again = self._inner(inner, "square")
+        return (2, inner) if again is None else (4, again)
+
+    def _cubed(self, operand: Operand) -> tuple[int, Operand]:
+        value, labels = operand
+        step = value.step if isinstance(value, Value) else None
+        if step is not None and (step.op, step.name) == ("map", "multiply") and step.args[0][1] == step.args[1][1]:
+            square, x = step.args
+            found = self._inner(square, "square")
+            if found is not None and found == x:
+                place = dict(zip(step.labels, labels, strict=True))
+                return 3, (x[0], tuple([place[label] for label in x[1]]))
+        return 1, operand
+
+    def _inner(self, operand: Operand, name: str) -> Operand | None:
+        """``x`` where the operand is ``name(x)``."""
+        value, labels = operand
+        if not isinstance(value, Value) or value.step is None or (value.step.op, value.step.name) != ("map", name):
+            return None
+        ((inner, own),) = value.step.args
+        place = dict(zip(value.step.labels, labels, strict=True))
+        return inner, tuple([place[x] for x in own])
+
+    def dot(self, a: Operand, b: Operand, labels: Labels) -> Operand:
+        """The product of two operands, summed over what is not in ``labels``.
+
+        One that is there already is taken whatever the order of its operands and of its axes.
+        """
+        a, b = self.grown("multiply", [a, b])
+        first, second = sorted([a, b], key=lambda operand: id(operand[0]))
+        number = {x: n for n, x in enumerate(distinct([*first[1], *second[1]]))}
+        sides = [(value, tuple([number[x] for x in own])) for value, own in (first, second)]
+        key = ("dot of", *sides, frozenset([number[x] for x in labels]))
+        found = self._dots.get(key)
+        if found is not None:
+            value, order = found
+            back = {n: x for x, n in number.items()}
+            return value, tuple([back[n] for n in order])
+        a, b = self.aligned([a, b])
+        sizes = sizes_of([a, b])
+        made = self.emit("dot", "", [a, b], labels, tuple([sizes[x] for x in labels]), a[0].kind)  # type: ignore
+        self._dots[key] = made[0], tuple([number[x] for x in labels])
+        return made
+
+    def known_map(self, name: str, *operands: Operand) -> Operand | None:
+        """A map that is there already."""
+        labels = distinct(x for _, own in sorted(operands, key=_largest_first) for x in own)
+        sizes = sizes_of(operands)
+        found = self._known.get(_key("map", name, *_numbered(operands, labels), tuple([sizes[x] for x in labels])))
+        return None if found is None else (found, labels)
+
+    def scaled(self, operand: Operand, coef: Number) -> Operand:
+        """The operand times a number; a fraction makes floats of integers, also where it is a whole one."""
+        negative, found = self.multiple(operand, coef)
+        return self.map("negative", found) if negative else found
+
+    def multiple(self, operand: Operand, coef: Number) -> tuple[bool, Operand]:
+        """The operand times a number, or the negative of that, if that is there already: one value is rounded once."""
+        if isinstance(coef, float):
+            operand = self.cast(operand, "f")
+        if abs(coef) == 1:
+            return coef < 0, operand
+        floating = isinstance(operand[0], Value) and operand[0].kind == "f"
+        known = self.known_map("multiply", operand, (-as_float(coef), ())) if floating else None
+        return (False, self.map("multiply", operand, (coef, ()))) if known is None else (True, known)
+
+    def sum(self, operand: Operand, kept: Sequence[int]) -> Operand:
+        value, labels = self.aligned([operand])[0]
+        assert isinstance(value, Value)
+        sizes = dict(zip(labels, value.shape, strict=True))
+        out = tuple([x for x in labels if x in kept])
+        if out == labels:
+            return value, labels
+        ((value, labels),) = self.grown("add", [(value, labels)])
+        assert isinstance(value, Value)
+        side = self._inner((value, labels), "square")
+        if side is not None:
+            return self.dot(side, side, out)
+        return self.emit("sum", "", [(value, labels)], out, tuple([sizes[x] for x in out]), value.kind)
+
+    def call(
+        self,
+        name: str,
+        operands: Sequence[Operand],
+        own: tuple[int, ...],
+        params: tuple,
+        result: Labels,
+        sizes: dict[int, int],
+    ) -> Operand:
+        """A function over the last axes of its operands; ``own`` says how many, ``result`` labels the result's own."""
+        operands = [self.array(operand) for operand in self.grown(name, self.aligned(operands))]
+        kinds = tuple([v.kind for v, _ in operands])  # type: ignore[union-attr]
+        kind = params[0].kind if name == OUTSIDE else gives(name, kinds, own, params)
+        if kind == "f":
+            operands = [self.cast(operand, "f") for operand in operands]
+        lead = operands[0][1][: len(operands[0][1]) - own[0]]
+        labels = (*lead, *result)
+        return self.emit("call", name, operands, labels, tuple([sizes[x] for x in labels]), kind, (params, max(own)))
+
+    def spread(self, operand: Operand, labels: Labels, sizes: dict[int, int]) -> Operand:
+        """The operand with exactly ``labels``, in that order, repeated along those that it lacks."""
+        value, own = self.array(operand)
+        if own == labels:
+            return value, own
+        assert isinstance(value, Value)
+        shape = tuple([sizes[x] for x in labels])
+        return self.emit("spread", "", [(value, own)], labels, shape, value.kind)
+
+    def read(self, value: Value, forms: Sequence[Form], sizes: dict[int, int]) -> Operand:
+        """``value`` at the places ``forms``, one for each axis; zero outside."""
+        labels = distinct(x for form in forms for x, _ in form.terms)
+        plain = [form.label for form in forms]
+        whole = all(x in sizes and sizes[x] == n for x, n in zip(plain, value.shape, strict=True))
+        if whole and len(set(plain)) == len(plain):
+            return value, tuple(plain)  # type: ignore
+        shape = tuple([sizes[x] for x in labels])
+        if 0 in shape or 0 in value.shape:
+            return self.constant(np.zeros(shape, dtype=_DTYPES[value.kind]), labels)
+        value, forms = self._padded(value, forms, sizes)
+        place = {x: position for position, x in enumerate(labels)}
+        inner = tuple([Form(tuple([(place[x], c) for x, c in form.terms]), form.const) for form in forms])
+        found, _ = self.emit("read", "", [(value, ())], tuple(range(len(labels))), shape, value.kind, inner)
+        return found, labels
+
+    def _padded(self, value: Value, forms: Sequence[Form], sizes: dict[int, int]) -> tuple[Value, list[Form]]:
+        """The value with zeros around it wherever a form leaves it, and the forms moved accordingly."""
+        ends = [form.bounds(sizes) for form in forms]
+        before = [max(0, -low) for low, _ in ends]
+        after = [max(0, high + 1 - size) for (_, high), size in zip(ends, value.shape, strict=True)]
+        if not any(before) and not any(after):
+            return value, list(forms)
+        shape = tuple([b + size + a for b, size, a in zip(before, value.shape, after, strict=True)])
+        labels = tuple(range(len(shape)))
+        moved = [Form(((x, 1),), b) for x, b in zip(labels, before, strict=True)]
+        found, _ = self.place(
+            None, [Part((value, labels), moved, dict(zip(labels, value.shape, strict=True)))], labels, shape
+        )
+        return found, [Form(form.terms, form.const + b) for form, b in zip(forms, before, strict=True)]
+
+    def place(
+        self, base: Operand | None, parts: Sequence[Part], labels: Labels, shape: tuple[int, ...]
+    ) -> tuple[Value, Labels]:
+        """``base``, or zeros, with each part added at its places."""
+        operands = self.aligned([*([base] if base else []), *[self.array(part.operand) for part in parts]])
+        placed = operands[-len(parts) :]
+        kind = next((v.kind for v, _ in operands if isinstance(v, Value)), self.number)
+        if any(isinstance(v, float) for v, _ in operands):
+            kind = "f"
+        described = []
+        for part in parts:
+            number = {x: n for n, x in enumerate(distinct([*part.operand[1], *part.sizes]))}
+            forms = tuple([Form(tuple([(number[x], c) for x, c in form.terms]), form.const) for form in part.forms])
+            described.append(
+                (tuple([number[x] for x in part.operand[1]]), forms, tuple([part.sizes[x] for x in number]))
+            )
+        args = [*operands[: len(operands) - len(parts)], *[(v, ()) for v, _ in placed]]
+        found, _ = self.emit("place", "", args, labels, shape, kind, (base is not None, tuple(described)))
+        assert isinstance(found, Value)
+        return found, labels
+
+
+@dataclass(eq=False)
+class Part:
+    """What is added at the places ``forms``, one for each axis of the result, for all indices within ``sizes``."""
+
+    operand: Operand
+    forms: Sequence[Form]
+    sizes: dict[int, int]
+
+
+def _numbered(args: Sequence[Operand], labels: Labels) -> tuple[tuple[Operand, ...], Labels]:
+    """Operands and the labels of a result, labels numbered by first use."""
+    number: dict[int, int] = {}
+    inner = tuple([(v, tuple([number.setdefault(x, len(number)) for x in own])) for v, own in args])
+    return inner, tuple([number.setdefault(x, len(number)) for x in labels])
+
+
+def _key(op: str, name: str, args: tuple[Operand, ...], out: Labels, shape: tuple, params: tuple = ()) -> tuple:
+    """What tells a step from all others; 1 and 1.0 differ, and so do 0.0 and -0.0."""
+    return op, name, tuple([(v if isinstance(v, Value) else number_key(v), own) for v, own in args]), out, shape, params
+
+
+def _largest_first(operand: Operand) -> int:
+    value, _ = operand
+    return -value.entries if isinstance(value, Value) else 1
+
+
+def sizes_of(operands: Sequence[Operand]) -> dict[int, int]:
+    """The size of every label."""
+    return {
+        x: n for value, labels in operands if isinstance(value, Value) for x, n in zip(labels, value.shape, strict=True)
+    }

@@ -1,0 +1,315 @@
+"""Products of arrays: pairs in the best order, each pair as one dot, one map or one sum.
+
+Two things are looked for before. A product that has a mirror image of half of its factors in the other half, as
+``Jᵀ D J`` with ``J`` itself a product, is computed as that half times itself. And two operands that are one array, seen
+from the two sides of a symmetric result, with nothing but a factor that is never negative between them,
+``X[m,n] X[m,p] s[m]``, are multiplied as ``Y[m,n] Y[m,p]`` with ``Y = sqrt(s) X``: BLAS then computes half of it.
+
+Where nothing is summed, what makes a product larger and what makes it smaller take turns: ``a b / (c d)`` is
+``a / c * b / d``. The order in which the program had them is not known any more; this one seldom leaves the range of
+floating numbers where that did not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from ricci.compiler.lower.builder import Builder, sizes_of
+from ricci.compiler.lower.paths import Pairs, Tree, best_tree
+from ricci.compiler.plan.program import Labels, Number, Operand, Value, distinct, volume
+from ricci.expr.numbers import moves
+
+MOST_IN_TURNS = 12
+
+
+@dataclass(eq=False)
+class Contraction:
+    """Operands to be multiplied and summed over the labels that are not kept, times ``coef``.
+
+    ``kept`` is in the order in which the result is wanted, if it can be had. ``nonnegative`` tells of each operand
+    whether it is known never to be negative, ``often`` which pairs of them are multiplied elsewhere too.
+    """
+
+    builder: Builder
+    operands: list[Operand]
+    kept: Labels
+    coef: Number = 1
+    nonnegative: list[bool] = field(default_factory=list)
+    often: Pairs = frozenset()
+    ranks: dict[int, int] = field(default_factory=dict)  # the order in which labels lie in memory wherever that is free
+
+    def result(self) -> Operand:
+        if not self.operands:
+            return self.coef, ()
+        self.nonnegative = self.nonnegative or [False] * len(self.operands)
+        self.operands = self.builder.aligned(self.operands)
+        if len(self.operands) > 1 and set(self.kept).issuperset(x for _, labels in self.operands for x in labels):
+            found = self._in_turns()
+            if found is not None:
+                return found
+        self._mirrored()
+        self._rooted()
+        self.operands = [self._reduced(position) for position in range(len(self.operands))]
+        made = self._multiplied(self._tree()[1], self.kept)
+        return self.builder.scaled(made, self.coef)
+
+    def _in_turns(self) -> Operand | None:
+        """The product of operands that nothing sums, factors and divisors in turns; none if there are no divisors."""
+        build = self.builder
+        sides: tuple[list[Operand], list[Operand]] = ([], [])
+        for operand in sorted(self.operands, key=_entries):
+            over, inner = build.divisor(operand)
+            times, base = build.repeated(inner)
+            sides[over].extend([base] * times)
+        factors, divisors = sides
+        small = abs(self.coef) < 1
+        if not divisors or len(factors) < 2 or len(factors) + len(divisors) > MOST_IN_TURNS:
+            return None
+        made = factors.pop(0)
+        if small:
+            made = build.scaled(made, self.coef)
+        while divisors:
+            for _ in range(-(-len(divisors) // (len(factors) + 1))):
+                made = build.map("divide", made, divisors.pop(0))
+            if factors:
+                made = build.map("multiply", made, factors.pop(0))
+        for factor in factors:
+            made = build.map("multiply", made, factor)
+        return made if small else build.scaled(made, self.coef)
+
+    def _reduced(self, position: int) -> Operand:
+        """An operand, summed over labels that only it has."""
+        others = {x for p, (_, labels) in enumerate(self.operands) if p != position for x in labels}
+        own = self.operands[position]
+        return self.builder.sum(own, [x for x in own[1] if x in others or x in self.kept])
+
+    def _tree(self) -> tuple[float, Tree]:
+        return self._best([labels for _, labels in self.operands], self.often)
+
+    def _best(self, terms: Sequence[Labels], often: Pairs = frozenset()) -> tuple[float, Tree]:
+        """The cost and the tree of a product of terms with these labels."""
+        used = distinct(x for labels in terms for x in labels)
+        number = {x: n for n, x in enumerate(used)}
+        sizes = sizes_of(self.operands)
+        inner = tuple([tuple([number[x] for x in labels]) for labels in terms])
+        kept = tuple([number[x] for x in self.kept if x in number])
+        return best_tree(inner, kept, tuple([sizes[x] for x in used]), often, self.builder.rearranged)
+
+    def _multiplied(self, tree: Tree, needed: Sequence[int]) -> Operand:
+        """The product of the operands of a tree, of which the labels ``needed`` are kept."""
+        if isinstance(tree, int):
+            return self.operands[tree]
+        sides = [_leaves(side) for side in tree]
+        labels = [{x for p in side for x in self.operands[p][1]} for side in sides]
+        whole = len(sides[0]) + len(sides[1]) == len(self.operands)
+        a = self._multiplied(tree[0], [*needed, *labels[1]])
+        b = self._multiplied(tree[1], [*needed, *labels[0]])
+        if whole:
+            a, b = self._scaled(a, b, set(needed))
+        both = distinct([*a[1], *b[1]])
+        later = [x for x in both if x not in self.kept]
+        outer = not _summed(a, b, set(needed)) and len(both) > max(len(a[1]), len(b[1]))
+        if not outer:
+            return pair(self.builder, a, b, set(needed), self.ranks or {x: n for n, x in enumerate(self.kept)})
+        order = [x for x in self.kept if x in both]
+        if later:  # what is summed next goes first, after what stays a batch: the dot to come takes this as matrices
+            rest = {x for p, (_, own) in enumerate(self.operands) if p not in (*sides[0], *sides[1]) for x in own}
+            batch = [x for x in order if x in rest]
+            order = [*batch, *later, *[x for x in order if x not in batch]]
+        return self.builder.map("multiply", a, b, order=tuple(order))
+
+    def _scaled(self, a: Operand, b: Operand, needed: set[int]) -> tuple[Operand, Operand]:
+        """The last two operands, the smaller with the coefficient in it if it is smaller than the result."""
+        sizes = sizes_of([a, b])
+        entries = volume([x for x in sizes if x in needed], sizes)
+        coef = self.coef
+        if coef == 1 or not moves(coef) or min(_entries(a), _entries(b)) > entries:
+            return a, b
+        self.coef = 1
+        return (self.builder.scaled(a, coef), b) if _entries(a) <= _entries(b) else (a, self.builder.scaled(b, coef))
+
+    # Symmetric products
+
+    def _mirrored(self) -> None:
+        """Replace the factors of half of the product by their product, and the other half by its mirror image."""
+        if len(self.operands) < 4:
+            return
+        for a, b in _twins(self.operands, self.kept):
+            mirror = _Mirror(self.operands, a, b)
+            if not mirror.found or len(mirror.half) < 2:
+                continue
+            half = [self.operands[p] for p in mirror.half]
+            rest = [p for p in range(len(self.operands)) if p not in mirror.partner]
+            needed = {x for p in rest for x in self.operands[p][1]} | set(self.kept)
+            own = distinct(x for _, labels in half for x in labels)
+            wanted = {x for x in own if x in needed or x in mirror.images or mirror.image.get(x, x) in {x, *needed}}
+            kept = tuple([x for x in own if x in wanted])
+            inner = Contraction(self.builder, half, kept, ranks=self.ranks)
+            sides = [kept, tuple([mirror.image.get(x, x) for x in kept])]
+            if not self._cheaper(inner, [*sides, *[self.operands[p][1] for p in rest]]):
+                continue
+            value, labels = inner.result()
+            mirrored = (value, tuple([mirror.image.get(x, x) for x in labels]))
+            self.operands = [(value, labels), mirrored, *[self.operands[p] for p in rest]]
+            self.nonnegative = [False, False, *[self.nonnegative[p] for p in rest]]
+            self.often = frozenset()
+            return
+
+    def _cheaper(self, half: Contraction, rest: Sequence[Labels]) -> bool:
+        """Whether half of the product, and what is left to multiply then, cost less than the whole."""
+        return half._tree()[0] + self._best(rest)[0] < self._tree()[0]
+
+    def _rooted(self) -> None:
+        """Products of a matrix with itself, ``s`` between the two: ``s`` goes into both as its square root."""
+        for a, b in _twins(self.operands, self.kept):
+            between = _between(self.operands, a, b)
+            if between and all(self.nonnegative[p] for p in between) and _worth(self.operands, a, b):
+                inner = [self.operands[p] for p in between]
+                carried = distinct(x for _, labels in inner for x in labels)
+                root = self.builder.map("sqrt", Contraction(self.builder, inner, carried).result())
+                sides = [self.builder.map("multiply", self.operands[p], root) for p in (a, b)]
+                rest = [p for p in range(len(self.operands)) if p not in (a, b, *between)]
+                self.operands = [*sides, *[self.operands[p] for p in rest]]
+                self.nonnegative = [False, False, *[self.nonnegative[p] for p in rest]]
+                self.often = frozenset()
+                return
+
+
+def _leaves(tree: Tree) -> list[int]:
+    found, stack = [], [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, int):
+            found.append(node)
+        else:
+            stack += node
+    return found
+
+
+def _entries(operand: Operand) -> int:
+    value, _ = operand
+    return value.entries if isinstance(value, Value) else 1
+
+
+def _summed(a: Operand, b: Operand, needed: set[int]) -> set[int]:
+    return (set(a[1]) & set(b[1])) - needed
+
+
+def pair(builder: Builder, a: Operand, b: Operand, needed: set[int], ranks: dict[int, int]) -> Operand:
+    """The product of two operands, summed over what nobody needs; its axes ordered by ``ranks``, if that is free."""
+    a = builder.sum(a, [x for x in a[1] if x in needed or x in b[1]])
+    b = builder.sum(b, [x for x in b[1] if x in needed or x in a[1]])
+    if not _summed(a, b, needed):
+        return builder.map("multiply", a, b)
+    if set(a[1]) == set(b[1]):
+        product = builder.known_map("multiply", a, b)
+        if product is not None:
+            return builder.sum(product, [x for x in product[1] if x in needed])
+    return builder.dot(a, b, _dot_order(a, b, needed, ranks))
+
+
+def _dot_order(a: Operand, b: Operand, needed: set[int], ranks: dict[int, int]) -> Labels:
+    """The order of the axes of a dot that needs no copies.
+
+    The axes of the larger operand stay where they are, and those of the smaller take the place of what is summed.
+    """
+    shared = [x for x in a[1] if x in b[1]]
+    batch = [x for x in shared if x in needed]
+    large, small = (a, b) if _entries(a) >= _entries(b) else (b, a)
+    free = [x for x in small[1] if x not in shared]
+    rest = [x for x in large[1] if x not in shared]
+    places = [p for p, x in enumerate(large[1]) if x in shared]
+    together = not batch and places[-1] - places[0] == len(places) - 1
+    if together and places[0] > 0 and places[-1] < len(large[1]) - 1:
+        return (*large[1][: places[0]], *free, *large[1][places[-1] + 1 :])
+    orders = [(*batch, *free, *rest), (*batch, *rest, *free)]
+    if not (together and places[0] == 0):
+        orders.reverse()
+    return min(orders, key=lambda order: _disorder([ranks[x] for x in order if x in ranks]))
+
+
+def _disorder(places: Sequence[int]) -> int:
+    """How often a place comes right before one that should be before it."""
+    return sum(a > b for a, b in pairwise(places))
+
+
+# Mirror images
+
+
+def _twins(operands: Sequence[Operand], kept: Sequence[int]) -> list[tuple[int, int]]:
+    """Pairs of uses of one array that differ in labels of the result."""
+    found = []
+    for b in range(1, len(operands)):
+        for a in range(b):
+            (x, first), (y, second) = operands[a], operands[b]
+            own = [(p, q) for p, q in zip(first, second, strict=False) if p != q]
+            if (
+                x is y
+                and any(p in kept and q in kept for p, q in own)
+                and len({z for p in own for z in p}) == 2 * len(own)
+            ):
+                found.append((a, b))
+    return found
+
+
+class _Mirror:
+    """The exchange of labels that takes one use of an array to another, followed through all operands it concerns."""
+
+    def __init__(self, operands: Sequence[Operand], a: int, b: int):
+        self.operands = operands
+        self.image: dict[int, int] = {}
+        self.partner: dict[int, int] = {}
+        self.half: list[int] = []
+        self.found = self._pair(a, b) and self._follow()
+
+    @property
+    def images(self) -> list[int]:
+        """The labels of the other half."""
+        return [self.image[x] for p in self.half for x in self.operands[p][1] if self.image.get(x, x) != x]
+
+    def _pair(self, a: int, b: int) -> bool:
+        """Make two operands mirror images of one another, if that contradicts nothing."""
+        for x, y in zip(self.operands[a][1], self.operands[b][1], strict=True):
+            if self.image.setdefault(x, y) != y or self.image.setdefault(y, x) != x:
+                return False
+        self.partner.update({a: b, b: a})
+        self.half.append(a)
+        return True
+
+    def _follow(self) -> bool:
+        """Pair all operands that have a label which is exchanged for another."""
+        while True:
+            moved = {x for p in self.half for x in self.operands[p][1] if self.image[x] != x}
+            waiting = [
+                p
+                for p, (_, own) in enumerate(self.operands)
+                if p not in self.partner and any(self.image.get(x, x) != x for x in own)
+            ]
+            if not waiting:
+                return all(not moved & set(self.operands[self.partner[p]][1]) for p in self.half)
+            at = next((p for p in waiting if moved & set(self.operands[p][1])), None)
+            other = None if at is None else next((q for q in waiting if q != at and self._fits(at, q)), None)
+            if at is None or other is None or not self._pair(at, other):
+                return False
+
+    def _fits(self, a: int, b: int) -> bool:
+        (x, first), (y, second) = self.operands[a], self.operands[b]
+        return x is y and all(
+            self.image.get(p, q) == q and self.image.get(q, p) == p for p, q in zip(first, second, strict=True)
+        )
+
+
+def _between(operands: Sequence[Operand], a: int, b: int) -> list[int]:
+    """The operands that have no labels but those that both uses of an array have in common."""
+    common = {p for p, q in zip(operands[a][1], operands[b][1], strict=True) if p == q}
+    return [p for p, (_, labels) in enumerate(operands) if p not in (a, b) and labels and set(labels) <= common]
+
+
+def _worth(operands: Sequence[Operand], a: int, b: int) -> bool:
+    """Whether the product is large enough for half of it to matter more than a square root."""
+    (value, first), (_, second) = operands[a], operands[b]
+    assert isinstance(value, Value)
+    own = volume([x for x, y in zip(first, second, strict=True) if x != y], dict(zip(first, value.shape, strict=True)))
+    return own >= 32 and len(first) <= 2

@@ -1,0 +1,384 @@
+"""From expressions to a program: one rule for each kind of node, once all sizes are known.
+
+A node becomes an operand: a value, and which of the node's axes its axes are. The node may have more axes than the
+value; it is constant along those. So broadcasts and transposes cost nothing until somebody needs them, if ever.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from ricci.compiler.lower.axis_order import Layout
+from ricci.compiler.lower.builder import Builder, Part
+from ricci.compiler.lower.contract import Contraction
+from ricci.compiler.lower.masks import product_where
+from ricci.compiler.lower.opening import Opening
+from ricci.compiler.lower.partial_sums import PartialSums
+from ricci.compiler.lower.paths import REARRANGED
+from ricci.compiler.lower.relations import Gather, relations_of
+from ricci.compiler.lower.relations import Product as Resolving
+from ricci.compiler.lower.signs import nonnegative
+from ricci.compiler.plan.program import OUTSIDE, Labels, Number, Operand, Program, Result, Value, index, used
+from ricci.compiler.prepare.choices import HELD
+from ricci.errors import ShapeError
+from ricci.expr import (
+    Constant,
+    Data,
+    Dim,
+    Elementwise,
+    Expr,
+    Function,
+    Product,
+    Size,
+    Structure,
+    Sum,
+    Variable,
+)
+from ricci.expr.dims import Atom, evaluate
+from ricci.expr.structure import whole
+from ricci.expr.walk import by_height, topological
+
+NAMED = {"pi": math.pi}
+Env = Mapping[Atom, int]
+
+
+def lower(
+    roots: Sequence[Expr],
+    sizes: Env,
+    shapes: Mapping[str, tuple[int, ...]],
+    kinds: Mapping[str, str],
+    rearranged: float = REARRANGED,
+    short: bool = False,
+) -> Program:
+    """The program for ``roots``. Of each input there are the shape, and whether it holds floats, integers or truths.
+
+    ``kinds`` may tell that of further inputs too, on which no result depends: they decide what numbers are.
+
+    ``rearranged`` is what it costs the backend to put an entry of a result in its place afterwards; ``short`` tells
+    that it has no integers of 64 bits.
+    """
+    work = Lowering(roots, sizes, kinds, rearranged, short)
+    work.inputs = {name: Value(shape, kinds[name], source=name) for name, shape in shapes.items()}
+    order = by_height if work.opening.step_by_step else topological
+    for node in order(*roots):
+        if node not in work.opening.within:
+            work.done[node] = work.lowered(node)
+    results = [work.result(root) for root in roots]
+    return used(Program(work.inputs, work.builder.steps, results, work.builder.constants))
+
+
+class Lowering:
+    """What is known while expressions are being lowered."""
+
+    def __init__(self, roots: Sequence[Expr], sizes: Env, kinds: Mapping[str, str], rearranged: float, short: bool):
+        number = "i" if kinds and "f" not in kinds.values() else "f"
+        self.builder = Builder(number, rearranged, short)
+        self.sizes = sizes
+        self.inputs: dict[str, Value] = {}
+        self.done: dict[Expr, Operand] = {}
+        self.roots = {*roots, *[a for root in roots if isinstance(root, Sum) for a in root.args]}
+        self.sure = nonnegative(*roots)
+        self.layout = Layout(roots)
+        self.partial_sums = PartialSums()
+        self.opening = Opening(roots, self.builder.fresh)
+
+    def integer(self, name: str) -> bool:
+        return self.inputs[name].kind != "f"
+
+    def size(self, size: Size) -> int:
+        return size if isinstance(size, int) else evaluate(size, self.sizes)
+
+    def shape(self, node: Expr) -> tuple[int, ...]:
+        return tuple([self.size(size) for size in node.shape])
+
+    def lowered(self, node: Expr) -> Operand:
+        return _RULES[type(node)](self, node)
+
+    def operand(self, node: Expr) -> Operand:
+        """A node that has been lowered, or is now because only this use has it."""
+        found = self.done.get(node)
+        return found if found is not None else self.lowered(node)
+
+    def result(self, root: Expr) -> Result:
+        value, axes = self.operand(root)
+        kind = value.kind if isinstance(value, Value) else "f" if isinstance(value, float) else self.builder.number
+        if kind == "f":
+            value, axes = self.builder.real((value, axes))
+        return Result(value, axes, self.shape(root), kind)
+
+    # One rule for each kind of node
+
+    def variable(self, node: Variable) -> Operand:
+        return self.inputs[node.name], tuple(range(len(node.shape)))
+
+    def constant(self, node: Constant) -> Operand:
+        value = node.value
+        if isinstance(value, Data):
+            array = np.asarray(value.values)
+            array = array.astype(np.int64) if array.dtype.kind in "iu" else array
+            return self.builder.constant(array, tuple(range(array.ndim)))
+        return _number(self.size(value) if isinstance(value, Dim) else value), ()
+
+    def structure(self, node: Structure) -> Operand:
+        return self.dense(self.product([(node, tuple(range(len(node.shape))))], node, 1), node)
+
+    def elementwise(self, node: Elementwise) -> Operand:
+        operands = [self.operand(a) for a in node.args]
+        if node.op is HELD:
+            return operands[0]
+        if node.op.name == "power":
+            return self.power(*operands)
+        if node.op.name == "log" and isinstance(operands[0][0], Value) and operands[0][0].kind == "f":
+            within = node.args[0]
+            if isinstance(within, Elementwise) and within.op.name == "cosh":
+                return self.log_cosh(self.operand(within.args[0]))
+        return self.builder.map(node.op.name, *operands)
+
+    def log_cosh(self, x: Operand) -> Operand:
+        """Beyond 1 the exponential is taken out of the logarithm; within, that would cancel what there is."""
+        build = self.builder
+        size = build.map("abs", x)
+        half = build.map("sinh", build.map("multiply", build.map("minimum", size, (1.0, ())), (0.5, ())))
+        near = build.map("log1p", build.map("multiply", build.map("square", half), (2.0, ())))
+        rest = build.map("log1p", build.map("exp", build.map("multiply", size, (-2.0, ()))))
+        far = build.map("add", build.map("subtract", size, (math.log(2), ())), rest)
+        return build.map("where", build.map("less", size, (1.0, ())), near, far)
+
+    def power(self, x: Operand, n: Operand) -> Operand:
+        """Powers that are plain arithmetic are that. Those of integers are floats where they may be fractions."""
+        build = self.builder
+        if isinstance(n[0], Value) and n[0].kind == "i":
+            n = build.cast(n, "f")
+        elif not isinstance(n[0], Value) and n[0] < 0:
+            x = build.cast(x, "f")
+        exponent = n[0]
+        floating = isinstance(x[0], Value) and x[0].kind == "f"
+        if isinstance(exponent, Value) or not isinstance(x[0], Value):
+            return build.map("power", x, n)
+        if exponent == 2:
+            return build.map("square", build.aligned([x])[0])
+        if floating and exponent in (3, 4, -3, -4):
+            square = build.map("square", x)
+            made = build.map("multiply", square, x) if abs(exponent) == 3 else build.map("square", square)
+            return made if exponent > 0 else build.map("reciprocal", made)
+        if floating and exponent in (-1.5, 1.5):
+            power = build.map("multiply", x, build.map("sqrt", x))
+            return power if exponent == 1.5 else build.map("reciprocal", power)
+        if floating and exponent in (-1, -2, -0.5, 0.5):
+            root = x if exponent == -1 else build.map("square" if exponent == -2 else "sqrt", x)
+            return root if exponent == 0.5 else build.map("reciprocal", root)
+        return build.map("power", x, n)
+
+    def function(self, node: Function) -> Operand:
+        own = node.op.axes_of(node.params)
+        lead = len(node.args[0].shape) - own[0]
+        operands = [self.operand(a) for a in node.args]
+        axes = list(dict.fromkeys(x for _, labels in operands for x in labels if x < lead))
+        sizes = dict(enumerate(self.shape(node)[:lead]))
+        result = []
+        for k, size in enumerate(self.shape(node)[lead:]):
+            result.append(lead + 1000 + k)
+            sizes[result[-1]] = size
+        spread = []
+        for k, (a, operand, count) in enumerate(zip(node.args, operands, own, strict=True)):
+            shape = self.shape(a)
+            inner = {axis: axis + 100 * (k + 1) for axis in range(lead, lead + count)}
+            sizes.update({label: shape[axis] for axis, label in inner.items()})
+            labels = tuple([inner.get(x, x) for x in operand[1]])
+            spread.append(self.builder.spread((operand[0], labels), (*axes, *inner.values()), sizes))
+        name, params = (node.op.name, node.params) if node.op.outside is None else (OUTSIDE, (node.op.outside,))
+        value, labels = self.builder.call(name, spread, own, params, tuple(result), sizes)
+        back = {label: lead + k for k, label in enumerate(result)}
+        return value, tuple([back.get(x, x) for x in labels])
+
+    def sum(self, node: Sum) -> Operand:
+        whole: list[Operand] = []
+        parts: list[Part] = []
+        terms = dict(zip(node.args, node.coefs, strict=True))
+        known = self.partial_sums.within(node, self.done)
+        if known is not None:  # x + f(x) + g(x + f(x)): the inner sum has been made already
+            inner, times = known
+            whole = [self.builder.scaled(self.done[inner], _number(times))]
+            for a in inner.args:
+                del terms[a]
+        self.partial_sums.note(node)
+        for a, coef in sorted(terms.items(), key=lambda term: term[1] < 0):  # what is subtracted comes last
+            number = _number(coef)
+            if a in self.opening.within and not isinstance(a, Structure):
+                term = self.product(list(a.factors()), a, number)  # type: ignore
+                number = 1
+            elif isinstance(a, Structure):
+                term = self.product([(a, tuple(range(len(a.shape))))], a, number)
+                number = 1
+            else:
+                term = self.operand(a)
+            if isinstance(term, Part):
+                parts.append(term)
+            else:
+                whole = self._plus(whole, term, number)
+        total = whole[0] if whole else None
+        if not parts:
+            return total if total is not None else (0, ())
+        return self._placed(total, parts, node)
+
+    def _plus(self, total: list[Operand], term: Operand, coef: Number) -> list[Operand]:
+        """``total + coef * term``; a list, so that nothing at all is a total too."""
+        build = self.builder
+        if total and _is_zero(term):
+            return [build.plus_zero(total[0], build.scaled(term, coef))]
+        if total and _is_zero(total[0]):
+            return [build.plus_zero(build.scaled(term, coef), total[0])]
+        if not total:
+            return [build.scaled(term, coef)]
+        negative, term = build.multiple(term, abs(coef))
+        return [build.map("add" if negative == (coef < 0) else "subtract", total[0], term)]
+
+    def _placed(self, base: Operand | None, parts: list[Part], node: Expr) -> Operand:
+        """Parts added to ``base``, or to zeros; the axes in the order of ``base``, if it has them all."""
+        sizes = dict(enumerate(self.shape(node)))
+        labels = tuple(sizes)
+        if base is not None and len(base[1]) == len(labels):
+            labels = base[1]
+        elif base is not None:
+            base = self.builder.spread(base, labels, sizes)
+        for part in parts:
+            part.forms = [part.forms[axis] for axis in labels]
+        return self.builder.place(base, parts, labels, tuple([sizes[x] for x in labels]))
+
+    def dense(self, found: Operand | Part, node: Expr) -> Operand:
+        return self._placed(None, [found], node) if isinstance(found, Part) else found
+
+    def product_node(self, node: Product) -> Operand:
+        if node in self.opening.by_terms:
+            total: list[Operand] = []
+            for coef, factors in self.opening.terms(node):
+                total = self._plus(total, self.dense(self.product(factors, node, _number(coef)), node), 1)
+            return total[0]
+        return self.dense(self.product(list(node.factors()), node, 1), node)
+
+    def product(self, factors: Sequence[tuple[Expr, Labels]], node: Expr, coef: Number) -> Operand | Part:
+        """A product times a number. Labels become the axes of the result, or numbers beyond them."""
+        out = node.out if isinstance(node, Product) else tuple(range(len(node.shape)))
+        work = _Factors(self, coef)
+        work.sizes.update(enumerate(self.shape(node)))
+        opened = self.opening.factors(factors, out)
+        for a, labels in opened:
+            work.add(a, labels)
+        resolving = Resolving(
+            self.builder,
+            [(value, [index(x) for x in labels]) for value, labels in work.arrays],  # type: ignore
+            work.relations,
+            work.gathers,
+            work.sizes,
+            tuple(range(len(out))),
+            masks=[(value, [index(x) for x in labels]) for value, labels in work.masks],  # type: ignore
+        )
+        operands, masks, of_reads = resolving.resolve()
+        if 0 in work.sizes.values() and not math.isfinite(work.coef):
+            return math.nan, ()  # the mean of nothing: no terms, divided by their number
+        if resolving.zero or work.coef == 0:
+            return self.builder.zero([work.coef, *[value for value, _ in work.arrays]])
+        number = work.coef * resolving.count([*operands, *masks])
+        carried = {x for _, labels in (*operands, *masks) for x in labels}
+        ranks = {x: x for x in range(len(out))} if node in self.roots else work.ranks
+        wanted = sorted([x for x in resolving.kept if x in carried], key=lambda x: ranks.get(x, len(out)))
+        signs = [*work.signs, *[True] * (len(operands) - len(work.signs))]
+        often = self.opening.often(opened, len(out)) if len(work.arrays) == len(opened) else frozenset()
+        found = Contraction(self.builder, operands, tuple(wanted), number, signs, often, work.ranks)
+        return resolving.finish(product_where(found, masks, of_reads))
+
+
+class _Factors:
+    """The factors of a product, sorted into numbers, arrays and what structures say."""
+
+    def __init__(self, lowering: Lowering, coef: Number):
+        self.lowering, self.coef = lowering, coef
+        self.arrays: list[Operand] = []
+        self.signs: list[bool] = []
+        self.masks: list[Operand] = []
+        self.relations: list = []
+        self.gathers: list[Gather] = []
+        self.sizes: dict[int, int] = {}
+        self.ranks: dict[int, int] = {}
+
+    def add(self, node: Expr, labels: Labels) -> None:
+        self._record(node, labels)
+        if isinstance(node, Structure):
+            self._structure(node, labels)
+        else:
+            self._array(node, labels)
+
+    def _record(self, node: Expr, labels: Labels) -> None:
+        for axis, (label, size) in enumerate(zip(labels, self.lowering.shape(node), strict=True)):
+            if not isinstance(node, Structure):
+                self.ranks.setdefault(label, self.lowering.layout.rank(node, axis))
+            if self.sizes.setdefault(label, size) != size:
+                raise ShapeError(f"In a product, one index has the sizes {self.sizes[label]} and {size}.")
+
+    def _array(self, node: Expr, labels: Labels) -> None:
+        value, axes = self.lowering.operand(node)
+        if not isinstance(value, Value):
+            self.coef = self.coef * value
+            return
+        self.arrays.append((value, tuple([labels[axis] for axis in axes])))
+        self.signs.append(node in self.lowering.sure)
+
+    def _structure(self, node: Structure, labels: Labels) -> None:
+        kind = node.relation[0]
+        if kind == "zero":
+            self.coef = 0 * self.coef
+        elif kind == "at" and 0 in [self.sizes[x] for x in labels[:-1]]:
+            self.coef = 0 * self.coef  # there are no places
+        elif kind == "at":
+            index_value, axes = self.lowering.operand(node.args[0])
+            build = self.lowering.builder
+            at, own = build.array((index_value, tuple([labels[axis] for axis in axes])))
+            if at.kind == "b" or (at.kind == "f" and whole(node.args[0], self.lowering.integer)):
+                at, own = build.array(build.cast((at, own), "i"))
+            at, own = build.array(build.read(at, [index(x) for x in own], self.sizes))
+            checked = build.emit("check", "", [(at, own)], own, at.shape, at.kind, (self.sizes[labels[-1]],))
+            if self._told(labels[-1], own):  # a condition: t[i] == i, or t[i] == s[j]
+                places = build.constant(np.arange(self.sizes[labels[-1]]), (labels[-1],))
+                self.masks.append(build.map("equal", checked, places))
+            else:
+                self.gathers.append(Gather(checked, labels[-1]))
+        elif kind != "one":
+            _, coefs, const = node.relation
+            size = self.lowering.size
+            self.relations.append(relations_of(kind, labels, [size(c) for c in coefs], size(const)))
+
+    def _told(self, label: int, by: Sequence[int]) -> bool:
+        """Whether gathers so far tell ``label``, or it would tell itself if ``by`` told it."""
+        known = {g.label: g.at[1] for g in self.gathers}
+        reached, waiting = set(by), list(by)
+        while waiting:
+            new = set(known.get(waiting.pop(), ())) - reached
+            reached |= new
+            waiting += new
+        return label in known or label in reached
+
+
+def _is_zero(operand: Operand) -> bool:
+    value, _ = operand
+    return not isinstance(value, Value) and value == 0
+
+
+def _number(value) -> Number:
+    if isinstance(value, str):
+        return NAMED[value]
+    return float(value) if isinstance(value, Fraction) else value
+
+
+_RULES = {
+    Variable: Lowering.variable,
+    Constant: Lowering.constant,
+    Structure: Lowering.structure,
+    Product: Lowering.product_node,
+    Sum: Lowering.sum,
+    Elementwise: Lowering.elementwise,
+    Function: Lowering.function,
+}

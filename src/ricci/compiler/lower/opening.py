@@ -1,0 +1,145 @@
+"""Which products are computed as part of others, and which of their factors meet more than once.
+
+A contraction that only one product needs becomes part of it, so that all orders of multiplication are open. A sum among
+the factors of a contraction, each of whose terms splits, is never made: the contraction is done term by term. Pairs of
+factors that occur in several products are counted, so that an order is preferred which computes them once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from ricci.compiler.lower.paths import EXACT, Pairs
+from ricci.compiler.plan.program import Labels, Number
+from ricci.compiler.prepare.distribute import candidate, splits
+from ricci.expr import Elementwise, Expr, Product, Structure, Sum, Variable, one, topological
+
+MOST_OPENED = 64  # operands of a product, those of products within it counted in
+Factors = list[tuple[Expr, Labels]]
+
+
+class Opening:
+    """What is computed as part of what, in some expressions; ``fresh`` makes labels."""
+
+    def __init__(self, roots: Sequence[Expr], fresh: Callable[[], int]):
+        self.fresh = fresh
+        nodes = topological(*roots)
+        self.uses = Counter(a for node in nodes for a in node.args)
+        self.uses.update(roots)
+        self.numbers = _numbers(nodes)
+        # values that are computed again, to save memory, shall be used up before the next ones are: step by step
+        self.step_by_step = any(isinstance(node, Elementwise) and node.op.name == "barrier" for node in nodes)
+        self.within: set[Expr] = set()  # what is computed as part of its users
+        width: dict[Expr, int] = {}
+        for node in nodes:
+            width[node] = len(node.args)
+            for a in node.args:
+                if self._opens(node, a) and width[node] + width[a] <= MOST_OPENED:
+                    width[node] += width[a] if isinstance(node, Product) else 0
+                    self.within.add(a)
+        self.by_terms = {node: at for node in nodes if (at := self._in_terms(node)) is not None}
+        for node, at in self.by_terms.items():
+            self.within |= {node.args[at], *node.args[at].args}
+        self.pairs = self._pairs(nodes)
+
+    def _opens(self, node: Expr, a: Expr) -> bool:
+        """Whether an operand is part of its only user: structures, and products in sums or products."""
+        if self.uses[a] > 1:
+            return isinstance(a, Structure) and isinstance(node, (Product, Sum)) and not a.args
+        if isinstance(node, Product):
+            alone = all(b is a or isinstance(b, Structure) or b in self.numbers for b in node.args)
+            contraction = isinstance(a, Product) and a.sums and (node.sums or alone)
+            return isinstance(a, Structure) or (contraction and not self.step_by_step)
+        return isinstance(node, Sum) and isinstance(a, (Product, Structure))
+
+    def _in_terms(self, node: Expr) -> int | None:
+        """The factor of a contraction that is a sum nobody else needs, if each term splits."""
+        at = candidate(node) if isinstance(node, Product) and node not in self.within else None
+        if at is None or self.uses[node.args[at]] > 1:
+            return None
+        return at if all(splits(a) and self.uses[a] == 1 for a in node.args[at].args) else None
+
+    def _pairs(self, nodes: Sequence[Expr]) -> Counter[tuple]:
+        found: Counter[tuple] = Counter()
+        for node in nodes:
+            if isinstance(node, Product) and node not in self.within:
+                terms = [f for _, f in self.terms(node)] if node in self.by_terms else [list(node.factors())]
+                for term in terms:
+                    factors = self.factors(term, node.out)
+                    if len(factors) <= EXACT:
+                        found.update([key for _, key in _pairs(factors, len(node.out))])
+        return found
+
+    def terms(self, node: Product) -> list[tuple[Number, Factors]]:
+        """The terms of a contraction with a sum among its factors: a number and factors each."""
+        at = self.by_terms[node]
+        total, labels = node.args[at], node.labels[at]
+        assert isinstance(total, Sum)
+        rest = [factor for p, factor in enumerate(node.factors()) if p != at]
+        result = []
+        for coef, a in zip(total.coefs, total.args, strict=True):
+            assert isinstance(a, Product)
+            own = [(b, tuple([labels[x] for x in inner])) for b, inner in a.factors()]
+            result.append((coef, [*rest, *own, *_spread(a, labels)]))
+        return result
+
+    def factors(self, given: Sequence[tuple[Expr, Labels]], out: Labels) -> Factors:
+        """The factors of a product, those of products that are part of it among them.
+
+        The labels of ``out`` become the numbers of the axes of the result, the others are new.
+        """
+        name = {label: axis for axis, label in enumerate(out)}
+        result: Factors = []
+        waiting = [(a, self._renamed(labels, name)) for a, labels in reversed(given)]
+        while waiting:
+            node, own = waiting.pop()
+            if isinstance(node, Product) and node in self.within:
+                inner = dict(zip(node.out, own, strict=True))
+                waiting += [(a, self._renamed(labels, inner)) for a, labels in reversed(list(node.factors()))]
+                result += _spread(node, own)
+            else:
+                result.append((node, own))
+        return result
+
+    def _renamed(self, labels: Labels, name: dict[int, int]) -> Labels:
+        return tuple([name[x] if x in name else name.setdefault(x, self.fresh()) for x in labels])
+
+    def often(self, factors: Factors, order: int) -> Pairs:
+        """The pairs of factors, by position, that are multiplied in other products too; ``order`` is the result's."""
+        if not 3 <= len(factors) <= EXACT:
+            return frozenset()
+        return frozenset([pair for pair, key in _pairs(factors, order) if self.pairs[key] > 1])
+
+
+def _spread(node: Product, labels: Labels) -> Factors:
+    """A one-tensor for the axes along which the product repeats, so that a sum over them counts them."""
+    carried = {x for own in node.labels for x in own}
+    axes = [axis for axis, x in enumerate(node.out) if x not in carried]
+    return [(one(tuple([node.shape[axis] for axis in axes])), tuple([labels[axis] for axis in axes]))] if axes else []
+
+
+def _pairs(factors: Factors, order: int) -> list[tuple[tuple[int, int], tuple]]:
+    """Pairs of factors that share a label: their positions, and what the product of the two alone is."""
+    found = []
+    for b in range(1, len(factors)):
+        for a in range(b):
+            (x, first), (y, second) = sorted([factors[a], factors[b]], key=lambda f: f[0].key)
+            if set(first) & set(second):
+                others = {z for p, (_, labels) in enumerate(factors) if p not in (a, b) for z in labels}
+                number: dict[int, int] = {}
+                for z in (*first, *second):
+                    number.setdefault(z, len(number))
+                summed = tuple([n for z, n in number.items() if z not in others and z >= order])
+                sides = [tuple([number[z] for z in labels]) for labels in (first, second)]
+                found.append(((a, b), (x, sides[0], y, sides[1], summed)))
+    return found
+
+
+def _numbers(nodes: Sequence[Expr]) -> set[Expr]:
+    """The scalars that depend on no input: they are numbers once sizes are known."""
+    found: set[Expr] = set()
+    for node in nodes:
+        if not node.shape and not isinstance(node, Variable) and all(a in found for a in node.args):
+            found.add(node)
+    return found

@@ -1,0 +1,1 @@
+"""Calls: inputs lead to a plan by their shapes and types, and the plan to results."""

@@ -1,0 +1,95 @@
+"""Targets: where compiled functions run. Each makes arrays of inputs, and a plan of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ricci.compiler.bind import as_arrays
+from ricci.compiler.lower.paths import REARRANGED
+from ricci.compiler.plan.plans import Plan, run_source
+from ricci.compiler.plan.program import Program
+from ricci.errors import InputError, nearest
+
+
+class Target:
+    """NumPy, and what the others do differently."""
+
+    name = "numpy"
+    rearranged = REARRANGED  # what it costs to put an entry of a result in its place: here results may be views
+    takes: tuple[str, ...] = ("fused",)  # options of compile that its plans know
+
+    def tracing(self) -> bool:
+        """Whether the call is being traced, so that plans have to be made aside."""
+        return False
+
+    def arrays(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The inputs as arrays of this target: floats in one type, integers in one type, and untouched if they are."""
+        arrays = as_arrays(given)
+        floating = np.dtype(self.floating(arrays))
+        wanted = {"f": floating, "i": np.dtype(np.int64), "b": np.dtype(np.bool_)}
+        return {name: array.astype(wanted[self.kind(array)], copy=False) for name, array in arrays.items()}
+
+    def kind(self, array: Any) -> str:
+        """Whether an array holds floats, integers or truth values: "f", "i" or "b"."""
+        return "i" if array.dtype.kind in "iu" else array.dtype.kind
+
+    def short(self) -> bool:
+        """Whether there are no integers of 64 bits."""
+        return False
+
+    def floating(self, arrays: Mapping[str, Any]) -> str:
+        """The floating type that the inputs decide."""
+        floats = [array.dtype for array in arrays.values() if array.dtype.kind == "f"]
+        return str(np.result_type(*floats)) if floats else "float64"
+
+    def plan(self, program: Program, dtype: str, single: bool, fused: bool | None = False) -> Plan:
+        """``fused``: with kernels by Numba; None leaves it to what they save."""
+        from ricci.compiler.emit.numpy_source import NumpyEmitter
+        from ricci.compiler.fused.loops_fused import with_kernels
+
+        emitter = NumpyEmitter(program, single, dtype)
+        source = emitter.source()
+        plan = Plan(program, source, run_source(source, emitter.scope), np.dtype(dtype).itemsize)
+        return with_kernels(plan, dtype, single, fused)
+
+
+def _jax() -> Target:
+    from ricci.compiler.emit.jax_source import JaxTarget
+
+    return JaxTarget()
+
+
+def _torch() -> Target:
+    from ricci.compiler.emit.torch_source import TorchTarget
+
+    return TorchTarget()
+
+
+TARGETS: dict[str, Callable[[], Target]] = {"numpy": Target, "jax": _jax, "torch": _torch}
+_made: dict[str, Target] = {}
+
+
+def target_named(name: str) -> Target:
+    """The target of that name.
+
+    >>> target_named("numpy").name
+    'numpy'
+    """
+    if name not in TARGETS:
+        hint = nearest(str(name), TARGETS)
+        raise InputError(f"There is no backend {name!r}; the backends are {', '.join(TARGETS)}. {hint}".rstrip())
+    return _made.setdefault(name, TARGETS[name]())
+
+
+def target_of(values: Iterable[Any]) -> Target:
+    """The target of the first array among ``values``; NumPy where there is none."""
+    for value in values:
+        package = type(value).__module__.partition(".")[0]
+        if package in ("jax", "jaxlib"):
+            return target_named("jax")
+        if package in ("torch", "numpy"):
+            return target_named(package)
+    return target_named("numpy")

@@ -1,0 +1,90 @@
+"""Compiling formulas: one, or several that share what they have in common."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ricci.compiler.compressed.result import CompressedFunction
+from ricci.compiler.prepare.distribute import distributed
+from ricci.compiler.prepare.solves import solved
+from ricci.compiler.run.function import Compiled, cache_info
+from ricci.compiler.run.function import cache_clear as clear_plans
+from ricci.errors import InputError
+from ricci.expr import Size
+from ricci.notation.context import merged
+from ricci.simplify import simplify_all
+from ricci.user.formula import Formula
+
+__all__ = ["cache_clear", "cache_info", "compile"]
+
+
+def cache_clear() -> None:
+    """Forget all plans, and give back the memory kept for them; functions and tensors plan anew when used."""
+    clear_plans()
+    operations = sys.modules.get("ricci.tensor.operations")  # where there are no tensors, there is nothing to forget
+    if operations is not None:
+        operations.cache_clear()
+
+
+def compile(
+    formulas: Formula | Iterable[Formula] | Callable,
+    backend: str | None = None,
+    *,
+    compressed: bool = False,
+    simplify: bool = True,
+    fused: bool | None = None,
+    jit: bool | None = None,
+    **more: Any,
+) -> Any:
+    """A fast function of arrays. For several formulas it returns a tuple, and computes what they share once.
+
+    A function of NumPy arrays may be given instead of formulas: it is traced when it is first called with arguments of
+    a kind, and compiled. ``static_argnums`` and ``static_argnames`` then name arguments that are not traced.
+
+    ``backend`` is "numpy", "torch" or "jax"; without it the function follows the type of the arrays it is called with.
+    With ``compressed`` results are not made whole: they are cores and structure, see ``Compressed``.
+    On NumPy, loops are compiled by Numba where it is installed and a function is called again: at once with
+    ``fused=True``, never with ``fused=False``. On JAX functions are jitted unless ``jit=False``; on PyTorch they are
+    eager, and go through ``torch.compile`` with ``jit=True``.
+
+    >>> import numpy as np
+    >>> from ricci import compile, parse
+    >>> loss = parse("l = (A[i,j] x[j] - b[i])**2 1[i]")
+    >>> f = compile([loss, loss.diff("x")], "numpy")
+    >>> f.inputs
+    ('A', 'x', 'b')
+    >>> f(A=[[1.0, 2.0]], x=[1.0, 1.0], b=[0.0])
+    (np.float64(9.0), array([ 6., 12.]))
+    >>> compile(lambda x: x @ x)(np.array([1.0, 2.0]))
+    np.float64(5.0)
+    """
+    if callable(formulas) and not isinstance(formulas, Formula):
+        from ricci.transforms.api import compile_function
+
+        options = {name: value for name, value in (("fused", fused), ("jit", jit)) if value is not None}
+        return compile_function(formulas, backend, **options, **more)
+    if more:
+        raise InputError(f"compile knows no option {next(iter(more))!r} for formulas.")
+    single = isinstance(formulas, Formula)
+    parts = [formulas] if isinstance(formulas, Formula) else list(formulas)
+    for part in parts:
+        if not isinstance(part, Formula):
+            raise InputError(f"compile takes formulas, not a {type(part).__name__}; make one with rc.parse(…).")
+    if not parts:
+        raise InputError("compile takes at least one formula.")
+    roots = [part.expr for part in parts]
+    if simplify:
+        roots = solved(distributed(simplify_all(roots)))
+    names: dict[str, Size] = {}
+    for part in parts:
+        for name, size in zip(part.indices, part.expr.shape, strict=True):
+            names.setdefault(name, size)
+    facts = merged(part.context for part in parts).facts
+    by = [step.origin.by.name for part in parts for step in part.chain]
+    options = (("fused", fused), *([("jit", jit)] if jit is not None else []))
+    if compressed:
+        indices = [part.indices for part in parts]
+        return CompressedFunction(roots, indices, names, facts, backend, single, options, by)
+    return Compiled(roots, names, facts, backend, single, options, by)

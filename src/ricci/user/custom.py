@@ -1,0 +1,416 @@
+"""``rc.custom``: a function with a derivative of one's own.
+
+The function stays one node of the expression, with the rule as its local derivative, in all modes and to all orders: a
+rule is traced, so it is an expression, and can be differentiated itself. One rule suffices. It is one of
+
+- ``.derivative``: of each operand, the derivative entry by entry, or the whole Jacobian;
+- ``.jvp``: a linear function of tangents. Its derivative by a tangent is the Jacobian;
+- ``.vjp``: a linear function of the incoming gradient. Its derivative by that is the Jacobian, transposed.
+
+So each gives the local derivative, and that serves both directions. Before anything is computed, the body takes the
+place of the node. A function that cannot be traced (it calls other packages, or branches on values) is run as it is, on
+arrays of NumPy; its rule says what calculus needs to know of it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Hashable, Sequence
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from ricci.calculus.modes import derivative
+from ricci.compiler.run.outside import Outside
+from ricci.errors import InputError, RuleError, ShapeError, TraceError
+from ricci.expr import Expr, Op, Variable, delta, function, product, variable, variables
+from ricci.expr.batching import batched
+from ricci.kinds import kind_of
+from ricci.notation.resolve import resolve
+from ricci.simplify import simplify
+from ricci.tracing import frames, trees
+from ricci.tracing.array import Traced
+from ricci.tracing.basics import checked_dtype, lift
+from ricci.tracing.meanings import as_tensor, like_tensor, of_torch, plain_values
+from ricci.tracing.operand import Operand
+from ricci.tracing.recording import Arguments, Recording, names_of, record
+from ricci.tracing.shapes import Shaped
+from ricci.transforms.eager import on_tensors
+from ricci.transforms.formulas import as_function
+from ricci.transforms.linearity import is_linear
+from ricci.transforms.transformed import replace_all
+from ricci.user.custom_formulas import among, by_entry, on_formulas
+
+_numbers = count()
+QUOTE = "'"
+EXAMPLE = 0.5  # within the domain of most functions
+
+
+class Custom:
+    """A function with a rule for its derivative."""
+
+    def __init__(self, function: Callable):
+        functools.update_wrapper(self, function, updated=())
+        self.function = function
+        self.rule: tuple[str, Any] | None = None
+        self.on_formulas: dict[Any, Any] = {}  # by the form of the arguments
+
+    def __repr__(self) -> str:
+        return f"<rc.custom {self.__name__}>"  # type: ignore[attr-defined]
+
+    def _set(self, kind: str, rule: Any) -> Any:
+        if self.rule is not None and self.rule[0] != kind:
+            raise RuleError(f"{self.__name__} has a rule already, its {self.rule[0]}; one is enough for all modes.")  # type: ignore
+        if not callable(rule) and not (kind == "derivative" and isinstance(rule, str)):
+            raise InputError(f".{kind} takes a function, not {type(rule).__name__}.")
+        self.rule = (kind, rule)
+        self.on_formulas.clear()
+        return rule
+
+    def derivative(self, rule: Callable | str) -> Any:
+        """The derivative: a function of the operands, or a text in their names, and ``y`` for the result.
+
+        It gives the derivative entry by entry where the result has that shape, or the Jacobian, with the axes of the
+        result and then those of the operand; for several operands a tuple of these.
+        """
+        return self._set("derivative", rule)
+
+    def jvp(self, rule: Callable) -> Callable:
+        """The derivative along tangents: ``rule(primals, tangents)``, both tuples; linear in the tangents."""
+        return self._set("jvp", rule)
+
+    def vjp(self, rule: Callable) -> Callable:
+        """What flows back: ``rule(primals, gradient)`` gives a gradient for each operand; linear in ``gradient``."""
+        return self._set("vjp", rule)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if among(args, kwargs):
+            self._check_rule()
+            return on_formulas(self, args, kwargs)
+        if frames.current() is None:
+            if any(isinstance(leaf, Operand) for leaf in trees.flatten((args, kwargs))[0]):
+                return on_tensors(self, self.__name__, args, kwargs)  # type: ignore[attr-defined]
+            return _as_given(self.function(*args, **kwargs), trees.flatten((args, kwargs))[0])
+        self._check_rule()
+        return self._node(args, kwargs)
+
+    def _check_rule(self) -> None:
+        if self.rule is None:
+            raise RuleError(
+                f"{self.__name__} has no rule yet; give it one with @{self.__name__}.derivative, .jvp or .vjp."  # type: ignore
+            )
+
+    def _node(self, args: tuple, kwargs: dict) -> Traced:
+        """The function as one node of the expression."""
+        here = frames.current()
+        assert here is not None
+        arguments = Arguments.of(args, kwargs)
+        operands = [lift(leaf) for leaf in arguments.traced]
+        rule = self.ruled(arguments, operands)
+        node = function(rule.op, tuple([x.expr for x in operands]))
+        here.note(node)
+        return like_tensor(of_torch(arguments.leaves), Traced(node, rule.dtype, here))
+
+    def ruled(self, arguments: Arguments, operands: Sequence[Traced]) -> _Rule:
+        """The function and its derivatives for operands of this kind."""
+        static = [leaf for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if not traced]
+        here = frames.current()
+        assert here is not None
+        tensor = of_torch(arguments.leaves)
+        kinds = tuple([(x.shape, x.dtype) for x in operands])
+        key = (self, arguments.form, kinds, tuple(map(_identity, static)), tensor is None)
+        rule = here.root.rules.get(key)
+        if rule is None:
+            rule = here.root.rules[key] = self._rule(arguments, operands)
+            rule.tensor = tensor
+            rule.derive()  # the rule may use the function itself, and finds it then
+        return rule
+
+    def _rule(self, arguments: Arguments, operands: Sequence[Traced]) -> _Rule:
+        """The function for operands of this kind: as an expression, or as code that only runs if it cannot be one."""
+        name = self.__name__  # type: ignore[attr-defined]
+        try:
+            body = record(self.function, arguments)
+            if body.drawn:
+                raise TraceError("it draws random numbers.")
+        except TraceError as error:
+            outside = _outside(self.function, name, arguments, operands, error)
+            here = frames.current()
+            assert here is not None
+            inputs = [variable(f"{name}.{k}{QUOTE * here.depth}", x.shape) for k, x in enumerate(operands)]
+            return _Rule(self, inputs, outside.shape, outside.dtype, operands, self._static(arguments), outside=outside)
+        if body.out_form != trees.LEAF or not isinstance(body.outputs[0], Expr):
+            raise InputError(f"A function with a rule of its own returns one array; {name} does not.")
+        e = body.outputs[0]
+        shape: Any = e.shape
+        return _Rule(self, body.inputs, shape, body.out_dtypes[0], operands, self._static(arguments), body=e)
+
+    def _static(self, arguments: Arguments) -> dict[str, Any]:
+        """The arguments that are no arrays, by name: a rule that has parameters of these names gets them."""
+        count, keywords, forms = arguments.form
+        names, leaves = (
+            names_of(self.function, count, keywords),
+            iter(zip(arguments.leaves, arguments.arrays, strict=True)),
+        )
+        found: dict[str, Any] = {}
+        for name, form in zip(names, forms, strict=True):
+            own = [next(leaves) for _ in range(trees.count(form))]
+            if not any(traced for _, traced in own):
+                found[name] = trees.unflatten(form, [leaf for leaf, _ in own])
+        return found
+
+
+def _outside(
+    function: Callable, name: str, arguments: Arguments, operands: Sequence[Traced], reason: TraceError
+) -> Outside:
+    """A function that cannot be traced, as one that runs; what it gives is learnt from an example."""
+    count, keywords, forms = arguments.form
+
+    tensor = of_torch(arguments.leaves)
+
+    def native(*arrays: Any) -> Any:
+        given = iter([as_tensor(tensor, array) for array in arrays])
+        leaves = [next(given) if t else leaf for leaf, t in zip(arguments.leaves, arguments.arrays, strict=True)]
+        parts = trees.unflatten(("list", len(forms), forms), leaves)
+        with frames.suspended():
+            return plain_values(function(*parts[:count], **dict(zip(keywords, parts[count:], strict=True))))
+
+    shapes = [x.shape for x in operands]
+    floats = [x.dtype for x in operands if x.dtype.kind == "f" and not x.weak]
+    try:
+        with np.errstate(all="ignore"):
+            given = [np.full(x.shape, EXAMPLE, x.dtype)[()] for x in operands]
+            example = np.asarray(native(*given))
+    except Exception as error:
+        raise TraceError(
+            f"{name} cannot be traced: {reason}\nSo it is run as it is; but on an example, arrays of {EXAMPLE} of the "
+            f"shapes {shapes}, it fails: {error}"
+        ) from error
+    dtype = checked_dtype(example.dtype)
+    if dtype.kind == "f" and floats:
+        dtype = np.result_type(*floats)  # in the type of its arguments, whatever it is computed in
+    return Outside(native, name, tuple(map(len, shapes)), example.shape, dtype)
+
+
+class _Rule:
+    """A function and its derivatives by each operand, as templates: expressions of stand-ins for the operands."""
+
+    tensor: Any = None  # a tensor of PyTorch, where there is one among the operands
+
+    def __init__(
+        self,
+        owner: Custom,
+        inputs: Sequence[Variable],
+        shape: tuple[int, ...],
+        dtype: np.dtype,
+        operands: Sequence[Traced],
+        static: dict[str, Any],
+        body: Expr | None = None,
+        outside: Outside | None = None,
+    ):
+        self.name, self.owner = owner.__name__, owner  # type: ignore[attr-defined]
+        self.inputs, self.shape, self.dtype, self.operands = list(inputs), shape, dtype, operands
+        self.static, self.body, self.outside = static, body, outside
+        if body is not None:
+            self._check_closed(body, "")
+        self.jacobians: list[Expr] = []
+        self.op = self._op(f"custom.{self.name}.{next(_numbers)}")
+
+    def derive(self) -> None:
+        """The local derivatives, from the rule."""
+        assert self.owner.rule is not None
+        kind, rule = self.owner.rule
+        make = {"derivative": self._from_derivative, "jvp": self._from_jvp, "vjp": self._from_vjp}[kind]
+        self.jacobians = [simplify(j) for j in make(rule)]
+        for jacobian in self.jacobians:
+            self._check_closed(jacobian, "'s rule")
+
+    def _check_closed(self, e: Expr, what: str, more: Sequence[Expr] = ()) -> None:
+        here = frames.current()
+        assert here is not None
+        known = {*self.inputs, *more}
+        for v in variables(e):
+            if v not in known and v.name not in here.root.captured:
+                raise TraceError(
+                    f"{self.name}{what} uses a traced array that is not one of its arguments, so its derivative by "
+                    "that would be lost; pass it as an argument."
+                )
+
+    def _stand_ins(self) -> list[Shaped]:
+        return [Shaped(x.shape, x.dtype, self.tensor) for x in self.operands]
+
+    def _recorded(self, rule: Callable, *groups: Any) -> Recording:
+        """A rule, traced on stand-ins."""
+        taken = names_of(rule, len(groups), ())
+        more = {name: value for name, value in self.static.items() if name in _keywords(rule) and name not in taken}
+        arguments = Arguments.of(groups, more, names=more.keys())
+        return record(rule, arguments, name=f"the rule of {self.name}")
+
+    def _same(self, exprs: Sequence[Expr], inputs: Sequence[Expr]) -> list[Expr]:
+        """Expressions of the rule's own stand-ins, in those of the body."""
+        return replace_all(exprs, dict(zip(inputs, self.inputs, strict=False)))
+
+    def _from_derivative(self, rule: Callable | str) -> list[Expr]:
+        if isinstance(rule, str):
+            return self._from_text(rule)
+        found = self._recorded(rule, *self._stand_ins())
+        parts = self._same(_arrays(found, len(self.inputs), self.name), found.inputs)
+        return [self._whole(part, x) for part, x in zip(parts, self.inputs, strict=True)]
+
+    def _whole(self, part: Expr, x: Variable) -> Expr:
+        """A derivative entry by entry as a Jacobian; a Jacobian as it is."""
+        order = len(self.shape)
+        if part.shape == (*self.shape, *x.shape) and (x.shape or not order):
+            return part
+        if x.shape == self.shape and part.shape in (self.shape, ()):
+            axes = tuple(range(order))
+            deltas = [(delta(n), (k, ("in", k))) for k, n in enumerate(self.shape)]
+            return product([(part, axes if part.shape else ()), *deltas], (*axes, *[("in", k) for k in axes]))
+        if part.shape == (*self.shape, *x.shape):
+            return part
+        raise ShapeError(
+            f"The derivative of {self.name} has the shape {part.shape}; entry by entry it has that of the result, "
+            f"{self.shape}, and whole that of the result and of the operand, {(*self.shape, *x.shape)}."
+        )
+
+    def _from_text(self, text: str) -> list[Expr]:
+        e = resolve(text, {}, derivative)[-1].value.expr
+        known = {v.name.rstrip("'"): v for v in self.inputs}
+        values: dict[Expr, Expr] = {}
+        y = function(self.op, tuple(self.inputs))
+        for v in variables(e):
+            if v.name not in known and v.name != "y":
+                listed = ", ".join([*known, "y"])
+                raise InputError(f"The derivative of {self.name} is written in {listed}; there is no {v.name!r}.")
+            values[v] = y if v.name == "y" else known[v.name]
+        if len(self.inputs) != 1:
+            raise InputError("A text is the derivative by one operand; for several, give a function of them.")
+        return [self._whole(by_entry(e, values), self.inputs[0])]
+
+    def _from_jvp(self, rule: Callable) -> list[Expr]:
+        like = tuple(self._stand_ins())
+        found = self._recorded(rule, like, like)
+        n = len(like)
+        if found.out_form == ("tuple", 2, (trees.LEAF, trees.LEAF)):  # the value and its derivative, as in JAX
+            tangent = found.outputs[1]
+        else:
+            (tangent,) = _arrays(found, 1, self.name)
+        assert isinstance(tangent, Expr)
+        if tangent.shape != self.shape:
+            raise ShapeError(f"The jvp of {self.name} has the shape {tangent.shape}; the result has {self.shape}.")
+        dots = found.inputs[n:]
+        self._check_linear(tangent, found, dots, "tangents")
+        parts = [derivative(tangent, dot, "reverse") for dot in dots]
+        return self._same(parts, found.inputs[:n])
+
+    def _from_vjp(self, rule: Callable) -> list[Expr]:
+        like = tuple(self._stand_ins())
+        found = self._recorded(rule, like, Shaped(self.shape, self.dtype, self.tensor))  # type: ignore[arg-type]
+        n, bar = len(like), found.inputs[-1]
+        parts = []
+        for part, x in zip(_arrays(found, n, self.name), self.inputs, strict=True):
+            if part.shape != x.shape:
+                raise ShapeError(f"The vjp of {self.name} gives the shape {part.shape} for an operand of {x.shape}.")
+            self._check_linear(part, found, [bar], "gradient")
+            back = derivative(part, bar, "forward")
+            inner = tuple(range(len(x.shape)))
+            outer = tuple(range(len(inner), len(back.shape)))
+            parts.append(product([(back, (*inner, *outer))], (*outer, *inner)))
+        return self._same(parts, found.inputs[:n])
+
+    def _check_linear(self, e: Expr, found: Recording, moving: Sequence[Variable], word: str) -> None:
+        here = frames.current()
+        assert here is not None
+        self._check_closed(e, "'s rule", found.inputs)
+        dtypes = {v.name: dtype for v, dtype in zip(found.inputs, found.dtypes, strict=True)}
+        if not is_linear(e, moving, dtypes, here.root.captured):
+            raise RuleError(
+                f"The rule of {self.name} is not linear in the {word}, so it is no derivative, and cannot be turned "
+                "round for the other mode."
+            )
+
+    def _op(self, name: str) -> Op:
+        """The row of the function for these operands."""
+        orders = tuple([len(x.shape) for x in self.inputs])
+        return Op(
+            name,
+            len(orders),
+            lambda *args: args,
+            tuple([functools.partial(self._partial, k) for k in range(len(orders))]),
+            latex=rf"\operatorname{{{{{self.name}}}}}({{0}})",
+            works_on=orders,
+            result=lambda shapes: self.shape,
+            rectangular=True,
+            body=None if self.body is None else functools.partial(self._placed, self.body),
+            outside=self.outside,
+        )
+
+    def _partial(self, number: int, operands: tuple, y: Expr, params: tuple) -> Expr:
+        if not self.jacobians:
+            raise RuleError(
+                f"The rule of {self.name} is written with {self.name} of what it shall be linear in, so its derivative "
+                "is not known before itself; write it without, or give the Jacobian as .derivative."
+            )
+        return self._placed(self.jacobians[number], operands)
+
+    def _placed(self, template: Expr, operands: Sequence[Expr]) -> Expr:
+        """A template with operands in place of the stand-ins; their leading axes go along with all of it."""
+        lead = len(operands[0].shape) - len(self.inputs[0].shape)
+        shape = operands[0].shape[:lead]
+        inner: Sequence[Expr] = self.inputs
+        for axis in reversed(range(lead)):
+            wide = [variable(f"wide{k}.{axis}", (shape[axis], *v.shape)) for k, v in enumerate(inner)]
+            (template,) = batched([template], dict(zip(inner, wide, strict=True)), shape[axis])
+            inner = wide
+        return replace_all([template], dict(zip(inner, operands, strict=True)))[0]
+
+
+def _as_given(result: Any, leaves: Sequence[Any]) -> Any:
+    """A result of NumPy's functions for arrays of JAX, which they take and do not give, as one of JAX."""
+    if not isinstance(result, (np.ndarray, np.generic)) or "jax" not in map(kind_of, leaves):
+        return result
+    import jax.numpy
+
+    return jax.numpy.asarray(result)
+
+
+def _keywords(rule: Callable) -> list[str]:
+    """The parameters of a rule that can be given by name."""
+    try:
+        parameters = inspect.signature(rule).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+
+
+def _identity(value: Any) -> Hashable:
+    """What a static argument is told from others by."""
+    return (type(value), value) if isinstance(value, Hashable) else id(value)
+
+
+def _arrays(found: Recording, number: int, name: str) -> list[Expr]:
+    outputs = [out for out in found.outputs if isinstance(out, Expr)]
+    if len(outputs) != number:
+        raise InputError(f"The rule of {name} gives {len(outputs)} arrays; it should give {number}, one each.")
+    return outputs
+
+
+def custom(function: Callable) -> Custom:
+    """A function whose derivative is given by a rule: ``.derivative``, ``.jvp`` or ``.vjp``; one is enough.
+
+    >>> import numpy as np, ricci as rc
+    >>> @rc.custom
+    ... def sigmoid(x):
+    ...     return 1 / (1 + np.exp(-x))
+    >>> @sigmoid.derivative
+    ... def _(x):
+    ...     y = sigmoid(x)
+    ...     return y * (1 - y)
+    >>> rc.grad(lambda x: sigmoid(x).sum())(np.zeros(2))
+    array([0.25, 0.25])
+    """
+    if not callable(function):
+        raise InputError(f"rc.custom is for functions, not {type(function).__name__}.")
+    return Custom(as_function(function, "custom"))

@@ -1,0 +1,294 @@
+"""Functions with rules of their own, on formulas.
+
+A formula has symbolic sizes, and a function is traced for sizes that are numbers. Most functions work entry by entry:
+traced on numbers and on vectors, they do the same. Such a function becomes an elementwise one, and its rule, on
+numbers, the local derivative. Any other waits: it is a node that knows the shape of its result, learnt from examples,
+and is traced when the sizes are known, as its derivatives are. Operands that work entry by entry are aligned by the
+names of their indices; for any other function they are arrays, with their axes in the order of their indices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from ricci.calculus.modes import derivative
+from ricci.errors import InputError, RicciError, RuleError
+from ricci.expr import OPS, Expr, Function, Op, Size, Variable, delta, elementwise, function, product, variable
+from ricci.expr.batching import batched
+from ricci.expr.walk import rewritten, with_bodies
+from ricci.functions.table import FUNCTIONS
+from ricci.notation.context import merged
+from ricci.simplify import simplify
+from ricci.tracing import frames, trees
+from ricci.tracing.array import Traced
+from ricci.tracing.operand import Operand
+from ricci.tracing.recording import Arguments, is_array
+from ricci.tracing.shapes import Shaped
+from ricci.transforms.transformed import replace_all
+from ricci.user.formula import Formula, aligned, as_formula, check_sizes
+
+FLOAT = np.dtype(np.float64)
+SAMPLES = ((3, 5, 7, 11, 13, 17, 19, 23), (4, 6, 9, 10, 14, 15, 21, 22))  # sizes of two examples, different ones
+Shapes = tuple[tuple[int, ...], ...]
+_titles: set[str] = set()
+
+
+def among(args: tuple, kwargs: Mapping[str, Any]) -> bool:
+    """Whether a formula is among the arguments."""
+    return any(isinstance(leaf, Formula) for leaf in trees.flatten((args, dict(kwargs)))[0])
+
+
+def on_formulas(custom: Any, args: tuple, kwargs: dict[str, Any]) -> Formula:
+    """The function of formulas and numbers, as a formula."""
+    leaves, form = trees.flatten((args, kwargs))
+    if any(isinstance(leaf, Operand) for leaf in leaves):
+        raise InputError(
+            f"{custom.__name__} is given a formula beside a traced array or a tensor; a formula has no value until it "
+            "is called. Call it first."
+        )
+    operand = [isinstance(leaf, Formula) or is_array(leaf) for leaf in leaves]
+    parts = [as_formula(leaf) for leaf, own in zip(leaves, operand, strict=True) if own]
+    static = tuple([None if own else leaf for leaf, own in zip(leaves, operand, strict=True)])
+    orders = tuple([part.order for part in parts])
+    try:
+        key: Hashable = (form, static, tuple(operand), orders)
+        found = custom.on_formulas.get(key)
+    except TypeError:  # a static argument that cannot be compared
+        key = found = None
+    if found is None:
+        found = _Function(custom, form, leaves, operand)
+        if key is not None:
+            custom.on_formulas[key] = found
+    return found(parts)
+
+
+class _Function:
+    """A function with a rule, for arguments of one form."""
+
+    def __init__(self, custom: Any, form: Any, leaves: Sequence[Any], operand: Sequence[bool]):
+        self.custom, self.form, self.leaves, self.operand = custom, form, list(leaves), list(operand)
+        self.entrywise: dict[int, bool] = {}  # by the number of axes
+        self.later: dict[tuple, _Later] = {}
+        self._rules: dict[Shapes, Any] = {}
+        self._op: Op | None = None
+
+    def __call__(self, parts: Sequence[Formula]) -> Formula:
+        sizes = {str(name): size for name, size in check_sizes(parts).items()}
+        if len(sizes) not in self.entrywise:
+            self.entrywise[len(sizes)] = self._works_by_entry(len(sizes))
+        if self.entrywise[len(sizes)]:
+            op = self._elementwise()
+            return aligned(lambda *exprs: elementwise(op, *exprs), *parts)
+        axes = self._axes(parts, sizes)
+        key = (tuple([at for at, _ in axes]), tuple([part.order for part in parts]))
+        if key not in self.later:
+            self.later[key] = _Later(_title(self.custom.__name__), key[1], key[0], self._template)
+        expr = function(self.later[key].op, tuple([part.expr for part in parts]))
+        return Formula(expr, [name for _, name in axes], merged(part.context for part in parts))
+
+    def rule(self, shapes: Sequence[tuple[int, ...]]) -> Any:
+        """The rule for operands of these shapes."""
+        given = iter([Shaped(shape, FLOAT) for shape in shapes])
+        leaves = [next(given) if own else leaf for leaf, own in zip(self.leaves, self.operand, strict=True)]
+        args, kwargs = trees.unflatten(self.form, leaves)
+        arguments = Arguments.of(args, kwargs)
+        with frames.suspended(), frames.frame(self.custom.__name__) as own:
+            operands = [Traced(own.variable(f"a{k}", shape), FLOAT, own) for k, shape in enumerate(shapes)]
+            found = self.custom.ruled(arguments, operands)
+        if own.captured:
+            raise InputError(
+                f"{self.custom.__name__} uses an array that is none of its arguments; on formulas, pass it as one."
+            )
+        return found
+
+    # Entry by entry
+
+    def _works_by_entry(self, order: int) -> bool:
+        """Whether it does to arrays with so many axes, for sure, what it does to each of their entries."""
+        number, shape = sum(self.operand), SAMPLES[0][:order]
+        try:
+            scalar, array = self._ruled(((),) * number), self._ruled((shape,) * number)
+        except (RicciError, ArithmeticError, LookupError, TypeError, ValueError):  # it is not for both
+            return False
+        if scalar.body is None or array.body is None or scalar.shape != () or array.shape != shape:
+            return False
+        inner, axes = dict(zip(scalar.inputs, array.inputs, strict=True)), tuple(range(order))
+        pairs = [(by_entry(scalar.body, inner), array.body)]
+        for part, jacobian in zip(scalar.jacobians, array.jacobians, strict=True):
+            deltas = [(delta(n), (k, ("in", k))) for k, n in enumerate(shape)]
+            diagonal = product([(by_entry(part, inner), axes), *deltas], (*axes, *[("in", k) for k in axes]))
+            pairs.append((diagonal, jacobian))
+        return all(_same(a, b) for a, b in pairs)
+
+    def _elementwise(self) -> Op:
+        """The function as an elementwise one, its rule that on numbers."""
+        if self._op is not None:
+            return self._op
+        scalar = self._ruled(((),) * sum(self.operand))
+
+        def slope(k: int, *args: Expr) -> Expr:
+            (own,) = rewritten([scalar.jacobians[k]], as_entrywise)
+            return by_entry(own, dict(zip(scalar.inputs, args[:-1], strict=True)))
+
+        def as_entrywise(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
+            return elementwise(op, *args) if isinstance(node, Function) and node.op is scalar.op else None
+
+        number, name = len(scalar.inputs), _title(self.custom.__name__)
+        op = self._op = Op(
+            name,
+            number,
+            lambda *args: args,
+            tuple([partial(slope, k) for k in range(number)]),
+            latex=_latex(name, number),
+            body=lambda args: by_entry(scalar.body, dict(zip(scalar.inputs, args, strict=True))),
+        )
+        return op
+
+    # Any other
+
+    def _ruled(self, shapes: Shapes) -> Any:
+        if shapes not in self._rules:
+            self._rules[shapes] = self.rule(shapes)
+        return self._rules[shapes]
+
+    def _template(self, shapes: Shapes) -> tuple[list[Variable], Expr]:
+        rule = self._ruled(shapes)
+        return rule.inputs, function(rule.op, tuple(rule.inputs))
+
+    def _axes(self, parts: Sequence[Formula], sizes: Mapping[str, Size]) -> tuple[tuple[Any, str], ...]:
+        """For each axis of the result its size, or the operand and the axis that have the same; and its name."""
+        tried = []
+        for pick in (lambda k, sample: SAMPLES[sample][k % 8], lambda k, sample: SAMPLES[sample][0]):
+            examples = []
+            for sample in range(2):
+                names = [name for name, size in sizes.items() if not isinstance(size, int)]
+                known = {**sizes, **{name: pick(k, sample) for k, name in enumerate(names)}}
+                shapes = tuple([tuple([known[name] for name in part.indices]) for part in parts])
+                try:
+                    examples.append((known, self._shape(shapes)))
+                except (RicciError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+                    tried.append(error)
+                    break
+            if len(examples) == 2:
+                return self._matched(parts, *examples)
+        if isinstance(tried[-1], (InputError, RuleError)):
+            raise tried[-1]
+        raise InputError(
+            f"{self.custom.__name__} cannot be traced for formulas with the indices "
+            f"{' and '.join([','.join(part.indices) or 'none' for part in parts])}: {tried[-1]}"
+        ) from tried[-1]
+
+    def _shape(self, shapes: Shapes) -> tuple[int, ...]:
+        return self._template(shapes)[1].shape  # type: ignore[return-value]
+
+    def _matched(self, parts: Sequence[Formula], first: tuple, second: tuple) -> tuple[tuple[Any, str], ...]:
+        """Axes of the result that have the size of an operand's axis in both examples are called as that is."""
+        (one, shape), (two, again) = first, second
+        where = {}
+        for k, part in enumerate(parts):
+            for axis, name in enumerate(part.indices):
+                where.setdefault(name, (k, axis))
+        axes: list[tuple[Any, str]] = []
+        taken: set[str] = set()
+        same = next((p.indices for p in parts if [one[n] for n in p.indices] == list(shape)), ())
+        free = (name for name in (f"i{k}" for k in count()) if name not in one)
+        for position, (a, b) in enumerate(zip(shape, again, strict=True)):
+            fits = [name for name in one if (one[name], two[name]) == (a, b) and name not in taken]
+            name = same[position] if same and same[position] in fits else fits[0] if fits else None
+            if name is None and a != b:
+                raise InputError(
+                    f"The result of {self.custom.__name__} has a size that is not one of its operands', {a} and {b} in "
+                    "two examples; on formulas, give the sizes of indices as numbers."
+                )
+            axes.append((a, next(free)) if name is None else (where[name], name))
+            taken.add(axes[-1][1])
+        return tuple(axes)
+
+
+class _Later:
+    """A function that is traced when sizes are known, and its derivatives by each operand, which are such too."""
+
+    def __init__(
+        self,
+        name: str,
+        orders: tuple[int, ...],
+        axes: Sequence[Any],
+        template: Callable[[Shapes], tuple[list[Variable], Expr]],
+    ):
+        self.name, self.orders, self.axes, self.template = name, orders, list(axes), template
+        self.slopes: dict[int, _Later] = {}
+        number = len(orders)
+        self.op = Op(
+            name,
+            number,
+            lambda *args: args,
+            tuple([partial(self._partial, k) for k in range(number)]),
+            latex=_latex(name, number),
+            works_on=orders,
+            result=self._result,
+            rectangular=True,
+            rewrite=self._known,
+            later=True,
+        )
+
+    def _result(self, shapes: Sequence[tuple[Size, ...]]) -> tuple[Size, ...]:
+        return tuple([at if isinstance(at, int) else shapes[at[0]][at[1]] for at in self.axes])
+
+    def _known(self, *args: Expr) -> Expr | None:
+        """The function itself, once the sizes are numbers."""
+        shapes = tuple([a.shape for a in args])
+        if not all(isinstance(size, int) for shape in shapes for size in shape):
+            return None
+        inputs, e = self.template(shapes)  # type: ignore[arg-type]
+        return replace_all([e], dict(zip(inputs, args, strict=True)))[0]
+
+    def _partial(self, k: int, operands: tuple[Expr, ...], y: Expr, params: tuple) -> Expr:
+        if k not in self.slopes:
+
+            def slope(shapes: Shapes) -> tuple[list[Variable], Expr]:
+                inputs, e = self.template(shapes)
+                return inputs, simplify(derivative(e, inputs[k]))
+
+            axes = [*self.axes, *[(k, axis) for axis in range(self.orders[k])]]
+            self.slopes[k] = _Later(
+                _title(f"d{self.name}_{k}" if len(self.orders) > 1 else f"d{self.name}"), self.orders, axes, slope
+            )
+        return function(self.slopes[k].op, operands)
+
+
+def by_entry(e: Expr, values: Mapping[Any, Expr]) -> Expr:
+    """An expression of scalars, entry by entry of arrays of one shape; scalars among these stay."""
+    shaped = {v: x for v, x in values.items() if x.shape}
+    shape = next((x.shape for x in shaped.values()), ())
+    inner: dict[Expr, Expr] = {v: v for v in values}
+    for axis in reversed(range(len(shape))):
+        wide = {v: variable(f"wide.{k}.{axis}", (shape[axis], *inner[v].shape)) for k, v in enumerate(shaped)}
+        (e,) = batched([e], {inner[v]: wide[v] for v in wide}, shape[axis])
+        inner = {**inner, **wide}
+    return replace_all([e], {inner[v]: x for v, x in values.items()})[0]
+
+
+def _same(a: Expr, b: Expr) -> bool:
+    return simplify(with_bodies([a])[0]) is simplify(with_bodies([b])[0])
+
+
+def _title(name: str) -> str:
+    """A name that no other function has."""
+    start = name if name.isidentifier() else "custom"
+    title = next(t for t in (f"{start}{k or ''}" for k in count()) if _is_free(t))
+    _titles.add(title)
+    return title
+
+
+def _is_free(title: str) -> bool:
+    return title not in _titles and title not in FUNCTIONS and title not in OPS
+
+
+def _latex(name: str, number: int) -> str:
+    operands = ", ".join([f"{{{k}}}" for k in range(number)])
+    return rf"\operatorname{{{{{name}}}}}({operands})"

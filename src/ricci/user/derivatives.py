@@ -1,0 +1,286 @@
+"""Derivatives for formulas: ``diff``, ``pullback``, ``pushforward`` with index names.
+
+A variable is named as in the text, ``"w"``, or with the indices that its axes shall have in the result, ``"x[p,q]"``;
+a name that the text defines, or any formula that is part of the expression, may be given instead, and then counts as
+independent (``targets.py``). Each derivative is the total one: what is asked for beside it changes nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import product as product_of
+from typing import Any, NamedTuple
+
+from ricci.calculus import graph, modes
+from ricci.errors import InputError, RuleError
+from ricci.expr import Expr, add, one, product, substitute
+from ricci.expr import variable as input_node
+from ricci.expr.structure import is_zero
+from ricci.notation.context import Context, Facts
+from ricci.show.derivation import Derivation
+from ricci.show.derivation import derivation as show_derivation
+from ricci.show.naming import Namer
+from ricci.user.formula import Formula, as_formula
+from ricci.user.targets import By, Target, find, find_all, read, read_cut, root_of
+
+
+class Origin(NamedTuple):
+    """Where a derivative comes from: of what and by what, and the names of its new axes."""
+
+    formula: Formula
+    by: By
+    names: tuple[str, ...]
+
+
+def diff(
+    formula: Formula, *wrt: Target, mode: str = "auto", cut: Sequence[Formula] | None = None, effort: float = 0.0
+) -> Formula:
+    """The derivative by each of ``wrt`` in turn; its indices are those of ``formula``, then those of the variables.
+
+    >>> from ricci import parse
+    >>> print(diff(parse("y[i,j] = x[i,k] a[k,j]"), "x[p,q]"))
+    dy_dx[i,j,p,q] = delta[i,p] a[q,j]
+    """
+    _check_formula(formula, "diff")
+    if not _flat(wrt):
+        raise InputError('diff needs to know by what: formula.diff("x").')
+    for target in _flat(wrt):
+        formula = _diff_once(formula, target, mode, cut, effort)
+    return formula
+
+
+def _check_formula(formula: object, what: str) -> None:
+    if not isinstance(formula, Formula):
+        raise InputError(f"rc.{what} takes a formula first, as rc.parse makes it, not {type(formula).__name__}.")
+
+
+def _flat(wrt: Sequence[Target]) -> list[Target]:
+    return [t for target in wrt for t in (target if isinstance(target, (list, tuple)) else (target,))]
+
+
+def _diff_once(formula: Formula, target: Target, mode: str, cut: Sequence[Target] | None, effort: float) -> Formula:
+    by = find(formula, target)
+    if cut is None:
+        reading = read(formula, [by])
+        expr = modes.derivative(reading.stable, reading.xs[0], mode, effort)
+    else:
+        reading, nodes = read_cut(formula, by, find_all(formula, _flat([cut])))
+        expr = modes.through_cut(reading.expr, reading.xs[0], nodes)
+    return _derived(formula, by, reading.restored([expr])[0], _namer(formula))
+
+
+def _derived(formula: Formula, by: By, expr: Expr, namer: Namer) -> Formula:
+    names = [step.origin.by.name for step in formula.chain] + [by.name]
+    order = "" if len(names) == 1 else str(len(names))
+    label = f"d{order}{root_of(formula).name or 'f'}_" + "_".join(f"d{name}" for name in names)
+    indices, context = _new_names(formula, by, namer)
+    result = Formula(expr, (*formula.indices, *indices), context, label)
+    result.origin = Origin(formula, by, indices)
+    return result
+
+
+def _new_names(formula: Formula, by: By, namer: Namer) -> tuple[tuple[str, ...], Context]:
+    """Index names for the axes of a target: those asked for, or the user's own for the axes, or fresh ones."""
+    names = by.wanted
+    if names is None and by.kind != "input" and by.own is not None and not set(by.own) & set(formula.indices):
+        names = by.own
+    if by.wanted is not None:
+        _check_wanted(formula, by.node, by.wanted)
+    if names is None:
+        taken, names = set(formula.indices), ()
+        for axis, size in enumerate(by.node.shape):
+            name = namer.fresh(size, namer.hints_of(by.node, axis), taken)
+            taken.add(name)
+            names = (*names, name)
+    axes = [(name, ((by.name, axis),)) for axis, name in enumerate(names)] if by.kind == "input" else []
+    return names, formula.context.merged(Context(Facts(groups=axes, derived=True)))
+
+
+def _namer(formula: Formula) -> Namer:
+    namer = Namer(formula.context.facts, [formula.expr])
+    for name, size in zip(formula.indices, formula.expr.shape, strict=True):
+        namer.claim(name, size)
+    return namer
+
+
+def _check_wanted(formula: Formula, x: Expr, wanted: tuple[str, ...]) -> None:
+    if len(wanted) != len(x.shape):
+        raise RuleError(f"The variable has {len(x.shape)} indices, and {len(wanted)} were given: {', '.join(wanted)}.")
+    for name in wanted:
+        if not re.fullmatch(r"[^\W\d]\w*'*", name):
+            raise RuleError(f"{name!r} is not an index name; write letters, digits and underscores: 'x[p,q]'.")
+        if name in formula.indices or wanted.count(name) > 1:
+            raise RuleError(
+                f"The derivative operator needs new free indices; {name!r} is already one of "
+                f"[{','.join((*formula.indices, *wanted))}]."
+            )
+
+
+def derivation(formula: Formula) -> Derivation:
+    """The steps that lead to a derivative, from the definition of the function."""
+    if formula.origin is None:
+        raise InputError('Only a derivative has a derivation: f.diff("x").derivation().')
+    steps, name = [], root_of(formula).name or "f"
+    known: dict[Expr, str] = {}
+    for derived in formula.chain:
+        source, by, names = derived.origin
+        reading = read(source, [by])
+        if by.kind == "part" or any(is_zero(value) for value in reading.back.values()):
+            raise InputError(
+                f"The derivative by {by.name!r} is not derived step by step: "
+                "that is done for inputs, and for defined names before what they are made of."
+            )
+        shown = {x: input_node(by.name, x.shape) for x in reading.xs if x is not by.node}
+        expr, x = substitute(reading.expr, shown), input_node(by.name, by.node.shape)
+        facts = derived.context.facts
+        steps += show_derivation(expr, name, source.indices, x, names, facts, known, first=not steps)
+        name = f"d{name}_d{by.name}"
+    return Derivation(steps)
+
+
+def diff_all(formula: Formula, *wrt: Target, mode: str = "reverse") -> tuple[Formula, ...]:
+    """The derivatives by several variables, in one sweep; each is what ``diff`` by it alone gives."""
+    _check_formula(formula, "diff_all")
+    if not _flat(wrt):
+        raise InputError('diff_all needs to know by what: formula.diff_all("x", "w").')
+    targets = find_all(formula, _flat(wrt))
+    reading = read(formula, targets)
+    (row,) = modes.derivatives([reading.stable], reading.xs, mode)
+    namer = _namer(formula)
+    pairs = zip(targets, reading.restored(row), strict=True)
+    return tuple([_derived(formula, by, expr, namer.again()) for by, expr in pairs])
+
+
+def pushforward(formula: Formula, dots: Mapping[Target, Formula]) -> Formula:
+    """The derivative along given directions (jvp): ``rc.pushforward(f, {"w": w_dot})``.
+
+    A direction has the indices of its variable, in any order, and perhaps further ones, which the result then has too,
+    after its own.
+    """
+    _check_formula(formula, "pushforward")
+    if not isinstance(dots, Mapping):
+        raise InputError('pushforward takes the directions by name: rc.pushforward(f, {"w": w_dot}).')
+    if not dots:
+        raise InputError('pushforward needs directions: rc.pushforward(f, {"w": w_dot}).')
+    targets = find_all(formula, list(dots))
+    directions = [_direction(formula, by, as_formula(dot)) for by, dot in zip(targets, dots.values(), strict=True)]
+    further = directions[0].further
+    reading = read(formula, targets)
+    seeds: dict[Expr, list[Expr]] = {}
+    context = formula.context
+    for by, x, direction in zip(targets, reading.xs, directions, strict=True):
+        _check_further(formula, by, direction.further, further)
+        seeds.setdefault(x, []).append(direction.along(further))
+        context = context.merged(direction.dot.context)
+    summed = {x: add([(1, dot) for dot in along]) for x, along in seeds.items()}
+    expr = graph.pushforward(reading.stable, summed)
+    context = context.merged(Context(Facts(derived=True)))
+    return Formula(reading.restored([expr])[0], (*formula.indices, *further), context)
+
+
+class Direction(NamedTuple):
+    """A direction, the names of its axes in the order of its variable's, and those of its further axes."""
+
+    dot: Formula
+    names: tuple[str, ...]
+    further: tuple[str, ...]
+
+    def along(self, further: tuple[str, ...]) -> Expr:
+        return product([(self.dot.expr, self.dot.indices)], (*self.names, *further))
+
+
+def _direction(formula: Formula, by: By, dot: Formula) -> Direction:
+    """Which axis of ``dot`` goes with which axis of the target, by the names that the target was written with."""
+    order = len(by.node.shape)
+    if by.wanted is not None:
+        _check_wanted(Formula(one(())), by.node, by.wanted)
+        called = [{name} for name in by.wanted]
+    elif by.own is not None:
+        called = [{name} for name in by.own]
+    else:
+        groups = formula.context.facts.groups
+        called = [{name for name, axes in groups if (by.name, axis) in axes} for axis in range(order)]
+    names = _matched(called, dot.indices)
+    if names is None and len(dot.indices) == order and not set().union(*called) & set(dot.indices):
+        names = dot.indices  # names that say nothing: axis by axis
+    if names is None:
+        listed, example = ", ".join([" or ".join(sorted(names)) for names in called]), ",".join("pqrstuvw"[:order])
+        raise RuleError(
+            f"The direction for {by.name!r} has {len(dot.indices)} indices; the variable has {order}. They go together "
+            f"by name, and [{','.join(dot.indices)}] does not say which are [{listed}]; rename the indices of the "
+            f"direction, or name those of the variable as the direction has them: '{by.name}[{example}]'."
+        )
+    return Direction(dot, names, tuple([name for name in dot.indices if name not in names]))
+
+
+def _matched(called: Sequence[set[str]], indices: tuple[str, ...]) -> tuple[str, ...] | None:
+    """The indices that go with axes which are ``called`` so: the one way that keeps their order, or the only way."""
+    fitting = [[name for name in indices if name in names] for names in called]
+    ways = [way for way in product_of(*fitting) if len(set(way)) == len(way)]
+    kept = [way for way in ways if sorted(way, key=indices.index) == list(way)]
+    return kept[0] if len(kept) == 1 else ways[0] if len(ways) == 1 else None
+
+
+def _check_further(formula: Formula, by: By, found: tuple[str, ...], wanted: tuple[str, ...]) -> None:
+    """All directions have the same further axes, and these are new to the result."""
+    if set(found) != set(wanted):
+        raise RuleError(
+            f"The direction for {by.name!r} has the further indices [{','.join(found)}] and another one "
+            f"[{','.join(wanted)}]; multiply by the one-tensor to give all of them the same."
+        )
+    clash = [name for name in found if name in formula.indices]
+    if clash:
+        raise RuleError(
+            f"The direction for {by.name!r} has the further index {clash[0]!r}, which the formula has too; rename it."
+        )
+
+
+def pullback(formula: Formula, wrt: Sequence[Target] | Target, y_bar: Formula | None = None) -> Any:
+    """The gradients that flow back to the inputs when ``y_bar`` comes in (vjp), all in one sweep.
+
+    Ones come in where nothing is given. ``y_bar`` has the indices of the formula, in any order, and perhaps further
+    ones, which the results then have too, before their own. A list of inputs gives a tuple of formulas, a single one a
+    formula.
+    """
+    _check_formula(formula, "pullback")
+    targets = find_all(formula, _flat([wrt]))
+    bar, further, context = one(formula.expr.shape), (), formula.context
+    if y_bar is not None:
+        given = as_formula(y_bar)
+        if not set(given.indices) >= set(formula.indices):
+            raise RuleError(
+                f"What comes in has the indices of the formula, [{','.join(formula.indices)}], "
+                f"not [{','.join(given.indices)}]."
+            )
+        further = tuple([name for name in given.indices if name not in formula.indices])
+        bar = product([(given.expr, given.indices)], (*further, *formula.indices))
+        context = context.merged(given.context)
+    reading = read(formula, targets)
+    incoming = Formula(one(bar.shape[: len(further)]), further, context)
+    result = []
+    for by, expr in zip(targets, reading.restored(graph.pullbacks(reading.stable, bar, reading.xs)), strict=True):
+        names, known = _new_names(incoming, by, _namer(incoming))
+        result.append(Formula(expr, (*further, *names), known))
+    return tuple(result) if isinstance(wrt, (list, tuple)) else result[0]
+
+
+def elimination_cost(
+    formula: Formula | Sequence[Formula], wrt: Target | Sequence[Target], mode: str = "auto", effort: float = 0.0
+) -> int:
+    """The multiplications that a mode takes to accumulate the Jacobian; deltas and ±1 are free."""
+    formulas = [formula] if isinstance(formula, Formula) else list(formula)
+    everything = formulas[0].context
+    for other in formulas[1:]:
+        everything = everything.merged(other.context)
+    targets = [_somewhere(formulas, target) for target in _flat([wrt])]
+    readings = [read(f, targets) for f in formulas]
+    return modes.eliminated([reading.expr for reading in readings], readings[0].xs, mode, effort)[1]
+
+
+def _somewhere(formulas: list[Formula], target: Target) -> By:
+    """What a target means in the first of several formulas that has it."""
+    name = target.partition("[")[0].strip() if isinstance(target, str) else getattr(target, "name", "")
+    having = [f for f in formulas if name in f.context.facts.inputs or name in f.context.facts.definitions]
+    using = [f for f in having if name in f.variables]
+    return find((using or having or formulas)[0], target)

@@ -1,0 +1,74 @@
+"""Where formulas come from: texts and names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from ricci.errors import InputError, ShapeError
+from ricci.expr import Size, dims
+from ricci.expr import variable as input_node
+from ricci.kinds import check_usable
+from ricci.notation.context import Context, Facts
+from ricci.notation.resolve import resolve
+from ricci.user.formula import Formula, derive_in_text
+
+
+def parse(text: str, result: str | None = None, *, sizes: Mapping[str, int] | None = None) -> Formula:
+    """Read equations in index notation; the value is the last statement, or the one named by ``result``.
+
+    >>> m = parse("m[b] = 1/|h| 1[h] x[b,h]; v[b] = 1/|h| 1[h] (x[b,h] - 1[h] m[b])**2", result="m")
+    >>> print(m)
+    m[b] = 1/|h| 1[h] x[b,h]
+    """
+    if not isinstance(text, str):
+        raise InputError(f"rc.parse reads a text, not {type(text).__name__}.")
+    statements: dict[str, Formula] = {}
+    last = None
+    for position, part in enumerate(resolve(text, sizes or {}, derive_in_text)):
+        last = Formula(part.value.expr, part.value.names, part.context, part.name, part.heights, statements)
+        last.source = (text, dict(sizes or {}), position)
+        if part.name is not None:
+            statements[part.name] = last
+    assert last is not None
+    return last if result is None else last[result]
+
+
+def variable(text: str, value: Any = None) -> Formula:
+    """A variable, by name or with indices (``"X[m,n]"``), that may carry a value.
+
+    >>> x = variable("x", 3.0)
+    >>> float(((x + 2) * x)())
+    15.0
+    """
+    match = re.fullmatch(r"\s*([^\W\d]\w*)\s*(?:\[([^\[\]]*)\])?\s*", text)
+    if match is None:
+        raise InputError(f"{text!r} does not name a variable; write a name, or a name with indices: 'X[m,n]'.")
+    name, inside = match.groups()
+    names = [word.strip() for word in inside.split(",")] if inside else []
+    if value is not None:
+        import numpy as np
+
+        check_usable(value, f"The value of {name!r}", name)
+        shape: tuple[Size, ...] = np.shape(value)
+        names = names or list("ijklmnpqrstuvw"[: len(shape)])
+        if len(names) != len(shape):
+            raise ShapeError(f"{text!r} names {len(names)} axes and the value has {len(shape)}: its shape is {shape}.")
+    else:
+        shape = tuple([dims.axis_size(name, axis) for axis in range(len(names))])
+    if len(set(names)) != len(names) or not all(re.fullmatch(r"\w+'*", n) for n in names):
+        raise InputError(f"The indices in {text!r} must be different names.")
+    facts = Facts(inputs={name: len(names)}, groups=[(n, ((name, axis),)) for axis, n in enumerate(names)])
+    if value is not None:
+        facts.values[name] = value
+    return Formula(input_node(name, shape), names, Context(facts))
+
+
+def tensors(text: str) -> tuple[Formula, ...]:
+    """Several variables at once: ``X, w = rc.tensors("X[m,n] w[n]")``."""
+    found = re.findall(r"[^\W\d]\w*\s*(?:\[[^\[\]]*\])?", text)
+    rest = re.sub(r"[^\W\d]\w*\s*(?:\[[^\[\]]*\])?", "", text).replace(",", "").strip()
+    if rest or not found:
+        raise InputError(f"rc.tensors reads names with indices, as in 'X[m,n] w[n]', not {text!r}.")
+    return tuple([variable(part) for part in found])

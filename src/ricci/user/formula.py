@@ -1,0 +1,500 @@
+"""What users hold: a core expression with names for its axes, and perhaps a left side.
+
+The core is positional. A :class:`Formula` pairs a core expression with index names and with the context it came from,
+so that arithmetic aligns by name, results print in the user's words and a call can bind and check sizes. Two formulas
+are equal when their expressions are the same object, up to which of several equal sizes is named in them and to which
+products were computed in steps of their own, and their index names are the same; the name on the left side does not
+matter.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import Any
+
+from ricci.errors import AxisError, InputError, RuleError, ShapeError, nearest
+from ricci.expr import Expr, Size, constant, dims, index_size, product, variables
+from ricci.expr.product import contract
+from ricci.expr.settle import settled
+from ricci.expr.walk import loosened
+from ricci.functions.table import FUNCTIONS
+from ricci.kinds import kind_of
+from ricci.notation.context import EMPTY, Context, merged
+from ricci.notation.resolve import resolve
+
+Operand = Any  # a Formula or a number
+
+
+class Formula:
+    """A tensor expression with named indices.
+
+    >>> from ricci import parse
+    >>> y = parse("y[i,j] = x[i,k] a[k,j] + 1[i] b[j]")
+    >>> print(y)
+    y[i,j] = x[i,k] a[k,j] + 1[i] b[j]
+    >>> y.indices, y.shape, y.variables
+    (('i', 'j'), (i, j), ('x', 'a', 'b'))
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_settled",
+        "context",
+        "expr",
+        "heights",
+        "indices",
+        "name",
+        "origin",
+        "source",
+        "statements",
+    )
+
+    def __init__(
+        self,
+        expr: Expr,
+        indices: Iterable[str] = (),
+        context: Context = EMPTY,
+        name: str | None = None,
+        heights: tuple[str, ...] = (),
+        statements: dict[str, Formula] | None = None,
+    ):
+        self.expr = expr
+        self.indices = tuple(indices)
+        self.context = context
+        self.name = name
+        self.heights = heights
+        self.statements = {} if statements is None else statements
+        self._settled: Expr | None = None
+        self.source: tuple[str, dict[str, int], int] | None = None  # the text, its sizes, the number of the statement
+        self.origin: Any = None  # for a derivative, what it was derived from
+
+    __array_ufunc__ = None  # NumPy arrays leave arithmetic with formulas to them
+
+    # What it is.
+
+    @property
+    def shape(self) -> tuple[Size, ...]:
+        """The sizes of the axes: numbers where known, and otherwise named by the index."""
+        return tuple(
+            [s if isinstance(s, int) else index_size(n) for n, s in zip(self.indices, self.expr.shape, strict=True)]
+        )
+
+    @property
+    def order(self) -> int:
+        """The number of axes."""
+        return len(self.indices)
+
+    ndim = order
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """The names of the inputs that the value depends on, in the order in which they were written."""
+        place = {name: position for position, name in enumerate(self.context.facts.inputs)}
+        return tuple(
+            sorted({v.name for v in variables(self.expr)}, key=lambda name: (place.get(name, len(place)), name))
+        )
+
+    @property
+    def settled(self) -> Expr:
+        if self._settled is None:
+            self._settled = settled(loosened(self.expr), self.context.facts.linked_sizes())
+        return self._settled
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Formula):
+            return NotImplemented
+        return self.indices == other.indices and (self.expr is other.expr or self.settled is other.settled)
+
+    def __hash__(self) -> int:
+        return hash((self.settled, self.indices))
+
+    def __bool__(self) -> bool:
+        raise InputError("A formula has no truth value before it is evaluated; call it, or use rc.where(…).")
+
+    def __iter__(self):
+        raise InputError("A formula is not a sequence; use index notation, or call it and iterate over the result.")
+
+    def __getitem__(self, name: str) -> Formula:
+        """Another statement of the program that this one comes from."""
+        if name not in self.statements:
+            known = ", ".join(self.statements) or "none"
+            raise AxisError(
+                f"The program defines no {name!r}; it defines {known}. {nearest(name, self.statements)}".rstrip()
+            )
+        return self.statements[name]
+
+    # How it looks.
+
+    def __str__(self) -> str:
+        from ricci.show import to_text
+
+        return to_text(self.expr, self.indices, self.context.facts, self.name, self.heights)
+
+    def latex(self) -> str:
+        """The formula in LaTeX."""
+        from ricci.show import to_latex
+
+        derived = None
+        if self.chain:
+            root = self.chain[0].origin.formula
+            by = [(step.origin.by.name, step.origin.names) for step in self.chain]
+            derived = (root.name or "f", root.indices, by)
+        return to_latex(self.expr, self.indices, self.context.facts, self.name, self.heights, derived)
+
+    def matrix(self, latex: bool = False) -> str:
+        """The formula in matrix notation, ``Xᵀ diag(s) X``, where it can be said so; in LaTeX if asked."""
+        from ricci.show.matrix import to_matrix
+
+        return to_matrix(self.expr, self.context.facts, latex)
+
+    def __repr__(self) -> str:
+        return f"<ricci.Formula {self}>"
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+    @property
+    def chain(self) -> list[Formula]:
+        """For a derivative, the derivatives that lead to it from its function, itself last; otherwise empty."""
+        steps, formula = [], self
+        while formula.origin is not None:
+            steps.append(formula)
+            formula = formula.origin.formula
+        return steps[::-1]
+
+    # What it is worth.
+
+    def __call__(self, /, *, sizes: Mapping[str, int] | None = None, **inputs: Any) -> Any:
+        """The value for arrays or numbers as inputs, whose sizes are checked; traced arrays and tensors record it."""
+        from ricci.compiler.run.elsewhere import Called, asked, recorded
+        from ricci.compiler.run.evaluate import evaluate
+
+        if sizes is not None and not isinstance(sizes, Mapping):
+            raise InputError(f'sizes gives the sizes of indices, as in sizes={{"i": 3}}, not {sizes!r}.')
+        if sizes and not self.context.facts.ranges.keys().isdisjoint(sizes):
+            return self._read_again(sizes)(sizes=None, **inputs)
+        named = dict(zip(self.indices, self.expr.shape, strict=True))
+        if asked(inputs.values()):
+            called = Called(self, self.name or "formula", [self.expr], named, self.context.facts, True)
+            return recorded(called, inputs, sizes or {})
+        (result,) = evaluate([self.expr], named, self.context.facts, inputs, sizes or {})
+        return result
+
+    def _read_again(self, sizes: Mapping[str, int]) -> Formula:
+        """The formula with the range of an index given, which otherwise follows from reads such as ``x[i+1]``."""
+        if self.source is None:
+            names = ", ".join(name for name in sizes if name in self.context.facts.ranges)
+            raise InputError(f"The range of {names} was settled when the text was read; give its size to rc.parse.")
+        text, known, position = self.source
+        part = resolve(text, {**known, **sizes}, derive_in_text)[position]
+        return Formula(part.value.expr, part.value.names, part.context, part.name)
+
+    # Arithmetic, aligned by index name; missing indices broadcast.
+
+    def __add__(self, other: Operand) -> Formula:
+        return aligned(lambda a, b: a + b, self, other)
+
+    def __radd__(self, other: Operand) -> Formula:
+        return aligned(lambda a, b: a + b, other, self)
+
+    def __sub__(self, other: Operand) -> Formula:
+        return aligned(lambda a, b: a - b, self, other)
+
+    def __rsub__(self, other: Operand) -> Formula:
+        return aligned(lambda a, b: a - b, other, self)
+
+    def __mul__(self, other: Operand) -> Formula:
+        return multiplied(self, other)
+
+    def __rmul__(self, other: Operand) -> Formula:
+        return multiplied(other, self)
+
+    def __truediv__(self, other: Operand) -> Formula:
+        return multiplied(self, as_formula(other) ** -1)
+
+    def __rtruediv__(self, other: Operand) -> Formula:
+        return multiplied(other, self**-1)
+
+    def __pow__(self, other: Operand) -> Formula:
+        return aligned(lambda a, b: a**b, self, other)
+
+    def __rpow__(self, other: Operand) -> Formula:
+        return aligned(lambda a, b: a**b, other, self)
+
+    __mod__ = lambda self, other: apply("mod", self, other)  # noqa: E731
+    __rmod__ = lambda self, other: apply("mod", other, self)  # noqa: E731
+    __floordiv__ = lambda self, other: apply("floor", self / other)  # noqa: E731
+    __rfloordiv__ = lambda self, other: apply("floor", other / self)  # noqa: E731
+
+    def __neg__(self) -> Formula:
+        return self._new(-self.expr)
+
+    def __pos__(self) -> Formula:
+        return self
+
+    def __abs__(self) -> Formula:
+        return apply("abs", self)
+
+    def __lt__(self, other: Operand) -> Formula:
+        return apply("less", self, other)
+
+    def __le__(self, other: Operand) -> Formula:
+        return apply("less_equal", self, other)
+
+    def __gt__(self, other: Operand) -> Formula:
+        return apply("less", other, self)
+
+    def __ge__(self, other: Operand) -> Formula:
+        return apply("less_equal", other, self)
+
+    def __matmul__(self, other: Formula) -> Formula:
+        """NumPy's matrix product for vectors and matrices, by position; the inner indices need not have one name."""
+        if not isinstance(other, Formula) or not (1 <= self.order <= 2 and 1 <= other.order <= 2):
+            raise RuleError("@ takes vectors and matrices; use rc.einsum for other orders.")
+        left, right = self.indices[:-1], other.indices[1:]
+        clash = set(left) & set(right)
+        if clash:
+            raise RuleError(f"Both sides of @ have the index {clash.pop()!r}; rename one of them with .rename(…).")
+        inner = ("inner",)
+        expr = contract([(self.expr, (*left, inner)), (other.expr, (inner, *right))], (*left, *right))
+        return Formula(expr, (*left, *right), self.context.merged(other.context))
+
+    def __rmatmul__(self, other: Any) -> Formula:
+        return as_formula(other) @ self
+
+    def _new(self, expr: Expr, indices: Iterable[str] | None = None) -> Formula:
+        return Formula(expr, self.indices if indices is None else indices, self.context)
+
+    # Over axes.
+
+    def axes(self, *names: str) -> tuple[int, ...]:
+        """The positions of the named axes, ``"i j"`` or ``"i", "j"``; all of them where none is named."""
+        words = [word for name in names for word in re.split(r"[\s,]+", name.strip()) if word]
+        for word in words:
+            if word not in self.indices:
+                listed = f"[{','.join(self.indices)}]" if self.indices else "none: it is a scalar"
+                hint = nearest(word, self.indices)
+                raise AxisError(f"There is no axis {word!r}; the indices of this formula are {listed}. {hint}".rstrip())
+        if len(set(words)) != len(words):
+            raise AxisError(f"An axis is named twice in {' '.join(words)!r}.")
+        return tuple([self.indices.index(word) for word in words]) if words else tuple(range(self.order))
+
+    def over(self, function: str, *axes: str) -> Formula:
+        """A function of the table over named axes: ``x.over("softmax", "k")``."""
+        row = FUNCTIONS[function]
+        places = self.axes(*axes)
+        if row.kind == "keep":
+            return self._new(row.build(self.expr, places))
+        kept = [name for position, name in enumerate(self.indices) if position not in places]
+        return self._new(row.build(self.expr, places), kept)
+
+    def sum(self, *axes: str) -> Formula:
+        """The sum over the named axes, or over all: ``u.sum("m")``."""
+        places = self.axes(*axes)
+        kept = [name for position, name in enumerate(self.indices) if position not in places]
+        return self._new(contract([(self.expr, self.indices)], kept), kept)
+
+    def transpose(self, *axes: str) -> Formula:
+        """The axes in the order named, or reversed."""
+        places = self.axes(*axes) if axes else tuple(reversed(range(self.order)))
+        if len(places) != self.order:
+            raise AxisError(f"transpose names all indices: {' '.join(self.indices)}.")
+        names = [self.indices[p] for p in places]
+        return self._new(product([(self.expr, self.indices)], names), names)
+
+    @property
+    def T(self) -> Formula:
+        """The axes reversed."""
+        return self.transpose()
+
+    def rename(self, names: Mapping[str, str] | None = None, **more: str) -> Formula:
+        """The same tensor with other index names: ``y.rename(i="p")``."""
+        new = {**(names or {}), **more}
+        self.axes(*new)
+        result = [new.get(name, name) for name in self.indices]
+        for name in result:
+            if result.count(name) > 1:
+                raise RuleError(f"Renaming would give two free indices the name {name!r}; free indices are distinct.")
+        return self._again(self.expr, tuple(result), self.name)
+
+    def named(self, name: str | None) -> Formula:
+        """The same tensor with another name on the left side."""
+        return self._again(self.expr, self.indices, name)
+
+    def _again(self, expr: Expr, indices: tuple[str, ...], name: str | None) -> Formula:
+        """The same value under other names, or in another form; the text that it comes from still says what it is."""
+        again = Formula(expr, indices, self.context, name, self.heights, self.statements)
+        again.source = self.source
+        if self.origin is not None:
+            again.origin = self.origin._replace(names=indices[self.order - len(self.origin.names) :])
+        return again
+
+    # Derivatives.
+
+    def diff(self, *wrt: Any, mode: str = "auto", cut: Any = None, effort: float = 0.0) -> Formula:
+        """The derivative by variables, one after another: ``loss.diff("w", "w")``, ``y.diff("x[p,q]")``."""
+        from ricci.user.derivatives import diff
+
+        return diff(self, *wrt, mode=mode, cut=cut, effort=effort)
+
+    def diff_all(self, *wrt: Any, mode: str = "reverse") -> tuple[Formula, ...]:
+        """The derivatives by several variables, in one sweep."""
+        from ricci.user.derivatives import diff_all
+
+        return diff_all(self, *wrt, mode=mode)
+
+    def simplify(self) -> Formula:
+        """The formula by the named rules of ``ricci.simplify``: stable, and no dearer to evaluate.
+
+        >>> from ricci import parse
+        >>> print(parse("y[i] = log(1 + exp(x[i]))").simplify())
+        y[i] = softplus(x[i])
+        """
+        from ricci.simplify import simplify
+
+        return self._again(simplify(self.expr), self.indices, self.name)
+
+    def compile(self, backend: str | None = None, *, compressed: bool = False, **options: Any) -> Any:
+        """A fast function of arrays: for "numpy", "torch" or "jax", or for whatever arrays it is called with.
+
+        >>> from ricci import parse
+        >>> f = parse("y[i] = A[i,j] x[j]").compile("numpy")
+        >>> f(A=[[1.0, 2.0], [3.0, 4.0]], x=[1.0, 1.0])
+        array([3., 7.])
+        """
+        from ricci.user.compiling import compile
+
+        return compile(self, backend, compressed=compressed, **options)
+
+    def equivalent(self, other: Formula, at: Any = None) -> Any:
+        """Whether both are equal wherever both are defined.
+
+        ``True`` where that is proved, ``False`` where values at a random point differ, or at one of those given with
+        ``at``; otherwise a third answer, which prints what is known: values agree, but no proof was found.
+
+        >>> from ricci import parse
+        >>> parse("y[i] = tanh(x[i])").diff("x[p]").equivalent(parse("J[i,p] = delta[i,p] (1 - tanh(x[i])**2)"))
+        True
+        >>> parse("f = 1[i] (a[i] + b[i])").equivalent(parse("f = 1[i] (a[i] - b[i])"))
+        False
+        """
+        from ricci.user.equivalence import equivalent
+
+        return equivalent(self, other, at)
+
+    def structure(self):
+        """What the result is made of: cores, deltas, ones and symmetries, and how many numbers it takes."""
+        from ricci.show.structure import report
+
+        return report(self.expr, self.indices, self.shape)
+
+    def graph(self, **options: Any):
+        """The graph of the expression as a drawing: DOT text, and SVG where Graphviz is installed."""
+        from ricci.drawing import draw
+
+        return draw(self, **options)
+
+    def derivation(self):
+        """The steps that lead to this derivative, each with its rule."""
+        from ricci.user.derivatives import derivation
+
+        return derivation(self)
+
+    @property
+    def equation(self):
+        """This formula as an equation, to work with by the rules of index notation."""
+        from ricci.user.equations import Equation
+
+        return Equation.of(self)
+
+
+def derive_in_text(y: Expr, x: Expr) -> Expr:
+    from ricci.calculus.modes import derivative
+    from ricci.simplify import simplify
+
+    return simplify(derivative(simplify(y), x))
+
+
+def _over(function: str) -> Callable[..., Formula]:
+    def method(self: Formula, *axes: str) -> Formula:
+        return self.over(function, *axes)
+
+    method.__name__ = function
+    method.__doc__ = f"{FUNCTIONS[function].help}; over the named axes, or all."
+    return method
+
+
+def _entrywise(function: str) -> Callable[..., Formula]:
+    arity = FUNCTIONS[function].arity
+
+    def method(self: Formula, *others: Operand) -> Formula:
+        if len(others) + 1 != arity:
+            raise InputError(f"f.{function}(…) takes {arity - 1} operand(s) beside f, not {len(others)}.")
+        return apply(function, self, *others)
+
+    method.__name__, method.__doc__ = function, f"{FUNCTIONS[function].help}; entry by entry."
+    return method
+
+
+_NOT_METHODS = ("barrier", "neg", "where")
+for _name, _row in FUNCTIONS.items():
+    if _row.kind != "matrix" and _name not in (*_NOT_METHODS, *vars(Formula)):
+        setattr(Formula, _name, _entrywise(_name) if _row.kind == "elementwise" else _over(_name))
+
+
+def as_formula(value: Operand) -> Formula:
+    """A number as a formula; a formula as it is."""
+    if isinstance(value, Formula):
+        return value
+    kind = kind_of(value)
+    if kind in ("traced", "tensor"):
+        raise InputError(
+            f"A formula stands beside a {'traced array' if kind == 'traced' else 'tensor'}, and a formula has no value "
+            "until it is called. Make the other an input of the formula, and give it at the call: f(x=t)."
+        )
+    if hasattr(value, "item") and getattr(value, "shape", None) == ():
+        value = value.item()
+    if isinstance(value, (int, float)) or type(value).__name__ == "Fraction":
+        return Formula(constant(value))
+    what = type(value).__name__
+    raise InputError(f"A {what} cannot be part of a formula; make it an input with rc.variable(name, value).")
+
+
+def check_sizes(parts: Iterable[Formula]) -> dict[Hashable, Size]:
+    """The sizes of all indices, each with one in all operands."""
+    sizes: dict[Hashable, Size] = {}
+    for part in parts:
+        for name, size in zip(part.indices, part.expr.shape, strict=True):
+            known = sizes.get(name, size)
+            if isinstance(known, int) and isinstance(size, int) and known != size:
+                raise ShapeError(f"Index {name!r} has size {known} in one operand and {size} in another.")
+            sizes[name] = dims.same(known, size)
+    return sizes
+
+
+def aligned(build: Callable[..., Expr], *operands: Operand) -> Formula:
+    """An elementwise function of operands aligned by index name."""
+    parts = [as_formula(operand) for operand in operands]
+    if all(part.indices == parts[0].indices or not part.indices for part in parts[1:]):
+        check_sizes(parts)
+        longest = max((part.indices for part in parts), key=len)
+        return Formula(build(*[p.expr for p in parts]), longest, merged(p.context for p in parts))
+    sizes = check_sizes(parts)
+    names = tuple(map(str, sizes))
+    exprs = [product([(p.expr, p.indices)], names, sizes) if p.indices else p.expr for p in parts]
+    return Formula(build(*exprs), names, merged(p.context for p in parts))
+
+
+def multiplied(*operands: Operand) -> Formula:
+    """The product entry by entry, aligned by name; nothing is summed."""
+    parts = [as_formula(operand) for operand in operands]
+    sizes = check_sizes(parts)
+    names = tuple(map(str, sizes))
+    expr = product([(p.expr, p.indices) for p in parts], names)
+    return Formula(expr, names, merged(p.context for p in parts))
+
+
+def apply(function: str, *operands: Operand) -> Formula:
+    """An elementwise function of the table."""
+    return aligned(FUNCTIONS[function].build, *operands)

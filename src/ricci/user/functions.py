@@ -1,0 +1,108 @@
+"""The functions of the table: ``rc.exp(z)``, ``rc.softmax(s, "k")``, ``rc.det(A)``, ``rc.solve(A, b)``.
+
+On formulas, elementwise functions align their operands by index name. Functions over axes take the names of the axes
+after the operand, all axes where none is named. Matrix functions work on the last two axes, or on the two that are
+named. On arrays, traced arrays and tensors, operands broadcast and axes are numbers, as in NumPy.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from ricci.errors import InputError
+from ricci.functions.table import FUNCTIONS
+from ricci.kinds import kind_of
+from ricci.user.formula import Formula, apply, as_formula
+
+
+def function(name: str) -> Callable[..., Any]:
+    """The function ``name`` of the table."""
+    row = FUNCTIONS[name]
+    kinds = {"elementwise": _elementwise, "reduce": _over_axes, "keep": _over_axes, "matrix": _matrix}
+    of_formulas = kinds[row.kind](name)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if of_arrays(args):
+            return _on_arrays(name, args, kwargs)
+        return of_formulas(*args, **kwargs)
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = row.help[:1].upper() + row.help[1:] + "."
+    return call
+
+
+def of_arrays(args: tuple) -> bool:
+    """Whether a call is on arrays: one is among its arguments, or a function is being traced; and no formula is."""
+    kinds = {kind_of(a) for a in args}
+    if "formula" in kinds:
+        return False
+    frames = sys.modules.get("ricci.tracing.frames")
+    if (frames is not None and frames.current() is not None) or kinds - {"number", "other"}:
+        return True
+    return any(hasattr(a, "__array__") for a in args)
+
+
+def _on_arrays(name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
+    from ricci.tracing import frames
+    from ricci.tracing.functions import lowering
+    from ricci.tracing.meanings import with_meaning
+    from ricci.tracing.table import has_traced
+    from ricci.transforms.linear import identity, kept
+    from ricci.transforms.transformed import Transformed
+
+    lower = lowering(name)
+    if frames.current() is not None or has_traced(args):
+        return with_meaning(lower, args, kwargs)
+    return kept(lower, "table", lambda: Transformed(lower, identity, name))(*args, **kwargs)
+
+
+def _elementwise(name: str) -> Callable[..., Formula]:
+    arity = FUNCTIONS[name].arity
+
+    def call(*operands: Any) -> Formula:
+        if len(operands) != arity:
+            raise InputError(f"rc.{name} takes {arity} operand{'s' if arity > 1 else ''}, not {len(operands)}.")
+        return apply(name, *operands)
+
+    return call
+
+
+def _over_axes(name: str) -> Callable[..., Formula]:
+    def call(x: Any, *axes: str) -> Formula:
+        formula = as_formula(x)
+        return formula.sum(*axes) if name == "sum" else formula.over(name, *axes)
+
+    return call
+
+
+def _matrix(name: str) -> Callable[..., Formula]:
+    row = FUNCTIONS[name]
+
+    def call(a: Any, *more: Any) -> Formula:
+        matrix = as_formula(a)
+        operands = [m for m in more if not isinstance(m, str)]
+        words = [m for m in more if isinstance(m, str)]
+        if matrix.order < 2 or len(operands) != row.arity - 1:
+            raise InputError(
+                f"rc.{name} takes {row.arity} operand(s), the first one a matrix, and two axis names or none."
+            )
+        i, j = matrix.axes(*words) if words else (matrix.order - 2, matrix.order - 1)
+        names = matrix.indices
+        if row.result == "solve":
+            return _solve(name, matrix, as_formula(operands[0]), names[i], names[j])
+        gone = {"scalar": {i, j}, "vector": {j}, "matrix": set()}[row.result]
+        kept = [n for position, n in enumerate(names) if position not in gone]
+        return Formula(row.build(matrix.expr, (i, j)), kept, matrix.context)
+
+    return call
+
+
+def _solve(name: str, a: Formula, b: Formula, row: str, column: str) -> Formula:
+    """x with A x = b, where b has the row index of A."""
+    if row not in b.indices or column in b.indices:
+        raise InputError(f"The right side of rc.{name} has the row index {row!r} of the matrix, and not {column!r}.")
+    out = tuple([n for n in dict.fromkeys([*a.indices, *b.indices]) if n != row])
+    expr = FUNCTIONS[name].build(a.expr, b.expr, a.indices, b.indices, row, column, out)
+    return Formula(expr, out, a.context.merged(b.context))

@@ -1,0 +1,261 @@
+"""What a derivative is by: inputs, names that the text defines, parts of the expression.
+
+A defined name and a part count as independent: what uses them depends on them, and they depend on nothing. Beside a
+derivative by something that they are made of they cannot be taken for inputs, since that derivative goes through them.
+In general the derivative by ``h``, defined as ``h = g``, is that by ``u`` in ``h = g + u`` at ``u = 0``. So derivatives
+by several names are each what they are alone, in one sweep or in turn, and they commute.
+
+A :class:`Reading` of a formula has such a variable wherever that is needed, and a variable for ``h`` itself elsewhere.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
+from typing import Any
+
+from ricci.calculus import modes
+from ricci.errors import InputError, nearest
+from ricci.expr import Expr, Variable, add, substitute, topological, transform, variables, zero
+from ricci.expr import variable as input_node
+from ricci.expr.walk import rebuild, rewritten
+from ricci.notation.resolve import has_derivatives, resolve
+from ricci.simplify import simplify, simplify_all
+from ricci.user.formula import Formula, derive_in_text
+
+Target = Any  # a name, a name with indices, or a Formula
+Made = dict[Expr, Expr]  # stand-ins, and what they stand for in terms of the others
+
+
+@dataclass(frozen=True, slots=True)
+class By:
+    """A target, found: its name, the kind of thing that it is, its node, and the index names asked for.
+
+    The node of an input is in the expression; that of a definition or a part is its value.
+    """
+
+    name: str
+    kind: str  # "input", "definition", "part"
+    node: Expr
+    wanted: tuple[str, ...] | None = None
+    own: tuple[str, ...] | None = None  # the indices that it was written with
+
+    @property
+    def key(self) -> Hashable:
+        """What makes two targets the same."""
+        return self.name if self.kind == "definition" else self.node
+
+
+Inputs = Mapping[str, Sequence[Variable]]  # by name; several where sizes are given in one place and not in another
+
+
+def find(formula: Formula, target: Target, inputs: Inputs | None = None) -> By:
+    """What ``target`` means in ``formula``, which has these ``inputs``."""
+    inputs = _inputs(formula) if inputs is None else inputs
+    if isinstance(target, Formula):
+        return _of_formula(formula, target, inputs)
+    if not isinstance(target, str):
+        raise InputError(f"diff goes by a name or a formula, not {type(target).__name__}.")
+    match = re.fullmatch(r"\s*([^\W\d]\w*)\s*(?:\[([^\[\]]*)\])?\s*", target)
+    if match is None:
+        raise InputError(f"{target!r} is not a name, nor a name with indices such as 'x[p,q]'.")
+    name, inside = match.groups()
+    wanted = None if inside is None else tuple([word.strip() for word in inside.split(",")])
+    return _of_name(formula, name, wanted, inputs)
+
+
+def find_all(formula: Formula, targets: Sequence[Target]) -> list[By]:
+    inputs = _inputs(formula)
+    return [find(formula, target, inputs) for target in targets]
+
+
+def _inputs(formula: Formula) -> Inputs:
+    found: dict[str, list[Variable]] = {}
+    for v in variables(formula.expr):
+        found.setdefault(v.name, []).append(v)
+    return found
+
+
+def _of_formula(formula: Formula, target: Formula, inputs: Inputs) -> By:
+    if isinstance(target.expr, Variable) and target.source is None:
+        return _of_name(formula, target.expr.name, None, inputs, target)
+    root = root_of(formula)
+    if root.source and target.source and root.source[:2] == target.source[:2] and target.name is not None:
+        found = _of_name(formula, target.name, None, inputs)
+        return By(found.name, found.kind, found.node, None, target.indices)
+    if isinstance(target.expr, Variable):
+        return _of_name(formula, target.expr.name, None, inputs, target)
+    if target.expr not in set(topological(formula.expr)) and target.expr not in set(topological(root.expr)):
+        raise InputError(
+            f"{target} is not part of the expression as it stands, so there is no derivative by it; "
+            "name it in a statement of its own and use that name."
+        )
+    return By(target.name or "t", "part", target.expr, None, target.indices)
+
+
+def _of_name(
+    formula: Formula, name: str, wanted: tuple[str, ...] | None, inputs: Inputs, given: Formula | None = None
+) -> By:
+    facts = formula.context.facts
+    if name in facts.integers:
+        raise InputError(f"{name!r} is an integer tensor, used as an index; there is no derivative by it.")
+    root = root_of(formula)
+    if root.source is not None and name in root.statements:
+        value = root.statements[name]
+        return By(name, "definition", value.expr, wanted, value.indices)
+    own = given.indices if given is not None else None
+    found = inputs.get(name, ())
+    if len(found) > 1:
+        shapes = " and ".join([str(v.shape) for v in found])
+        raise InputError(f"{name!r} stands for tensors of the shapes {shapes}; give its sizes everywhere, or nowhere.")
+    if name in facts.disputed or (name in facts.definitions and name in facts.inputs):
+        raise InputError(
+            f"{name!r} has two meanings in the texts that this formula was made of; give one of them another name."
+        )
+    if found:
+        return By(name, "input", found[0], wanted, own)
+    if name in facts.definitions:
+        if facts.derived:
+            raise InputError(
+                f"What {name!r} stands for in a derivative is lost where that is worked with further; differentiate by "
+                f'it before, f.diff("x", {name!r}), or give the part itself, as a formula.'
+            )
+        if facts.definitions[name] not in set(topological(formula.expr)):
+            raise InputError(f"{name!r} is not part of the expression as it stands, so there is no derivative by it.")
+        return By(name, "part", facts.definitions[name], wanted, facts.defined_indices[name])
+    if name in facts.inputs:
+        shape = facts.given_shape(name) if root.source is not None else facts.inputs[name]
+        return By(name, "input", input_node(name, shape) if given is None else given.expr, wanted, own)
+    known = [*facts.inputs, *facts.definitions]
+    raise InputError(f"There is no variable {name!r}; there are {', '.join(known)}. {nearest(name, known)}".rstrip())
+
+
+def root_of(formula: Formula) -> Formula:
+    """The function that a derivative was derived from; a formula that is none itself."""
+    return formula.chain[0].origin.formula if formula.origin is not None else formula
+
+
+# Readings.
+
+
+@dataclass(slots=True)
+class Reading:
+    """A formula as a function of the nodes ``xs``, one for each target; ``back`` says what stand-ins stand for."""
+
+    expr: Expr
+    xs: list[Expr]
+    back: dict[Expr, Expr] = field(default_factory=dict)
+
+    @property
+    def stable(self) -> Expr:
+        """The expression in its stable form."""
+        return simplify(self.expr)
+
+    def restored(self, exprs: Sequence[Expr]) -> list[Expr]:
+        """Derivatives of this reading, in terms of the inputs alone, simplified."""
+        return simplify_all(rewritten(exprs, lambda node, _: self.back.get(node)) if self.back else exprs)
+
+
+def read(formula: Formula, targets: Sequence[By]) -> Reading:
+    """``formula`` as a function of ``targets``."""
+    if all(by.kind == "input" for by in targets):
+        return Reading(formula.expr, [by.node for by in targets])
+    before = [step.origin.by for step in formula.chain]
+    reading = _opened(*_apart(root_of(formula), [*before, *targets]))
+    for x in reading.xs[: len(before)]:
+        reading.expr = simplify(modes.derivative(reading.stable, x))
+    return Reading(reading.expr, reading.xs[len(before) :], reading.back)
+
+
+def read_cut(formula: Formula, by: By, cut: Sequence[By]) -> tuple[Reading, dict[Expr, Expr]]:
+    """``formula`` as a function of ``by`` and of the nodes of a cut, and these nodes as functions of ``by``."""
+    if formula.origin is None and not _speaks_of_derivatives(formula):
+        reading, made = _apart(formula, [by, *cut])
+    else:  # as far as they are parts of the derivative as it stands
+        base = read(formula, [by])
+        parts = {other.node: input_node(f"{other.name}°{n}°", other.node.shape) for n, other in enumerate(cut)}
+        expr, made = _parts_apart(base.expr, {}, parts, base.back)
+        back = {**base.back, **{x: node for node, x in parts.items()}}
+        reading = Reading(expr, [*base.xs, *(parts[other.node] for other in cut)], back)
+    x, *nodes = reading.xs
+    values = {node: node if node is x else made.get(node, node) for node in nodes}
+    for _ in made:
+        values = {node: substitute(value, _without(made, x)) for node, value in values.items()}
+    return reading, values
+
+
+def _without(made: Made, x: Expr) -> Made:
+    return {node: value for node, value in made.items() if node is not x}
+
+
+def _speaks_of_derivatives(formula: Formula) -> bool:
+    return formula.source is not None and has_derivatives(formula.source[0])
+
+
+def _apart(formula: Formula, targets: Sequence[By]) -> tuple[Reading, Made]:
+    """A formula with stand-ins for the targets that are no inputs, and what these are made of."""
+    inner = {by.key: by for by in targets if by.kind != "input"}
+    apart = {key: input_node(f"{by.name}°{n}", by.node.shape) for n, (key, by) in enumerate(inner.items())}
+    back: dict[Expr, Expr] = {apart[key]: by.node for key, by in inner.items()}
+    names = {by.name: apart[key] for key, by in inner.items() if by.kind == "definition"}
+    parts = {by.node: apart[key] for key, by in inner.items() if by.kind == "part"}
+    expr, made = _defined_apart(formula, names, back) if names else (formula.expr, {})
+    if parts:
+        expr, made = _parts_apart(expr, made, parts, back)
+        for by in inner.values():
+            if by.kind == "part" and apart[by.key] not in made:
+                raise InputError(f"{by.name!r} is not part of the expression as it stands beside the names given.")
+    return Reading(expr, [by.node if by.kind == "input" else apart[by.key] for by in targets], back), made
+
+
+def _defined_apart(formula: Formula, names: dict[str, Variable], back: dict[Expr, Expr]) -> tuple[Expr, Made]:
+    """The statement with stand-ins in the place of definitions, by reading its text again.
+
+    Where the text speaks of derivatives, these are derivatives through the names, so stand-ins are added instead.
+    """
+    assert formula.source is not None
+    text, sizes, position = formula.source
+    added = _speaks_of_derivatives(formula)
+
+    def swap(x: Variable) -> Callable[[Expr], Expr]:
+        return (lambda value: add([(1, value), (1, x)])) if added else (lambda _: x)
+
+    swaps = {name: swap(x) for name, x in names.items()}
+    part = resolve(text, sizes, derive_in_text, swaps)[position]
+    expr = part.value.expr if part.name not in swaps else swaps[part.name](part.value.expr)
+    if added:
+        back.update({x: zero(x.shape) for x in names.values()})
+        return expr, {}
+    return expr, {x: part.context.facts.definitions[name] for name, x in names.items()}
+
+
+def _parts_apart(expr: Expr, made: Made, parts: dict[Expr, Variable], back: dict[Expr, Expr]) -> tuple[Expr, Made]:
+    """Stand-ins in the place of parts: of all nodes that are such a part once other stand-ins are put back."""
+    found: Made = {}
+
+    def step(node: Expr, args: tuple[tuple[Expr, Expr], ...]) -> tuple[Expr, Expr]:
+        new, old = (rebuild(node, tuple(side)) for side in zip(*args, strict=True)) if args else (node, node)
+        old = back.get(node, old)
+        if old in parts:
+            found.setdefault(parts[old], new)
+            new = parts[old]
+        return new, old
+
+    expr, made = transform(expr, step)[0], {x: transform(value, step)[0] for x, value in made.items()}
+    return expr, {**made, **found}
+
+
+def _opened(reading: Reading, made: Made) -> Reading:
+    """Where a target is made of another, its value with the stand-in added, so that derivatives go through it."""
+    targets = set(reading.xs)
+    below = {x: targets.intersection(topological(value)) for x, value in made.items()}
+    through: dict[Expr, Expr] = {}
+    for x in TopologicalSorter({x: below[x] & made.keys() for x in made}).static_order():
+        if below[x]:
+            through[x] = add([(1, substitute(made[x], through)), (1, x)])
+            reading.back[x] = zero(x.shape)
+    if through:
+        reading.expr = substitute(reading.expr, through)
+    return reading
