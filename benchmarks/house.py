@@ -15,8 +15,9 @@ from pathlib import Path
 TOP, INSIDE, NAMED = "at the top", "inside a function", "by name"
 # The rooms: each imports those on lines above its own, and no others.
 ORDER = [
-    ["errors"],
-    ["caches", "kinds"],
+    ["errors", "grid"],
+    ["caches"],
+    ["kinds"],
     ["scopes", "expr"],
     ["functions"],
     ["notation"],

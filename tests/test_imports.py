@@ -15,7 +15,8 @@ SOURCE = Path(ricci.__file__).parent
 
 # Each part imports only from lines above its own; a new part gets its place here.
 ORDER = [
-    ["errors"],
+    ["errors", "grid"],
+    ["caches"],
     ["kinds", "scopes"],
     ["expr"],
     ["functions"],

@@ -1,0 +1,260 @@
+"""What is kept of earlier calls. All of it is kept here, by one rule, and ``rc.cache_clear()`` forgets all of it.
+
+A cache has a name and a bound. When it is full, what was used longest ago leaves first. There are three forms:
+
+- :class:`Cache`, a dictionary. A lookup is one of a plain dictionary, without a lock or a note of the time. Keys are
+  in two halves: a key that is met moves to the newer one, and when that is full it becomes the older one, whose keys
+  are forgotten. So what was not used while half of ``most`` others came leaves, and a table never has more than
+  ``most``. Any number of caches may have one name, one for each object of a class.
+- :func:`cached`, for functions whose arguments are the key: ``functools.lru_cache``.
+- :class:`Pool`, for memory that is taken for a call and given back; its bound is in bytes.
+
+What is computed once and depends on nothing but the machine (:func:`once`) is no cache and stays.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Generic, NamedTuple, TypeVar
+from weakref import WeakSet
+
+from ricci.grid import Grid, Shown
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+once = functools.cache  # for functions without arguments
+
+_LOCK = threading.RLock()
+
+
+class Counts(NamedTuple):
+    """How often something was found, how often it had to be made, how much there is and may be.
+
+    ``hits`` counts what a cache is told of; a lookup in a table of calls is not counted, to cost nothing.
+    """
+
+    hits: int
+    misses: int
+    size: int
+    maxsize: int
+
+
+class Cache(dict):
+    """A bounded dictionary: ``cache[key]`` is None for a key that is not there, ``keep`` puts one in.
+
+    >>> squares = Cache("an example", 4)
+    >>> for n in range(1000):
+    ...     squares.keep(n, n * n)
+    ...     assert squares[0] == 0 and len(squares.all()) <= 4
+    >>> squares[998], squares[500]
+    (996004, None)
+    """
+
+    __slots__ = ("__weakref__", "hits", "misses", "most", "name", "older")
+
+    def __init__(self, name: str, most: int):
+        super().__init__()
+        self.name, self.most = name, most
+        self.older: dict[Any, Any] = {}
+        self.hits = self.misses = 0
+        with _LOCK:
+            _KEPT.setdefault(name, WeakSet()).add(self)
+
+    __hash__ = object.__hash__  # type: ignore
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    get = dict.__getitem__  # type: ignore  # dict's own would not ask __missing__
+
+    def __missing__(self, key: Any) -> Any:
+        with _LOCK:
+            found = self.older.pop(key, None)
+            if found is not None:
+                self._put(key, found)
+            return found
+
+    def keep(self, key: Any, value: Any) -> None:
+        with _LOCK:
+            self.misses += 1
+            self.older.pop(key, None)
+            self._put(key, value)
+
+    def _put(self, key: Any, value: Any) -> None:
+        if len(self) >= max(1, self.most // 2) and key not in self:
+            self.older = dict(self)
+            super().clear()
+        self[key] = value
+
+    def made(self, key: Any, make: Callable[[], T]) -> T:
+        """What is kept under a key, made if there is nothing. Two threads may both make it; one is kept."""
+        found = self[key]
+        if found is None:
+            made = make()  # outside the lock: it may take long
+            with _LOCK:
+                found = self[key]
+                if found is None:
+                    self.keep(key, made)
+                    return made
+        self.hits += 1
+        return found
+
+    def all(self) -> dict[Any, Any]:
+        """Everything that is kept."""
+        with _LOCK:
+            return {**self.older, **self}
+
+    def clear(self) -> None:
+        with _LOCK:
+            super().clear()
+            self.older = {}
+            self.hits = self.misses = 0
+
+    def counts(self) -> Counts:
+        return Counts(self.hits, self.misses, len(self) + len(self.older), self.most)
+
+    def __reduce__(self) -> tuple:
+        return Cache, (self.name, self.most)  # a copy, and what is sent elsewhere, begins empty
+
+
+class Pool(Generic[T]):
+    """Memory that its owners take for a call and give back, at most ``most`` bytes of it.
+
+    An owner has ``nbytes``, what one piece of its memory takes; at most ``spare`` pieces of it are kept.
+    """
+
+    def __init__(self, name: str, most: int, spare: int):
+        self.most, self.spare = most, spare
+        self.pieces: OrderedDict[Any, list[T]] = OrderedDict()
+        self.nbytes = self.hits = self.misses = 0
+        self.lock = threading.Lock()
+        _always(name, self)
+
+    def take(self, owner: Any, free: Callable[[T], bool] | None = None) -> T | None:
+        """A piece that nobody else has: the latest one, which is the likeliest to be in the processor's cache."""
+        with self.lock:
+            pieces = self.pieces.get(owner, ())
+            for place in reversed(range(len(pieces))):
+                if free is None or free(pieces[place]):
+                    self.hits += 1
+                    return self._drop(owner, place)
+            self.misses += 1
+            return None
+
+    def give(self, owner: Any, piece: T) -> None:
+        """A piece for later calls; other owners lose theirs if it is too much, the one used longest ago first."""
+        with self.lock:
+            pieces = self.pieces.setdefault(owner, [])
+            pieces.append(piece)
+            self.pieces.move_to_end(owner)
+            self.nbytes += owner.nbytes
+            if len(pieces) > self.spare:
+                self._drop(owner, 0)
+            while self.nbytes > self.most:
+                self._drop(next(iter(self.pieces)), 0)
+
+    def _drop(self, owner: Any, place: int) -> T:
+        pieces = self.pieces[owner]
+        piece = pieces.pop(place)
+        self.nbytes -= owner.nbytes
+        if not pieces:
+            del self.pieces[owner]
+        return piece
+
+    def clear(self) -> None:
+        with self.lock:
+            self.pieces.clear()
+            self.nbytes = self.hits = self.misses = 0
+
+    def counts(self) -> Counts:
+        return Counts(self.hits, self.misses, self.nbytes, self.most)
+
+
+class _Function:
+    """The results of a function, in the form of a cache."""
+
+    def __init__(self, function: Any):
+        self.clear, self.info = function.cache_clear, function.cache_info
+
+    def counts(self) -> Counts:
+        found = self.info()
+        return Counts(found.hits, found.misses, found.currsize, found.maxsize)
+
+
+def cached(name: str, most: int) -> Callable[[F], F]:
+    """A decorator of functions whose results are kept by their arguments."""
+
+    def decorate(function: F) -> F:
+        made: Any = functools.lru_cache(most)(function)
+        _always(name, _Function(made))
+        return made
+
+    return decorate
+
+
+_KEPT: dict[str, Any] = {}  # the caches of each name: a weak set, or a list
+
+
+def _always(name: str, cache: Any) -> None:
+    with _LOCK:
+        _KEPT.setdefault(name, []).append(cache)
+
+
+def _all() -> dict[str, list[Any]]:
+    with _LOCK:
+        return {name: list(found) for name, found in sorted(_KEPT.items())}
+
+
+class CacheInfo(Shown, Mapping[str, Counts]):
+    """All caches by name, each with its :class:`Counts`; prints as a table. Its own ``hits``, ``misses``, ``size`` and
+    ``maxsize`` are those of the plans of compiled functions.
+    """
+
+    def __init__(self, found: Mapping[str, Counts], numbers: Mapping[str, int]):
+        self._found, self._numbers = found, numbers
+        self.hits, self.misses, self.size, self.maxsize = found.get(PLANS, Counts(0, 0, 0, MOST_PLANS))
+
+    def __getitem__(self, name: str) -> Counts:
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def grid(self) -> Grid:
+        heads = ["cache", "number", "kept", "at most", "made", "found again"]
+        rows = []
+        for name, c in self._found.items():
+            rows.append([name, f"{self._numbers[name]:,}", f"{c.size:,}", f"{c.maxsize:,}", f"{c.misses:,}"])
+            rows[-1].append(f"{c.hits:,}" if c.hits else "")
+        return Grid(heads, rows, right={1, 2, 3, 4, 5})
+
+
+PLANS, MOST_PLANS = "plans of compiled functions", 512
+
+
+def cache_info() -> CacheInfo:
+    """What is kept of earlier calls, and how often it was used. Caches of objects are added up under one name.
+
+    >>> from ricci import cache_info
+    >>> cache_info().maxsize
+    512
+    """
+    found = _all()
+    totals = {name: Counts(*map(sum, zip(*[c.counts() for c in caches]))) for name, caches in found.items() if caches}
+    return CacheInfo(totals, {name: len(caches) for name, caches in found.items()})
+
+
+def cache_clear() -> None:
+    """Forget all plans and all else that is kept of earlier calls, and give back its memory.
+
+    Nothing that anybody holds stops working: it is made anew when it is needed.
+    """
+    for found in _all().values():
+        for cache in found:
+            cache.clear()
