@@ -47,19 +47,19 @@ def shape(node):
             return repr(node.value)
         case syntax.Pi():
             return "pi"
-        case syntax.Tensor():
+        case syntax.TensorNode():
             return node.name + bracketed(node.indices)
         case syntax.Ones() | syntax.Zeros() | syntax.Delta():
             return {"Ones": "1", "Zeros": "0", "Delta": "delta"}[type(node).__name__] + bracketed(node.indices)
         case syntax.Size():
             return f"|{node.name}|"
-        case syntax.Call():
+        case syntax.CallNode():
             return node.name + bracketed(node.axes) + f"({','.join(map(shape, node.args))})" + bracketed(node.result)
         case syntax.Neg():
             return f"(-{shape(node.body)})"
-        case syntax.Sum():
+        case syntax.SumNode():
             return "(" + " ".join(("+" if sign > 0 else "-") + shape(term) for sign, term in node.terms) + ")"
-        case syntax.Product():
+        case syntax.ProductNode():
             return "(" + " ".join(("*" if power > 0 else "/") + shape(factor) for power, factor in node.factors) + ")"
         case syntax.Power():
             return f"({shape(node.base)} ** {shape(node.exponent)})"

@@ -24,7 +24,7 @@ class CallBuilder(LeafBuilder):
         sizes = {n: s for part in parts for n, s in zip(part.names, part.expr.shape, strict=True)}
         return Named(build(*[p.arranged(names, sizes) if p.names else p.expr for p in parts]), names)
 
-    def _call(self, node: syntax.Call, free: Free) -> Named:
+    def _call(self, node: syntax.CallNode, free: Free) -> Named:
         function = FUNCTIONS.get(node.name)
         if function is None:
             raise self.fail(f"There is no function {node.name!r}.", node, nearest(node.name, FUNCTIONS))
@@ -37,7 +37,7 @@ class CallBuilder(LeafBuilder):
             return self._aligned([self.sum(a, free) for a in node.args], function.build)
         return self._whole(node, function) if node.axes is None else self._over_axes(node, function, free)
 
-    def _over_axes(self, node: syntax.Call, function: Surface, free: Free) -> Named:
+    def _over_axes(self, node: syntax.CallNode, function: Surface, free: Free) -> Named:
         axes = self._plain_names(node.axes or (), "a function's brackets")
         if len(axes) != len(node.axes or ()):
             raise self.fail(f"{node.name} names an axis twice.", node)
@@ -56,7 +56,7 @@ class CallBuilder(LeafBuilder):
         kept = names if function.kind == "keep" else tuple([name for name in names if name not in axes])
         return Named(function.build(part.expr, places), kept)
 
-    def _matrix(self, node: syntax.Call, function: Surface, axes: tuple[str, ...], parts: list[Named]) -> Named:
+    def _matrix(self, node: syntax.CallNode, function: Surface, axes: tuple[str, ...], parts: list[Named]) -> Named:
         row, column = axes
         rest = tuple(dict.fromkeys([n for part in parts for n in part.names if n not in axes]))
         first = parts[0]
@@ -67,7 +67,7 @@ class CallBuilder(LeafBuilder):
         tail = {"scalar": (), "vector": (row,), "matrix": (row, column)}[function.result]
         return Named(value, (*rest, *tail))
 
-    def _solve(self, node: syntax.Call, function: Surface, axes: tuple[str, ...], parts: list[Named]) -> Named:
+    def _solve(self, node: syntax.CallNode, function: Surface, axes: tuple[str, ...], parts: list[Named]) -> Named:
         row, column = axes
         matrix, right = parts
         if row not in right.names or column in right.names:
@@ -76,16 +76,16 @@ class CallBuilder(LeafBuilder):
         out = tuple([name for name in every if name != row])
         return Named(function.build(matrix.expr, right.expr, matrix.names, right.names, row, column, out), out)
 
-    def _whole(self, node: syntax.Call, function: Surface) -> Named:
+    def _whole(self, node: syntax.CallNode, function: Surface) -> Named:
         """``det(A)``, ``inv(A)[i,j]``, ``sum(x)``: functions of whole tensors by name."""
-        if not all(isinstance(a, syntax.Tensor) and a.indices is None for a in node.args):
+        if not all(isinstance(a, syntax.TensorNode) and a.indices is None for a in node.args):
             axes = "i,j" if function.kind == "matrix" else "k"
             raise self.fail(
                 f"{node.name} needs to know which axes it works on.", node, f"Write {node.name}[{axes}](…)."
             )
         if function.kind == "keep":
             raise self.fail(f"{node.name} needs the axis it works along.", node, f"Write {node.name}[k](x[k]).")
-        parts = [self._whole_tensor(a) for a in node.args if isinstance(a, syntax.Tensor)]
+        parts = [self._whole_tensor(a) for a in node.args if isinstance(a, syntax.TensorNode)]
         order = len(parts[0].shape)
         if function.kind == "reduce":
             value = function.build(parts[0], tuple(range(order)))
@@ -106,7 +106,7 @@ class CallBuilder(LeafBuilder):
             raise self.fail(f"{node.name}(…) has {len(value.shape)} axes, not {len(node.result)}.", node)
         return self.indexed(value, node.result, "")
 
-    def _whole_tensor(self, node: syntax.Tensor) -> Expr:
+    def _whole_tensor(self, node: syntax.TensorNode) -> Expr:
         definition = self.scope.definitions.get(node.name)
         if definition is None:
             return self.scope.input(node.name)
@@ -115,6 +115,6 @@ class CallBuilder(LeafBuilder):
         return definition.expr
 
 
-def _example(node: syntax.Call, value: Expr) -> str:
-    args = ", ".join(a.name for a in node.args if isinstance(a, syntax.Tensor))
+def _example(node: syntax.CallNode, value: Expr) -> str:
+    args = ", ".join(a.name for a in node.args if isinstance(a, syntax.TensorNode))
     return f"{node.name}({args})[{','.join('ijklmn'[: len(value.shape)])}]."

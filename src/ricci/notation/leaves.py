@@ -97,10 +97,10 @@ class LeafBuilder:
             raise self.fail(f"Index {name!r} stands on both sides of this delta.", node)
         return Named(one_hot(value.expr, self.scope.size(name, other)), (*value.names, name))
 
-    def _tensor(self, node: syntax.Tensor, _: Free) -> Named:
+    def _tensor(self, node: syntax.TensorNode, _: Free) -> Named:
         return self.tensor(node)
 
-    def tensor(self, node: syntax.Tensor) -> Named:
+    def tensor(self, node: syntax.TensorNode) -> Named:
         definition = self.scope.definitions.get(node.name)
         if definition is None:
             base = self.scope.input(node.name)

@@ -12,7 +12,7 @@ from ricci.notation import syntax
 
 Heights = list[str]
 Open = dict[str, Heights]  # index → the heights of its occurrences, "" where it is not written with one
-LEAVES = (syntax.Tensor, syntax.Ones, syntax.Zeros, syntax.Delta)
+LEAVES = (syntax.TensorNode, syntax.Ones, syntax.Zeros, syntax.Delta)
 
 
 class Occurrences:
@@ -29,15 +29,15 @@ class Occurrences:
 
     def once(self, body: syntax.Node) -> list[tuple[syntax.Node, tuple[str, ...]]]:
         """The additive terms, each with the indices that occur exactly once in it: free, without a left side."""
-        terms = [term for _, term in body.terms] if isinstance(body, syntax.Sum) else [body]
+        terms = [term for _, term in body.terms] if isinstance(body, syntax.SumNode) else [body]
         return [(t, tuple([name for name, heights in self.of(t).items() if len(heights) == 1])) for t in terms]
 
     def _count(self, node: syntax.Node) -> Open:
         if isinstance(node, LEAVES):
             return in_indices(node.indices or ())
-        if isinstance(node, syntax.Product):
+        if isinstance(node, syntax.ProductNode):
             return added([self.of(factor) for _, factor in node.factors])
-        if isinstance(node, syntax.Sum):
+        if isinstance(node, syntax.SumNode):
             return aligned([self.of(term) for _, term in node.terms])
         if isinstance(node, syntax.Neg):
             return self.of(node.body)
@@ -45,13 +45,13 @@ class Occurrences:
             return aligned([self.of(node.base), self.of(node.exponent)])
         if isinstance(node, syntax.Compare):
             return aligned([self.of(node.left), self.of(node.right)])
-        if isinstance(node, syntax.Call):
+        if isinstance(node, syntax.CallNode):
             return self._call(node)
         if isinstance(node, syntax.Derivative):
             return added([self.of(node.body), in_indices(node.variable.indices or ())])
         return {}
 
-    def _call(self, node: syntax.Call) -> Open:
+    def _call(self, node: syntax.CallNode) -> Open:
         if node.result is not None:
             return in_indices(node.result)
         inside = aligned([self.of(a) for a in node.args])
@@ -59,7 +59,7 @@ class Occurrences:
         return {name: heights for name, heights in inside.items() if name not in used}
 
 
-def used_up(node: syntax.Call) -> set[str]:
+def used_up(node: syntax.CallNode) -> set[str]:
     """The axes in a call's brackets that are not axes of its result."""
     if node.axes is None:
         return set()
@@ -115,7 +115,7 @@ def names_in(body: syntax.Node) -> set[str]:
     stack = [body]
     while stack:
         node = stack.pop()
-        if isinstance(node, syntax.Tensor):
+        if isinstance(node, syntax.TensorNode):
             names.add(node.name)
         stack += syntax.children(node)
     return names

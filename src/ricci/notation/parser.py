@@ -17,11 +17,11 @@ from typing import NoReturn
 
 from ricci.errors import NotationError, nearest
 from ricci.notation import syntax
-from ricci.notation.syntax import Frame, Indices, Node, Program, Statement, Tensor
+from ricci.notation.syntax import Bracket, Indices, Node, Statement, Statements, TensorNode
 from ricci.notation.tokens import BINARY, COMPARISONS, DIGITS, LEADS, NESTING_LIMIT, RESERVED, IndexReader, too_deep
 
 
-def parse_program(text: str, functions: frozenset[str]) -> Program:
+def parse_program(text: str, functions: frozenset[str]) -> Statements:
     """The tree of a program; ``functions`` are the names that may stand directly before a bracket.
 
     >>> parse_program("y = 2 x", frozenset()).statements[0].name
@@ -37,7 +37,7 @@ class Parser(IndexReader):
 
     # Statements
 
-    def program(self) -> Program:
+    def program(self) -> Statements:
         tokens = self.tokens
         statements = []
         while True:
@@ -48,12 +48,12 @@ class Parser(IndexReader):
             statements.append(self.statement())
         if not statements:
             raise NotationError("The text has no statement.", self.text, 0, 1, "Write one, such as y[i] = x[i,j] w[j].")
-        return Program(self.text, tuple(statements))
+        return Statements(self.text, tuple(statements))
 
     def statement(self) -> Statement:
         self.first = self.at
         self.begin = start = self.starts[self.at]  # begin: where the last operand starts, with its brackets
-        self.frame = Frame(None, "", None, start, start)
+        self.frame = Bracket(None, "", None, start, start)
         self.depth = 0
         self.done = self.named = False
         name = indices = None
@@ -68,11 +68,11 @@ class Parser(IndexReader):
         return Statement(start, self.ends[self.at - 1], name, indices, body)
 
     def left_side(self, node: Node) -> tuple[str, Indices | None]:
-        word = node.name if isinstance(node, Tensor) else self.tokens[self.first].rstrip("_")
+        word = node.name if isinstance(node, TensorNode) else self.tokens[self.first].rstrip("_")
         if word in RESERVED or word in self.functions:
             hint = f"Choose another name, such as {word}_1."
             self.fail(f"The name {word!r} is reserved.", self.first, self.first, hint)
-        if not isinstance(node, Tensor):
+        if not isinstance(node, TensorNode):
             self.bad_left_side()
         seen = set()
         for index in node.indices or ():
@@ -149,7 +149,7 @@ class Parser(IndexReader):
             self.fail(message, self.at, self.at, "Write ** and the exponent, or put the exponent in brackets, x^(…).")
         self.wait(base)
 
-    def fold(self, frame: Frame, node: Node) -> Node:
+    def fold(self, frame: Bracket, node: Node) -> Node:
         """The operand ``node`` with the powers and minus signs that waited for it."""
         end = self.ends[self.at - 1]
         for start, base in reversed(frame.pending):
@@ -160,17 +160,17 @@ class Parser(IndexReader):
 
     # Operators
 
-    def times(self, frame: Frame, token: str) -> None:
+    def times(self, frame: Bracket, token: str) -> None:
         frame.exponent = 1 if token == "*" else -1
         self.at += 1
 
-    def plus(self, frame: Frame, token: str) -> None:
+    def plus(self, frame: Bracket, token: str) -> None:
         frame.add(self.ends[self.at - 1])
         self.at += 1
         frame.sign = 1 if token == "+" else -1
         frame.term_start = self.starts[self.at]
 
-    def compare(self, frame: Frame, token: str) -> None:
+    def compare(self, frame: Bracket, token: str) -> None:
         if frame.left is not None:
             hint = "Put one of the comparisons in brackets."
             self.fail("Two comparisons in a row have no meaning.", self.at, self.at, hint)
@@ -178,7 +178,7 @@ class Parser(IndexReader):
         self.at += 1
         frame.renew(self.starts[self.at], left, token)
 
-    def comma(self, frame: Frame, token: str) -> None:
+    def comma(self, frame: Bracket, token: str) -> None:
         if not frame.head:
             hint = "Separate statements by ';', and write a product without a sign or with '*'."
             self.fail("A comma stands only between indices and between arguments.", self.at, self.at, hint)
@@ -186,7 +186,7 @@ class Parser(IndexReader):
         self.at += 1
         frame.renew(self.starts[self.at], None, "")
 
-    def close(self, frame: Frame, token: str) -> Node:
+    def close(self, frame: Bracket, token: str) -> Node:
         body = frame.finish(self.ends[self.at - 1])
         assert frame.outer is not None  # the tokens are balanced
         self.frame = frame.outer
@@ -198,7 +198,7 @@ class Parser(IndexReader):
         frame.args.append(body)
         return self.derivative(frame) if frame.head == "D" else self.call(frame)
 
-    def end(self, frame: Frame, token: str) -> Node:
+    def end(self, frame: Bracket, token: str) -> Node:
         self.done = True
         return frame.finish(self.ends[self.at - 1])
 
@@ -229,7 +229,7 @@ class Parser(IndexReader):
                 self.after_indices(at)
         if word in RESERVED:
             return self.reserved(word, indices, at)
-        return Tensor(self.begin, end, word, indices)
+        return TensorNode(self.begin, end, word, indices)
 
     def reserved(self, word: str, indices: Indices | None, at: int) -> Node:
         end = self.ends[self.at - 1]
@@ -264,7 +264,7 @@ class Parser(IndexReader):
         """Opens the frame of the bracket at this token; with its function, it began at the token ``begin``."""
         self.deepen()
         self.at += 1
-        self.frame = Frame(self.frame, head, axes, self.starts[begin], self.starts[self.at])
+        self.frame = Bracket(self.frame, head, axes, self.starts[begin], self.starts[self.at])
 
     def function(self, word: str, axes: Indices | None, at: int) -> None:
         """Opens the bracket of the function whose name is the token ``at``."""
@@ -277,20 +277,20 @@ class Parser(IndexReader):
         self.at = self.at if axes else at + 1
         self.open(word, axes, at)
 
-    def call(self, frame: Frame) -> Node:
+    def call(self, frame: Bracket) -> Node:
         result = None
         if self.tokens[self.at] == "[" and self.touches(self.at) and frame.axes is None:
             result = self.indices()
-        return syntax.Call(frame.begin, self.ends[self.at - 1], frame.head, tuple(frame.args), frame.axes, result)
+        return syntax.CallNode(frame.begin, self.ends[self.at - 1], frame.head, tuple(frame.args), frame.axes, result)
 
-    def derivative(self, frame: Frame) -> Node:
+    def derivative(self, frame: Bracket) -> Node:
         end = self.ends[self.at - 1]
         hint = "Write D(f, x[i,j]): an expression, and the tensor with new indices for its axes."
         if len(frame.args) != 2:
             message = f"A derivative has two arguments, and here it has {len(frame.args)}."
             raise NotationError(message, self.text, frame.begin, end, hint)
         body, variable = frame.args
-        if not isinstance(variable, Tensor):
+        if not isinstance(variable, TensorNode):
             message = "The second argument of a derivative is not a tensor."
             raise NotationError(message, self.text, variable.start, variable.end, hint)
         return syntax.Derivative(frame.begin, end, body, variable)
@@ -301,7 +301,7 @@ class Parser(IndexReader):
         hint = "Write a name with its indices before '=': y[i] = …"
         self.fail("The left side of '=' is not a name.", self.first, self.at - 1, hint)
 
-    def equals(self, frame: Frame, token: str) -> NoReturn:
+    def equals(self, frame: Bracket, token: str) -> NoReturn:
         if frame.outer is None and not self.named:
             self.bad_left_side()
         message = "The sign '=' stands only after a left side." if frame.outer else "A statement has only one '='."
@@ -332,7 +332,7 @@ class Parser(IndexReader):
         hint = "Use one of x[i,j] and x^i_j; a power of x[i] is x[i]**n."
         self.fail("Indices in brackets do not mix with upper and lower ones.", at, self.at, hint)
 
-    def stray_bracket(self, frame: Frame, token: str) -> NoReturn:
+    def stray_bracket(self, frame: Bracket, token: str) -> NoReturn:
         last = self.partner(self.at)
         before, bracket = self.tokens[self.at - 1], self.source(self.at, last)
         if before in ("0", "1") or before.isidentifier():

@@ -37,7 +37,7 @@ FUNCTION_NAMES = frozenset(FUNCTIONS)
 
 
 @dataclass(slots=True)
-class Result:
+class Resolved:
     """A statement of a program, resolved."""
 
     name: str | None
@@ -51,7 +51,7 @@ Swaps = Mapping[str, Callable[[Expr], Expr]]  # for some definitions, what is us
 
 def resolve(
     text: str, sizes: Mapping[str, int], derive: Callable[[Expr, Expr], Expr], swaps: Swaps | None = None
-) -> list[Result]:
+) -> list[Resolved]:
     """All statements of ``text``, in order.
 
     ``derive(y, x)`` is the derivative that ``D(y, x[i])`` stands for. Where a definition is used that ``swaps`` names,
@@ -66,14 +66,14 @@ def resolve(
             _define(scope, statement)
     _check_sizes(scope, sizes)
     context = Context(scope.facts)
-    builder = Builder(scope, derive, swaps)
+    builder = ExpressionBuilder(scope, derive, swaps)
     for statement in program.statements:
         value, heights = builder.statement(statement)
         if statement.name is not None:
             builder.define(statement.name, value.expr)
             scope.facts.definitions[statement.name] = value.expr
             scope.facts.defined_indices[statement.name] = value.names
-        results.append(Result(statement.name, value, heights, context))
+        results.append(Resolved(statement.name, value, heights, context))
     scope.finish()
     return results
 
@@ -115,7 +115,7 @@ def _check_sizes(scope: Scope, sizes: Mapping[str, int]) -> None:
             raise NotationError(f"There is no index {name!r} to have a size; the indices are {known}.", scope.text)
 
 
-class Builder(CallBuilder):
+class ExpressionBuilder(CallBuilder):
     """Builds the pieces of one program."""
 
     def __init__(self, scope: Scope, derive: Callable[[Expr, Expr], Expr], swaps: Swaps | None = None):
@@ -185,7 +185,7 @@ class Builder(CallBuilder):
     # Sums, terms and factors. ``free`` are the indices that may stand open in the result.
 
     def sum(self, node: syntax.Node, free: Free) -> Named:
-        if not isinstance(node, syntax.Sum):
+        if not isinstance(node, syntax.SumNode):
             return self.term(node, free)
         parts = [(sign, term, self.term(term, free)) for sign, term in node.terms]
         names = next((part.names for _, _, part in parts if part.names), ())
@@ -203,7 +203,7 @@ class Builder(CallBuilder):
 
     def term(self, node: syntax.Node, free: Free) -> Named:
         """A product, or a single factor, which is a product of one."""
-        if type(node) is syntax.Tensor and node.indices is None:
+        if type(node) is syntax.TensorNode and node.indices is None:
             return self.tensor(node)
         factors, names = self.factors(node, free)
         if len(factors) == 1 and factors[0][1] == names:
@@ -212,7 +212,7 @@ class Builder(CallBuilder):
 
     def factors(self, node: syntax.Node, free: Free) -> tuple[list[Factor], tuple[str, ...]]:
         """The operands of a term with their labels, and the names of the indices that stay open."""
-        parts = node.factors if isinstance(node, syntax.Product) else ((1, node),)
+        parts = node.factors if isinstance(node, syntax.ProductNode) else ((1, node),)
         summed = self._summed(parts, free)
         inside = free | summed.keys() if summed else free
         operands: list[Factor] = []
@@ -221,7 +221,7 @@ class Builder(CallBuilder):
             while isinstance(part, syntax.Neg):
                 operands.append((constant(-1), ()))
                 part = part.body
-            if isinstance(part, syntax.Product) and exponent == 1:
+            if isinstance(part, syntax.ProductNode) and exponent == 1:
                 nested, own = self.factors(part, inside)
                 operands += nested
             else:
@@ -262,7 +262,7 @@ class Builder(CallBuilder):
 
     def _kept(self, node: syntax.Node, name: str) -> bool:
         """Whether an open index is an axis that a function works along and keeps."""
-        return isinstance(node, syntax.Call) and any(name == n for index in node.axes or () for _, n in index.terms)
+        return isinstance(node, syntax.CallNode) and any(name == n for index in node.axes or () for _, n in index.terms)
 
     def _once(self, name: str, node: syntax.Node) -> NotationError:
         message = f"Index {name!r} occurs once in its term and is not on the left side."
@@ -275,15 +275,14 @@ class Builder(CallBuilder):
         return self.fail(message, node, "A summed index stands exactly once above and once below.")
 
     def factor(self, node: syntax.Node, free: Free) -> Named:
-        build = getattr(self, "_" + type(node).__name__.lower())
-        return build(node, free)
+        return _BUILDERS[type(node)](self, node, free)
 
     # Bracketed pieces, derivatives.
 
-    def _product(self, node: syntax.Product, free: Free) -> Named:
+    def _product(self, node: syntax.ProductNode, free: Free) -> Named:
         return self.term(node, free)
 
-    def _sum(self, node: syntax.Sum, free: Free) -> Named:
+    def _sum(self, node: syntax.SumNode, free: Free) -> Named:
         return self.sum(node, free)
 
     def _neg(self, node: syntax.Neg, free: Free) -> Named:
@@ -354,16 +353,34 @@ class Builder(CallBuilder):
             definitions[key].expr = old
         return body, substitute(expr, {apart: zero(value.shape) if nested else value})
 
-    def _again(self, swaps: Swaps, count: int) -> Builder:
+    def _again(self, swaps: Swaps, count: int) -> ExpressionBuilder:
         """A builder of the same program that has done the first ``count`` statements, with more of them swapped."""
-        again = Builder(self.scope, self.derive, swaps)
+        again = ExpressionBuilder(self.scope, self.derive, swaps)
         again.done, again.level = self.done[:count], self.level + 1
         return again
 
 
+_BUILDERS: dict[type, Callable[..., Named]] = {
+    syntax.Number: ExpressionBuilder._number,
+    syntax.Pi: ExpressionBuilder._pi,
+    syntax.Size: ExpressionBuilder._size,
+    syntax.TensorNode: ExpressionBuilder._tensor,
+    syntax.Ones: ExpressionBuilder._ones,
+    syntax.Zeros: ExpressionBuilder._zeros,
+    syntax.Delta: ExpressionBuilder._delta,
+    syntax.CallNode: ExpressionBuilder._call,
+    syntax.Neg: ExpressionBuilder._neg,
+    syntax.SumNode: ExpressionBuilder._sum,
+    syntax.ProductNode: ExpressionBuilder._product,
+    syntax.Power: ExpressionBuilder._power,
+    syntax.Compare: ExpressionBuilder._compare,
+    syntax.Derivative: ExpressionBuilder._derivative,
+}
+
+
 def _is_leaf(node: syntax.Node) -> bool:
-    return isinstance(node, LEAVES) or (isinstance(node, syntax.Call) and node.result is not None)
+    return isinstance(node, LEAVES) or (isinstance(node, syntax.CallNode) and node.result is not None)
 
 
 def _terms(node: syntax.Node) -> list[syntax.Node]:
-    return [term for _, term in node.terms] if isinstance(node, syntax.Sum) else [node]
+    return [term for _, term in node.terms] if isinstance(node, syntax.SumNode) else [node]

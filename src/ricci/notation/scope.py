@@ -75,9 +75,9 @@ class Scope:
                     if index.tensor is not None:
                         self.facts.integers.add(index.tensor.name)
                         self._tensor(index.tensor, None)
-            if isinstance(node, syntax.Tensor):
+            if isinstance(node, syntax.TensorNode):
                 tensors.append((node, None))
-            elif isinstance(node, syntax.Call) and node.axes is None and self._takes_tensors(node):
+            elif isinstance(node, syntax.CallNode) and node.axes is None and self._takes_tensors(node):
                 tensors += [(a, self._default_order(node, a, k)) for k, a in enumerate(node.args)]
                 self._link_result(node)
             elif isinstance(node, syntax.Derivative):
@@ -86,7 +86,7 @@ class Scope:
             else:
                 stack.extend(syntax.children(node))
         for tensor, order in reversed(tensors):
-            if isinstance(tensor, syntax.Tensor):
+            if isinstance(tensor, syntax.TensorNode):
                 self._tensor(tensor, order)
 
     def _note(self, indices: syntax.Indices | None) -> None:
@@ -95,32 +95,32 @@ class Scope:
             self.names.update(name for index in indices for _, name in (*index.terms, *index.sizes))
 
     @staticmethod
-    def _takes_tensors(node: syntax.Call) -> bool:
+    def _takes_tensors(node: syntax.CallNode) -> bool:
         """Whether a call without axes takes whole tensors: ``det(A)``, ``sum(x)``."""
         function = FUNCTIONS.get(node.name)
         return (
             function is not None
             and function.kind != "elementwise"
-            and all(isinstance(a, syntax.Tensor) and a.indices is None for a in node.args)
+            and all(isinstance(a, syntax.TensorNode) and a.indices is None for a in node.args)
         )
 
-    def _default_order(self, node: syntax.Call, arg: syntax.Node, position: int) -> int | None:
-        name = arg.name if isinstance(arg, syntax.Tensor) else ""
+    def _default_order(self, node: syntax.CallNode, arg: syntax.Node, position: int) -> int | None:
+        name = arg.name if isinstance(arg, syntax.TensorNode) else ""
         if name in self.facts.inputs or name in self.definitions:
             return -1
         return 2 if FUNCTIONS[node.name].kind == "matrix" and position == 0 else 1
 
-    def _link_result(self, node: syntax.Call) -> None:
+    def _link_result(self, node: syntax.CallNode) -> None:
         """``inv(A)[i,j]`` says that i and j range over the axes of A."""
         first = node.args[0]
-        if node.result is None or not isinstance(first, syntax.Tensor) or len(node.result) > 2:
+        if node.result is None or not isinstance(first, syntax.TensorNode) or len(node.result) > 2:
             return
         axes = (1,) if FUNCTIONS[node.name].result == "solve" else range(len(node.result))
         for axis, index in zip(axes, node.result, strict=False):
             if index.plain:
                 self._link(first.name, axis, index.terms[0][1])
 
-    def _tensor(self, node: syntax.Tensor, order: int | None) -> None:
+    def _tensor(self, node: syntax.TensorNode, order: int | None) -> None:
         if node.name in FUNCTIONS:
             brackets = "" if node.indices is None else self.text[node.start + len(node.name) : node.end]
             hint = f"Write {node.name}{brackets}(…), with no space before the bracket."
@@ -152,7 +152,7 @@ class Scope:
                 for _, name in index.terms:
                     self.reads.setdefault(name, []).append(Read(node.name, axis, index))
 
-    def _wrong_order(self, node: syntax.Tensor, count: int, found: int) -> NotationError:
+    def _wrong_order(self, node: syntax.TensorNode, count: int, found: int) -> NotationError:
         s = "index" if count == 1 else "indices"
         hint = "A tensor keeps its number of indices in a program."
         return self.fail(f"{node.name!r} has {count} {s} elsewhere and {found} here.", node, hint)

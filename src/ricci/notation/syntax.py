@@ -24,7 +24,7 @@ class Index:
     const: int = 0
     sizes: tuple[tuple[int, str], ...] = ()
     plain: bool = False
-    tensor: Tensor | None = None
+    tensor: TensorNode | None = None
     height: str = ""
 
 
@@ -49,7 +49,7 @@ class Pi:
 
 
 @dataclass(slots=True)
-class Tensor:
+class TensorNode:
     """``x[i,j]``, ``x^i_j``, or a bare ``x``, whose ``indices`` are None."""
 
     start: int
@@ -95,7 +95,7 @@ class Size:
 
 
 @dataclass(slots=True)
-class Call:
+class CallNode:
     """``exp(a)``; with ``axes``, ``sum[k](a)``; with indices of the ``result``, ``inv(A)[i,j]``."""
 
     start: int
@@ -116,7 +116,7 @@ class Neg:
 
 
 @dataclass(slots=True)
-class Sum:
+class SumNode:
     """``a + b - c``: two or more pairs of a sign, +1 or -1, and a term."""
 
     start: int
@@ -125,7 +125,7 @@ class Sum:
 
 
 @dataclass(slots=True)
-class Product:
+class ProductNode:
     """``a/b c``: two or more pairs of an exponent, +1 or -1, and a factor; a bracketed product stays a factor."""
 
     start: int
@@ -161,11 +161,12 @@ class Derivative:
     start: int
     end: int
     body: Node
-    variable: Tensor
+    variable: TensorNode
 
 
 Node = (
-    Number | Pi | Tensor | Ones | Zeros | Delta | Size | Call | Neg | Sum | Product | Power | Compare | Derivative
+    Number | Pi | Size | TensorNode | Ones | Zeros | Delta | CallNode
+    | Neg | SumNode | ProductNode | Power | Compare | Derivative
 )  # fmt: skip
 
 
@@ -181,20 +182,20 @@ class Statement:
 
 
 @dataclass(slots=True)
-class Program:
+class Statements:
     """The statements of a text, in order, and the text."""
 
     text: str
     statements: tuple[Statement, ...]
 
 
-class Frame:
-    """A bracket, or a statement, while it is being read: the pieces of its Compare, Sum and Product so far."""
+class Bracket:
+    """A bracket, or a statement, while it is being read: the pieces of its Compare, SumNode and ProductNode so far."""
 
     __slots__ = ("args", "axes", "begin", "exponent", "factors", "head", "left", "op", "outer", "pending", "sign",
                  "start", "sum_start", "term_start", "terms")  # fmt: skip
 
-    def __init__(self, outer: Frame | None, head: str, axes: Indices | None, begin: int, start: int):
+    def __init__(self, outer: Bracket | None, head: str, axes: Indices | None, begin: int, start: int):
         self.outer = outer
         self.head = head  # the function, or "" for a bracket
         self.axes = axes
@@ -217,7 +218,7 @@ class Frame:
     def add(self, end: int) -> None:
         """Ends a term: the product of the factors since the last sign."""
         factors = self.factors
-        term = factors[0][1] if len(factors) == 1 else Product(self.term_start, end, tuple(factors))
+        term = factors[0][1] if len(factors) == 1 else ProductNode(self.term_start, end, tuple(factors))
         self.terms.append((self.sign, term))
         self.factors = []
 
@@ -225,17 +226,17 @@ class Frame:
         """Ends the expression; a single term is itself, and not a sum."""
         terms = self.terms
         self.add(end)
-        right = terms[0][1] if len(terms) == 1 else Sum(self.sum_start, end, tuple(terms))
+        right = terms[0][1] if len(terms) == 1 else SumNode(self.sum_start, end, tuple(terms))
         return right if self.left is None else Compare(self.start, end, self.op, self.left, right)
 
 
 def children(node: Node) -> list[Node]:
     """The nodes directly below, in order."""
-    if isinstance(node, Sum):
+    if isinstance(node, SumNode):
         return [term for _, term in node.terms]
-    if isinstance(node, Product):
+    if isinstance(node, ProductNode):
         return [factor for _, factor in node.factors]
-    if isinstance(node, Call):
+    if isinstance(node, CallNode):
         return list(node.args)
     if isinstance(node, Neg):
         return [node.body]

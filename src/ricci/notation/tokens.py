@@ -17,7 +17,7 @@ from typing import NoReturn
 from unicodedata import decomposition, normalize
 
 from ricci.errors import NotationError
-from ricci.notation.syntax import Index, Indices, Tensor
+from ricci.notation.syntax import Index, Indices, TensorNode
 
 LENGTH_LIMIT = 1_000_000
 NESTING_LIMIT = 100
@@ -241,7 +241,7 @@ class IndexReader:
         start, end, word = self.starts[name], self.ends[last], self.tokens[name]
         if word in RESERVED:
             self.fail(f"An index cannot be gathered by {word!r}.", name, last, GATHER)
-        return Index(start, end, (), 0, (), False, Tensor(start, end, word, indices), "")
+        return Index(start, end, (), 0, (), False, TensorNode(start, end, word, indices), "")
 
     def affine(self) -> Index:
         """An index such as ``i'``, ``3``, ``2*i+k`` or ``|n|-1-i``."""

@@ -45,7 +45,7 @@ class Step:
 
     rule: str
     left: syntax.Node | None
-    program: syntax.Program
+    program: syntax.Statements
 
     @property
     def text(self) -> str:
@@ -77,7 +77,7 @@ class Derivation(Sequence[Step]):
             right = last
             new = [s for s in before if text_form.statement(s) not in shown]
             shown |= {text_form.statement(s) for s in before}
-            self.steps.append(Step(step.rule, step.left, syntax.Program("", (*new, last))))
+            self.steps.append(Step(step.rule, step.left, syntax.Statements("", (*new, last))))
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -123,8 +123,8 @@ class PendingWriter(Writer):
         rows, columns = indices[:order], indices[order:]
         if u is self.x and self.solved:
             deltas = [(1, syntax.Delta(0, 0, pair)) for pair in zip(rows, columns, strict=True)]
-            return deltas[0][1] if len(deltas) == 1 else syntax.Product(0, 0, tuple(deltas))
-        variable_node = syntax.Tensor(0, 0, self.x.name, columns or None)
+            return deltas[0][1] if len(deltas) == 1 else syntax.ProductNode(0, 0, tuple(deltas))
+        variable_node = syntax.TensorNode(0, 0, self.x.name, columns or None)
         if self.by_name(u):
             return syntax.Derivative(0, 0, super().tensor(u, rows, taken), variable_node)
         names = tuple([index.terms[0][1] if index.terms else "" for index in rows])
@@ -228,7 +228,7 @@ def derivation(
     if not isinstance(x, Variable):
         return []
     steps: list[Step] = []
-    definition = syntax.Tensor(0, 0, y_name, indices_of(y_names) or None)
+    definition = syntax.TensorNode(0, 0, y_name, indices_of(y_names) or None)
     if first:
         steps.append(Step("definition", definition, Writer(y, y_names, facts, (), known).program(None)))
     trace: list = []
@@ -248,9 +248,9 @@ def _rules(trace: list) -> str:
     return ", ".join(dict.fromkeys(step.rule for step in trace)) or "simplification"
 
 
-def _flattened(tree: syntax.Program) -> syntax.Program:
+def _flattened(tree: syntax.Statements) -> syntax.Statements:
     """Products of deltas, put in for a derivative, become factors of the product around them."""
-    return syntax.Program(tree.text, tuple([_statement(s) for s in tree.statements]))
+    return syntax.Statements(tree.text, tuple([_statement(s) for s in tree.statements]))
 
 
 def _statement(s: syntax.Statement) -> syntax.Statement:
@@ -258,18 +258,18 @@ def _statement(s: syntax.Statement) -> syntax.Statement:
 
 
 def _flat(node: syntax.Node) -> syntax.Node:
-    if isinstance(node, syntax.Sum):
-        return syntax.Sum(0, 0, tuple([(sign, _flat(term)) for sign, term in node.terms]))
+    if isinstance(node, syntax.SumNode):
+        return syntax.SumNode(0, 0, tuple([(sign, _flat(term)) for sign, term in node.terms]))
     if isinstance(node, syntax.Neg):
         return syntax.Neg(0, 0, _flat(node.body))
-    if not isinstance(node, syntax.Product):
+    if not isinstance(node, syntax.ProductNode):
         return node
     factors: list[tuple[int, syntax.Node]] = []
     for exponent, factor in node.factors:
         inner = _flat(factor)
-        deltas = isinstance(inner, syntax.Product) and all(isinstance(f, syntax.Delta) for _, f in inner.factors)
-        if exponent > 0 and deltas and isinstance(inner, syntax.Product):
+        deltas = isinstance(inner, syntax.ProductNode) and all(isinstance(f, syntax.Delta) for _, f in inner.factors)
+        if exponent > 0 and deltas and isinstance(inner, syntax.ProductNode):
             factors += inner.factors
         else:
             factors.append((exponent, inner))
-    return syntax.Product(0, 0, tuple(factors))
+    return syntax.ProductNode(0, 0, tuple(factors))

@@ -44,7 +44,7 @@ from ricci.show.trees import (
 _COMPARISONS = {"less": ("<", ">"), "less_equal": ("<=", ">="), "equal": ("==", "=="), "not_equal": ("!=", "!=")}
 
 
-def program(root: Expr, names: Names, facts: Facts, name: str | None, heights: Names = ()) -> syntax.Program:
+def program(root: Expr, names: Names, facts: Facts, name: str | None, heights: Names = ()) -> syntax.Statements:
     """The statements that define ``root``, the last one being itself."""
     return Writer(root, names, facts, heights).program(name)
 
@@ -60,7 +60,7 @@ class Writer(ProductWriter):
         for index, size in zip(names, root.shape, strict=True):
             self.namer.claim(index, size)
 
-    def program(self, name: str | None) -> syntax.Program:
+    def program(self, name: str | None) -> syntax.Statements:
         statements = []
         own = {arranged_inner(e): (given, natural(e)) for given, e in self.facts.definitions.items() if _is_full(e)}
         used = {*self.facts.inputs, *self.facts.definitions, *self.known.values(), name}
@@ -85,7 +85,7 @@ class Writer(ProductWriter):
             name = next(n for n in ("y", "z", "u", *map("y{}".format, range(1, 1000))) if n not in used)
         left = with_heights(indices_of(self.names), [self.height.get(n, "") for n in self.names])
         statements.append(syntax.Statement(0, 0, name, left or None, body))
-        return syntax.Program("", tuple(statements))
+        return syntax.Statements("", tuple(statements))
 
     def fresh(self, e: Expr, axis: int, taken: set[str]) -> str:
         name = self.namer.fresh(e.shape[axis], self.namer.hints_of(e, axis), taken)
@@ -134,8 +134,8 @@ class Writer(ProductWriter):
         if len(atom) == 3:
             a, b = self.size(atom[1], taken), self.size(atom[2], taken)
             if atom[0] == "min":
-                return syntax.Call(0, 0, "minimum", (a, b), None, None)
-            return syntax.Call(0, 0, "floor", (product_of([(1, a), (-1, b)]),), None, None)
+                return syntax.CallNode(0, 0, "minimum", (a, b), None, None)
+            return syntax.CallNode(0, 0, "floor", (product_of([(1, a), (-1, b)]),), None, None)
         return syntax.Size(0, 0, self.size_name(atom, taken))
 
     def structure(self, e: Structure, names: Names, taken: set[str]) -> syntax.Node:
@@ -149,8 +149,8 @@ class Writer(ProductWriter):
         if kind == ">=":
             if is_triangle(e):
                 row, column = (names[0], names[1]) if coefs[0] == 1 else (names[1], names[0])
-                return syntax.Call(0, 0, "cumsum", (delta_of(row, column),), indices_of((row,)), None)
-            return syntax.Call(0, 0, "triangle", tuple(tensor_of(n, ()) for n in names), None, None)
+                return syntax.CallNode(0, 0, "cumsum", (delta_of(row, column),), indices_of((row,)), None)
+            return syntax.CallNode(0, 0, "triangle", tuple(tensor_of(n, ()) for n in names), None, None)
         if is_delta(e):
             pair = sorted(names, key=lambda n: self.names.index(n) if n in self.names else len(self.names))
             return syntax.Delta(0, 0, with_heights(indices_of(tuple(pair)), [self.height.get(n, "") for n in pair]))
@@ -200,7 +200,7 @@ class Writer(ProductWriter):
             if isinstance(e.args[0], Constant) and not isinstance(e.args[1], Constant):
                 return syntax.Compare(0, 0, flipped, args[1], args[0])
             return syntax.Compare(0, 0, straight, args[0], args[1])
-        return syntax.Call(0, 0, e.op.name, tuple(args), None, None)
+        return syntax.CallNode(0, 0, e.op.name, tuple(args), None, None)
 
     def power(self, e: Elementwise, names: Names, taken: set[str]) -> syntax.Node:
         base, exponent = e.args
@@ -210,7 +210,7 @@ class Writer(ProductWriter):
             return product_of([(1, number_of(1)), (-1, below)])
         inner = self.node(base, names if base.shape else (), taken)
         if value == HALF:
-            return syntax.Call(0, 0, "sqrt", (inner,), None, None)
+            return syntax.CallNode(0, 0, "sqrt", (inner,), None, None)
         return syntax.Power(0, 0, inner, self.node(exponent, names if exponent.shape else (), taken))
 
     def function(self, e: Function, names: Names, taken: set[str]) -> syntax.Node:
@@ -224,18 +224,18 @@ class Writer(ProductWriter):
             inner, number = several
             axes = tuple([self.fresh(inner, axis, taken) for axis in range(lead, lead + number)])
             arg = self.node(inner, (*names[:lead], *axes), taken)
-            return syntax.Call(0, 0, e.op.name, (arg,), indices_of(axes), None)
+            return syntax.CallNode(0, 0, e.op.name, (arg,), indices_of(axes), None)
         bare = "matrix" if e.op.rectangular else "keep" if len(rest) == works_on[0] else "reduce"
         kind = surface.kind if surface is not None else bare
         if kind == "matrix" and not lead and all(self.by_name(a) and not self.axes.get(a) for a in e.args):
             args = tuple([self.node(a, (), taken) for a in e.args])
             short = len(first.shape) == 2 and not (e.op.columns and e.params[0])
             if short:
-                return syntax.Call(0, 0, e.op.name, args, None, indices_of(rest) if rest else None)
+                return syntax.CallNode(0, 0, e.op.name, args, None, indices_of(rest) if rest else None)
         if kind == "matrix" and not result:  # its axes have other sizes than those of the operand
             axes = tuple([self.fresh(first, axis, taken) for axis in range(lead, len(first.shape))])
             arg = self.node(first, (*names[:lead], *axes), taken)
-            return syntax.Call(0, 0, e.op.name, (arg,), indices_of(axes), indices_of(rest))
+            return syntax.CallNode(0, 0, e.op.name, (arg,), indices_of(axes), indices_of(rest))
         if kind == "keep" or result == "matrix":
             axes = rest
         elif result == "solve":
@@ -246,7 +246,7 @@ class Writer(ProductWriter):
         args = [self.node(first, (*names[:lead], *axes), taken)]
         if result == "solve":
             args.append(self.node(e.args[1], (*names[:lead], axes[0], *rest[1:]), taken))
-        return syntax.Call(0, 0, e.op.name, tuple(args), indices_of(axes), None)
+        return syntax.CallNode(0, 0, e.op.name, tuple(args), indices_of(axes), None)
 
 
 def _is_full(e: Expr) -> bool:

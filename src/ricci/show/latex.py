@@ -19,7 +19,7 @@ _ACCENTS = {"dot": r"\dot", "bar": r"\bar", "hat": r"\hat", "tilde": r"\tilde"}
 _OPERATORS = frozenset(["exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "max", "min", "det"])
 
 
-def program(tree: syntax.Program, left: str | None = None) -> str:
+def program(tree: syntax.Statements, left: str | None = None) -> str:
     """All statements; ``left`` stands for the left side of the last one where it is given."""
     *before, last = tree.statements
     lines = [*map(statement, before), statement(last, left)]
@@ -115,7 +115,7 @@ def _number(node: syntax.Number, place: int) -> str:
     return f"{mantissa} \\cdot 10^{{{int(exponent)}}}" if exponent else text
 
 
-def _call(node: syntax.Call, place: int) -> str:
+def _call(node: syntax.CallNode, place: int) -> str:
     args = [render(a, SUM) for a in node.args]
     if node.name == "sqrt":
         return rf"\sqrt{{{args[0]}}}"
@@ -134,11 +134,11 @@ def _neg(node: syntax.Neg, place: int) -> str:
     return _brackets("-" + render(node.body, TERM), place > SUM)
 
 
-def _sum(node: syntax.Sum, place: int) -> str:
+def _sum(node: syntax.SumNode, place: int) -> str:
     return _brackets(signed([(sign, render(term, TERM)) for sign, term in node.terms]), place > SUM)
 
 
-def _product(node: syntax.Product, place: int) -> str:
+def _product(node: syntax.ProductNode, place: int) -> str:
     """Denominators are collected under one bar; the factors after it stay beside it."""
     below = [factor for exponent, factor in node.factors if exponent < 0]
     above = [factor for exponent, factor in node.factors if exponent > 0]
@@ -162,10 +162,10 @@ def _beside(factors: Sequence[syntax.Node]) -> str:
 def _power(node: syntax.Power, place: int) -> str:
     base = render(node.base, ATOM)
     bare = isinstance(node.base, (syntax.Number, syntax.Pi)) or (
-        isinstance(node.base, syntax.Tensor) and not node.base.indices
+        isinstance(node.base, syntax.TensorNode) and not node.base.indices
     )
-    wrapped = base.startswith(r"\left(") and isinstance(node.base, (syntax.Sum, syntax.Product, syntax.Neg))
-    inner = base if bare or wrapped or isinstance(node.base, syntax.Tensor) else rf"\left({base}\right)"
+    wrapped = base.startswith(r"\left(") and isinstance(node.base, (syntax.SumNode, syntax.ProductNode, syntax.Neg))
+    inner = base if bare or wrapped or isinstance(node.base, syntax.TensorNode) else rf"\left({base}\right)"
     return f"{inner}^{{{render(node.exponent, SUM)}}}"
 
 
@@ -175,7 +175,7 @@ def _compare(node: syntax.Compare, place: int) -> str:
 
 def _derivative(node: syntax.Derivative, place: int) -> str:
     below = rf"\partial {render(node.variable, ATOM)}"
-    if isinstance(node.body, (syntax.Tensor, syntax.Derivative)):
+    if isinstance(node.body, (syntax.TensorNode, syntax.Derivative)):
         return rf"\frac{{\partial {render(node.body, ATOM)}}}{{{below}}}"
     return rf"\frac{{\partial}}{{{below}}} {_brackets(render(node.body, SUM), True)}"
 
@@ -183,15 +183,15 @@ def _derivative(node: syntax.Derivative, place: int) -> str:
 _RENDER = {
     syntax.Number: _number,
     syntax.Pi: lambda node, place: r"\pi",
-    syntax.Tensor: lambda node, place: _subscripted(symbol(node.name), node.indices),
+    syntax.TensorNode: lambda node, place: _subscripted(symbol(node.name), node.indices),
     syntax.Ones: lambda node, place: r"\mathbf{1}" + indices(node.indices),
     syntax.Zeros: lambda node, place: r"\mathbf{0}" + indices(node.indices),
     syntax.Delta: lambda node, place: r"\delta" + indices(node.indices),
     syntax.Size: lambda node, place: f"|{label(node.name)}|",
-    syntax.Call: _call,
+    syntax.CallNode: _call,
     syntax.Neg: _neg,
-    syntax.Sum: _sum,
-    syntax.Product: _product,
+    syntax.SumNode: _sum,
+    syntax.ProductNode: _product,
     syntax.Power: _power,
     syntax.Compare: _compare,
     syntax.Derivative: _derivative,

@@ -63,10 +63,10 @@ class ProductWriter:
 
     def tensor(self, e: Expr, indices: syntax.Indices, taken: set[str]) -> syntax.Node:
         if e in self.line:
-            return syntax.Tensor(0, 0, self.line[e], self.as_defined(e, indices) or None)
+            return syntax.TensorNode(0, 0, self.line[e], self.as_defined(e, indices) or None)
         assert isinstance(e, Variable)
         heights = self.facts.heights.get(e.name, ())
-        return syntax.Tensor(0, 0, e.name, with_heights(indices, heights) or None)
+        return syntax.TensorNode(0, 0, e.name, with_heights(indices, heights) or None)
 
     def as_defined(self, e: Expr, indices: syntax.Indices) -> syntax.Indices:
         """Indices of a part in the order in which the user has defined it."""
@@ -107,7 +107,7 @@ class ProductWriter:
             if (a, labels) in along:
                 node = self.node(a, tuple([label[x] for x in labels]), taken)
                 for axis in along[a, labels]:
-                    node = syntax.Call(0, 0, "cumsum", (node,), indices_of((label[axis],)), None)
+                    node = syntax.CallNode(0, 0, "cumsum", (node,), indices_of((label[axis],)), None)
                 body.append((1, node))
             else:
                 body.append(self.factor(a, own, taken))
@@ -247,7 +247,7 @@ class ProductWriter:
         if isinstance(node, LEAVES):
             dummies = tuple([name for name in Occurrences().of(node) if name not in names])
             if dummies:
-                return syntax.Product(0, 0, ((1, syntax.Ones(0, 0, indices_of(dummies))), (1, node)))
+                return syntax.ProductNode(0, 0, ((1, syntax.Ones(0, 0, indices_of(dummies))), (1, node)))
         return node
 
     def chained(self, factors: list[Factor]) -> list[Factor]:
@@ -273,9 +273,9 @@ class ProductWriter:
             result.append(chosen)
         return [factor for _, factor in result]
 
-    def gathered(self, e: Expr, names: Names) -> syntax.Tensor:
+    def gathered(self, e: Expr, names: Names) -> syntax.TensorNode:
         node = self.tensor(e, indices_of(names), set())
-        assert isinstance(node, syntax.Tensor)
+        assert isinstance(node, syntax.TensorNode)
         return node
 
     def affine(self, terms: Sequence[tuple[Size, str]], const: Size, taken: set[str]) -> syntax.Index:

@@ -10,7 +10,7 @@ from ricci.show.trees import signed
 SUM, TERM, ATOM = 0, 1, 2  # what may stand in a place without brackets
 
 
-def program(tree: syntax.Program) -> str:
+def program(tree: syntax.Statements) -> str:
     return "\n".join(statement(s) for s in tree.statements)
 
 
@@ -62,11 +62,11 @@ def _number(node: syntax.Number, place: int) -> str:
     return repr(node.value)
 
 
-def _tensor(node: syntax.Tensor, place: int) -> str:
+def _tensor(node: syntax.TensorNode, place: int) -> str:
     return node.name + indices(node.indices)
 
 
-def _call(node: syntax.Call, place: int) -> str:
+def _call(node: syntax.CallNode, place: int) -> str:
     args = ", ".join(render(a, SUM) for a in node.args)
     return f"{node.name}{indices(node.axes)}({args}){indices(node.result)}"
 
@@ -75,11 +75,11 @@ def _neg(node: syntax.Neg, place: int) -> str:
     return _brackets("-" + render(node.body, TERM), place > SUM)
 
 
-def _sum(node: syntax.Sum, place: int) -> str:
+def _sum(node: syntax.SumNode, place: int) -> str:
     return _brackets(signed([(sign, render(term, TERM)) for sign, term in node.terms]), place > SUM)
 
 
-def _product(node: syntax.Product, place: int) -> str:
+def _product(node: syntax.ProductNode, place: int) -> str:
     text = ""
     for position, (exponent, factor) in enumerate(node.factors):
         shown = render(factor, ATOM)
@@ -101,7 +101,7 @@ def _power(node: syntax.Power, place: int) -> str:
     base = render(node.base, ATOM)
     if isinstance(node.base, syntax.Power):
         base = f"({base})"
-    simple = isinstance(node.exponent, (syntax.Number, syntax.Tensor))
+    simple = isinstance(node.exponent, (syntax.Number, syntax.TensorNode))
     exponent = render(node.exponent, ATOM) if simple else f"({render(node.exponent, SUM)})"
     return f"{base}**{exponent}"
 
@@ -113,15 +113,15 @@ def _compare(node: syntax.Compare, place: int) -> str:
 _RENDER = {
     syntax.Number: _number,
     syntax.Pi: lambda node, place: "pi",
-    syntax.Tensor: _tensor,
+    syntax.TensorNode: _tensor,
     syntax.Ones: lambda node, place: "1" + indices(node.indices),
     syntax.Zeros: lambda node, place: "0" + indices(node.indices),
     syntax.Delta: lambda node, place: "delta" + indices(node.indices),
     syntax.Size: lambda node, place: f"|{node.name}|",
-    syntax.Call: _call,
+    syntax.CallNode: _call,
     syntax.Neg: _neg,
-    syntax.Sum: _sum,
-    syntax.Product: _product,
+    syntax.SumNode: _sum,
+    syntax.ProductNode: _product,
     syntax.Power: _power,
     syntax.Compare: _compare,
     syntax.Derivative: lambda node, place: f"D({render(node.body, SUM)}, {render(node.variable, ATOM)})",

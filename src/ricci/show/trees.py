@@ -26,8 +26,8 @@ def indices_of(names: Names) -> syntax.Indices:
     return tuple([index_of(name) for name in names])
 
 
-def tensor_of(name: str, names: Names) -> syntax.Tensor:
-    return syntax.Tensor(0, 0, name, indices_of(names) or None)
+def tensor_of(name: str, names: Names) -> syntax.TensorNode:
+    return syntax.TensorNode(0, 0, name, indices_of(names) or None)
 
 
 def delta_of(a: str, b: str) -> syntax.Delta:
@@ -44,9 +44,9 @@ def open_names(index: syntax.Index) -> list[str]:
 def number_of(value: Number) -> syntax.Node:
     """A number; the infinities are ``1/0`` and ``-1/0``, and what is no number is their difference."""
     if value != value:
-        return syntax.Sum(0, 0, ((1, number_of(math.inf)), (-1, number_of(math.inf))))
+        return syntax.SumNode(0, 0, ((1, number_of(math.inf)), (-1, number_of(math.inf))))
     if value == math.inf:
-        return syntax.Product(0, 0, ((1, syntax.Number(0, 0, 1)), (-1, syntax.Number(0, 0, 0))))
+        return syntax.ProductNode(0, 0, ((1, syntax.Number(0, 0, 1)), (-1, syntax.Number(0, 0, 0))))
     if value < 0:
         return syntax.Neg(0, 0, number_of(-value))
     if isinstance(value, Fraction):
@@ -69,7 +69,7 @@ def product_of(factors: list[tuple[int, syntax.Node]]) -> syntax.Node:
         return syntax.Number(0, 0, 1)
     if factors[0][0] < 0:
         factors = [(1, syntax.Number(0, 0, 1)), *factors]
-    return factors[0][1] if len(factors) == 1 else syntax.Product(0, 0, tuple(factors))
+    return factors[0][1] if len(factors) == 1 else syntax.ProductNode(0, 0, tuple(factors))
 
 
 def sum_of(terms: list[tuple[int, syntax.Node]]) -> syntax.Node:
@@ -78,7 +78,7 @@ def sum_of(terms: list[tuple[int, syntax.Node]]) -> syntax.Node:
     positive = next((t for t in terms if t[0] > 0), None)
     if terms[0][0] < 0 and positive is not None:
         terms = [positive, *[t for t in terms if t is not positive]]
-    return syntax.Sum(0, 0, tuple(terms))
+    return syntax.SumNode(0, 0, tuple(terms))
 
 
 def signed(terms: Sequence[tuple[int, str]]) -> str:
