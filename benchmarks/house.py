@@ -61,7 +61,7 @@ def sources(tree: Path) -> dict[str, str]:
 
 
 def room_of(module: str) -> str:
-    """The room of ``ricci.expr.node`` is ``expr``; a module beside the rooms is a room of its own."""
+    """The room of ``ricci.expr.nodes`` is ``expr``; a module beside the rooms is a room of its own."""
     words = module.split(".")
     return words[1] if len(words) > 1 else "__init__"
 

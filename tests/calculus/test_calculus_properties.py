@@ -43,7 +43,7 @@ from ricci.expr import (
     variable,
     variables,
 )
-from ricci.expr.node import KINDS
+from ricci.expr.nodes import KINDS
 from ricci.functions import elementwise as el
 from ricci.notation.context import Context, Facts
 

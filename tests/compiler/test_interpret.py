@@ -28,7 +28,7 @@ from ricci.expr import (
     window,
     zero,
 )
-from ricci.expr.structure import holds
+from ricci.expr.structures import holds
 from ricci.functions import elementwise as e
 from ricci.functions import reductions as r
 

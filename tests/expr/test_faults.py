@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
+from ricci.expr import Dim
 from ricci.testing import check_expression, random_expression
 
 SAMPLES = 400
@@ -21,7 +22,8 @@ def module(name: str):
 
 def wrapped(place: str, name: str, around: Callable[[Callable], Callable]) -> Callable[[pytest.MonkeyPatch], None]:
     def plant(patch: pytest.MonkeyPatch) -> None:
-        patch.setattr(module(place), name, around(getattr(module(place), name)))
+        holder = module("expr.nodes").constructors if place == "constructors" else module(place)
+        patch.setattr(holder, name, around(getattr(holder, name)))
 
     return plant
 
@@ -42,7 +44,7 @@ def merge_one_delta(merge: Callable) -> Callable:
 
 def drop_sizes(constant: Callable) -> Callable:
     """A summed label that nothing carries does not count."""
-    return lambda size: constant(1)
+    return lambda value: constant(1 if isinstance(value, Dim) else value)
 
 
 def wrong_sign(primitive: Callable) -> Callable:
@@ -78,7 +80,7 @@ def wrong_order(in_natural_order: Callable) -> Callable:
             return result
         places = labels[0]
         inverse = [places.index(axis) for axis in range(len(places))] if len(places) == len(shape) else places
-        return module("expr.axes").broadcast(result.args[0], inverse, result.shape)
+        return module("expr.build.product").broadcast(result.args[0], inverse, result.shape)
 
     return faulty
 
@@ -90,9 +92,9 @@ def unpowered_factor(power_of_product: Callable) -> Callable:
         result = power_of_product(base, n)
         if result is None:
             return None
-        power = module("expr.algebra").power
+        power = module("expr.build.algebra").power
         factors = [(a if p == 0 else power(a, n), labels) for p, (a, labels) in enumerate(base.factors())]
-        return module("expr.product").product(factors, base.out, dict(zip(base.out, base.shape)))
+        return module("expr.build.product").product(factors, base.out, dict(zip(base.out, base.shape)))
 
     return faulty
 
@@ -121,22 +123,22 @@ def swapped_rows(rows: dict) -> dict:
 
 
 FAULTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], dict]] = {
-    "a delta of the output is forgotten": (wrapped("expr.product", "_merge_labels", forget_deltas), {}),
-    "only one delta renames": (wrapped("expr.product", "_merge_labels", merge_one_delta), {}),
-    "sizes do not count": (wrapped("expr.product", "constant", drop_sizes), {"symbolic": True}),
-    "the content has the wrong sign": (wrapped("expr.product", "primitive", wrong_sign), {}),
-    "powers lose the sign": (wrapped("expr.algebra", "primitive", wrong_sign), {}),
-    "coefficients are lost beside a common factor": (wrapped("expr.sums", "_take_out", lost_coefficients), {}),
-    "factors are not linked": (wrapped("expr.product", "_components", lone_groups), {}),
-    "like terms lose a coefficient": (wrapped("expr.sums", "_collect", like_terms_once), {}),
+    "a delta of the output is forgotten": (wrapped("expr.build.product", "merge_labels", forget_deltas), {}),
+    "only one delta renames": (wrapped("expr.build.merging", "merge_labels", merge_one_delta), {}),
+    "sizes do not count": (wrapped("constructors", "constant", drop_sizes), {"symbolic": True}),
+    "the content has the wrong sign": (wrapped("expr.build.product", "primitive", wrong_sign), {}),
+    "powers lose the sign": (wrapped("expr.build.algebra", "primitive", wrong_sign), {}),
+    "coefficients are lost beside a common factor": (wrapped("expr.build.add", "_take_out", lost_coefficients), {}),
+    "factors are not linked": (wrapped("expr.build.product", "components", lone_groups), {}),
+    "like terms lose a coefficient": (wrapped("expr.build.add", "_collect", like_terms_once), {}),
     "axes are arranged wrongly": (
-        wrapped("expr.apply", "in_natural_order", wrong_order),
+        wrapped("expr.build.apply", "in_natural_order", wrong_order),
         {"order": 4, "extents": (2,)},
     ),
-    "a factor keeps its power": (wrapped("expr.algebra", "_power_of_product", unpowered_factor), {}),
-    "windows cancel": (wrapped("expr.product", "merged_axis", cancel_anyway), {"functions": False}),
-    "triangles are shifted": (wrapped("expr.structure", "affine", triangles_shifted), {}),
-    "equal operands share labels": (wrapped("expr.product", "canonical_order", canonical_labels_lost), {}),
+    "a factor keeps its power": (wrapped("expr.build.algebra", "_power_of_product", unpowered_factor), {}),
+    "windows cancel": (wrapped("expr.build.merging", "merged_axis", cancel_anyway), {"functions": False}),
+    "triangles are shifted": (wrapped("expr.structures", "affine", triangles_shifted), {}),
+    "equal operands share labels": (wrapped("expr.build.contraction", "canonical_order", canonical_labels_lost), {}),
     "the interpreter swaps functions": (wrapped("compiler.interpret", "ELEMENTWISE", swapped_rows), {}),
 }
 

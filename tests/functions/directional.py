@@ -20,8 +20,8 @@ from ricci.expr import (
     variable,
     zero,
 )
-from ricci.expr.algebra import expand
-from ricci.expr.structure import is_zero
+from ricci.expr.build.algebra import expand
+from ricci.expr.structures import is_zero
 from ricci.functions import elementwise, factorisations, matrix, recomputing, reductions
 from ricci.functions.rows import Builder
 

@@ -13,7 +13,7 @@ from ricci.errors import InputError
 from ricci.expr import Constant, Dim, Structure, topological, variables
 from ricci.expr.dims import atoms, axis_size
 from ricci.expr.settle import SizeClasses
-from ricci.expr.structure import is_delta
+from ricci.expr.structures import is_delta
 from ricci.notation.context import Context, Facts
 from ricci.testing import Sample, expressions, random_expression
 from ricci.testing.checking import difference

@@ -10,7 +10,7 @@ import pytest
 
 from ricci.compiler.run.interpret import interpret
 from ricci.expr import HALF, Expr, add, broadcast, check, constant, delta, function, index_size, one, product, variable
-from ricci.expr.product import contract
+from ricci.expr.build.product import contract
 from ricci.functions import elementwise as el
 from ricci.functions import matrix as m
 from ricci.functions import reductions as r

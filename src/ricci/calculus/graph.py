@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 
 from ricci.calculus.local import Edge, combine, compose, edge_of, identity, local, vanishes
 from ricci.expr import Expr, topological
-from ricci.expr.structure import zero
+from ricci.expr.structures import zero
 
 
 class Graph:

@@ -34,7 +34,7 @@ from ricci.expr import (
     one,
     product,
 )
-from ricci.expr.structure import is_zero
+from ricci.expr.structures import is_zero
 
 Label = Hashable
 Factor = tuple[Expr, tuple[Label, ...]]

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from ricci.calculus.local import Edge, Factor, Label
 from ricci.expr import Expr, Number, Product, Size, Structure, Sum, dims, numeric
-from ricci.expr.structure import is_delta
+from ricci.expr.structures import is_delta
 
 ASSUMED_SIZE = 16
 DEPTH = 4  # how deep to look into sums and products for deltas

@@ -33,7 +33,7 @@ from ricci.einops.refinement import equal, not_negative, refined, regrouped
 from ricci.errors import AxisError, InputError, ShapeError, nearest
 from ricci.expr import Expr, Function, Size, Variable, add, merge, one_hot, place, product, window, zero
 from ricci.expr import variable as input_node
-from ricci.expr.product import contract
+from ricci.expr.build.product import contract
 from ricci.functions.axes import last
 from ricci.functions.table import FUNCTIONS
 from ricci.kinds import check_usable

@@ -1,11 +1,13 @@
 """The core: one interned type, ``Expr``, with seven kinds of node, and constructors that keep it canonical."""
 
-from ricci.expr.algebra import HALF, POWER, expand, multiply, power, reciprocal
-from ricci.expr.apply import elementwise, function
-from ricci.expr.axes import broadcast
+from ricci.expr.build.add import add
+from ricci.expr.build.algebra import HALF, POWER, constant, expand, multiply, power, reciprocal
+from ricci.expr.build.apply import elementwise, function, one_hot
+from ricci.expr.build.product import broadcast, product
+from ricci.expr.build.scale import numeric, scale
+from ricci.expr.check import check
 from ricci.expr.dims import Dim, Size, axis_size, index_size
-from ricci.expr.invariants import check
-from ricci.expr.node import (
+from ricci.expr.nodes import (
     OPS,
     Constant,
     Data,
@@ -23,10 +25,7 @@ from ricci.expr.node import (
     make,
 )
 from ricci.expr.numbers import Number, number
-from ricci.expr.product import product
-from ricci.expr.scale import constant, numeric, scale
-from ricci.expr.structure import affine, delta, merge, one, one_hot, place, triangle, window, zero
-from ricci.expr.sums import add
+from ricci.expr.structures import affine, delta, merge, one, place, triangle, window, zero
 from ricci.expr.walk import rebuild, substitute, topological, transform, users, variables
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from ricci.expr import dims
 from ricci.expr.dims import Dim, Size
-from ricci.expr.node import Constant, Elementwise, Expr, Function, Product, Structure, Sum, Variable
+from ricci.expr.nodes import Constant, Elementwise, Expr, Function, Product, Structure, Sum, Variable
 from ricci.expr.walk import rebuild, topological, transform
 
 

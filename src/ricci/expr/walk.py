@@ -7,14 +7,14 @@ from typing import Any
 
 from ricci.errors import ShapeError
 from ricci.expr import dims
-from ricci.expr.apply import elementwise, function
+from ricci.expr.build.add import add
+from ricci.expr.build.algebra import constant
+from ricci.expr.build.apply import elementwise, function, one_hot
+from ricci.expr.build.product import contract, product
 from ricci.expr.dims import Atom, Dim, Size
-from ricci.expr.node import Constant, Elementwise, Expr, Function, Product, Structure, Sum, Variable, make
+from ricci.expr.nodes import Constant, Elementwise, Expr, Function, Product, Structure, Sum, Variable, make
 from ricci.expr.numbers import loosely
-from ricci.expr.product import contract, product
-from ricci.expr.scale import constant
-from ricci.expr.structure import affine, one, one_hot, zero
-from ricci.expr.sums import add
+from ricci.expr.structures import affine, one, zero
 
 
 def topological(*roots: Expr) -> list[Expr]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ricci.errors import AxisError
 from ricci.expr import Expr, Op, Product, Size, Structure, Sum, function, merge, product, scale
-from ricci.expr.product import merged_axis
+from ricci.expr.structures import merged_axis
 
 Axes = int | Iterable[int] | None
 

@@ -20,10 +20,10 @@ import operator
 from collections.abc import Callable
 from fractions import Fraction
 
-from ricci.expr import HALF, Constant, Expr, Sum, constant, multiply, numeric, power
-from ricci.expr.algebra import divide as divide
-from ricci.expr.algebra import plus
-from ricci.expr.scale import primitive, scale
+from ricci.expr import HALF, POWER, Constant, Expr, Sum, constant, multiply, numeric, power
+from ricci.expr.build.algebra import divide as divide
+from ricci.expr.build.algebra import plus
+from ricci.expr.build.scale import primitive, scale
 from ricci.functions import special
 from ricci.functions.rows import Builder, folded, idempotent, row, rules
 from ricci.functions.special import ieee
@@ -360,7 +360,8 @@ less_equal = _comparison("less_equal", operator.le, r"\le")
 equal = _comparison("equal", operator.eq, "=", symmetric=True)
 not_equal = _comparison("not_equal", operator.ne, r"\ne", symmetric=True)
 
-# What the core has already
+# What the core has already; the derivative by the exponent is not of the core
+POWER.complete(1, lambda x, n, y: where(equal(x, 0), 0, y * log(x)))
 
 
 def greater(a: object, b: object) -> Expr:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ricci.errors import InputError
 from ricci.expr import Elementwise, Expr, Op, constant, elementwise, numeric
-from ricci.expr.algebra import as_expr
+from ricci.expr.build.algebra import as_expr
 
 Rule = Callable[..., Expr | None]
 

@@ -19,8 +19,8 @@ from ricci.expr import (
     Sum,
     numeric,
 )
-from ricci.expr.axes import natural, restrict
-from ricci.expr.structure import is_delta
+from ricci.expr.build.product import restrict
+from ricci.expr.structures import is_delta, natural
 from ricci.functions.axes import unmerged
 from ricci.functions.table import FUNCTIONS
 from ricci.notation import syntax

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ricci.expr import Constant, Expr, Function, Product, Structure, Sum, Variable, topological
-from ricci.expr.axes import natural, restrict
+from ricci.expr.build.product import restrict
+from ricci.expr.structures import natural
 from ricci.functions.axes import unmerged
 
 DEEPEST = 30  # brackets

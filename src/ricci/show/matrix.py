@@ -37,7 +37,7 @@ from ricci.expr import (
     numeric,
     topological,
 )
-from ricci.expr.structure import is_delta
+from ricci.expr.structures import is_delta
 from ricci.functions.axes import last
 from ricci.notation.context import Facts
 from ricci.show import latex as in_latex

@@ -28,8 +28,7 @@ from ricci.expr import (
     numeric,
     topological,
 )
-from ricci.expr.product import merged_axis
-from ricci.expr.structure import is_delta
+from ricci.expr.structures import is_delta, merged_axis
 from ricci.notation.context import Facts
 from ricci.show.naming import Namer
 from ricci.show.trees import signed

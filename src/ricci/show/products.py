@@ -24,8 +24,7 @@ from ricci.expr import (
     numeric,
     scale,
 )
-from ricci.expr.axes import natural
-from ricci.expr.structure import is_delta
+from ricci.expr.structures import is_delta, natural
 from ricci.notation import syntax
 from ricci.notation.context import Facts
 from ricci.notation.occurrences import LEAVES, Occurrences

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from ricci.calculus.local import flat, opened
 from ricci.calculus.weights import size_of
 from ricci.expr import Expr, Size, Structure, Sum, numeric
-from ricci.expr.structure import is_delta, is_one, is_zero
+from ricci.expr.structures import is_delta, is_one, is_zero
 from ricci.simplify import symmetries, unchanged
 
 Names = tuple[str, ...]

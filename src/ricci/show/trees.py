@@ -8,7 +8,7 @@ from collections.abc import Container, Sequence
 from fractions import Fraction
 
 from ricci.expr import Expr, Number, Structure, Variable
-from ricci.expr.product import whole_power
+from ricci.expr.build.scale import whole_power
 from ricci.notation import syntax
 
 Names = tuple[str, ...]

@@ -7,9 +7,9 @@ their operand first, ``inv(2 A') → inv(A)' / 2``, so that one matrix has one i
 from __future__ import annotations
 
 from ricci.expr import OPS, Expr, Product, Sum, delta, function, one, product, zero
+from ricci.expr.build.scale import scale
 from ricci.expr.numbers import divide
-from ricci.expr.scale import scale
-from ricci.expr.structure import is_delta
+from ricci.expr.structures import is_delta
 from ricci.functions import elementwise as el
 from ricci.simplify.match import Factor, Rule, exchanged, head, operand
 from ricci.simplify.symmetry import symmetric_axes

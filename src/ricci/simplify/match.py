@@ -27,7 +27,7 @@ from ricci.expr import (
     power,
     product,
 )
-from ricci.expr.scale import scale
+from ricci.expr.build.scale import scale
 
 Factor = tuple[Expr, Labels]
 

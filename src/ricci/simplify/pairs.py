@@ -16,8 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ricci.expr import HALF, Expr, Labels, Number, Product, Sum, add, constant, numeric, power
+from ricci.expr.build.scale import scale
 from ricci.expr.numbers import divide
-from ricci.expr.scale import scale
 from ricci.functions import elementwise as el
 from ricci.simplify.match import (
     Factor,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ricci.expr import Constant, Dim, Expr, Number, Product, Structure, Sum, constant, number, numeric, product
-from ricci.expr.scale import scale
+from ricci.expr.build.scale import scale
 from ricci.functions import elementwise as el
 from ricci.simplify.match import (
     NOT_MORE,

@@ -32,8 +32,8 @@ from ricci.expr import (
     product,
     zero,
 )
-from ricci.expr.scale import primitive, scale
-from ricci.expr.structure import is_one
+from ricci.expr.build.scale import primitive, scale
+from ricci.expr.structures import is_one
 from ricci.functions import elementwise as el
 from ricci.functions.matrix import LOGDET
 from ricci.functions.reductions import LOG_SOFTMAX, SOFTMAX, log_softmax, logsumexp, softmax

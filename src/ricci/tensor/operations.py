@@ -22,7 +22,7 @@ import numpy as np
 from ricci.calculus.graph import pullbacks
 from ricci.errors import InputError, RicciError
 from ricci.expr import Elementwise, Expr, Function, Variable, add, substitute, topological, variable
-from ricci.expr.structure import is_zero
+from ricci.expr.structures import is_zero
 from ricci.simplify import simplify_all
 from ricci.tensor.node import Call, Node, Recorded
 from ricci.tensor.programs import Program

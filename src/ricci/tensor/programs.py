@@ -22,7 +22,7 @@ from ricci.compiler.prepare.distribute import distributed
 from ricci.compiler.prepare.solves import solved
 from ricci.compiler.run.engines import target_named
 from ricci.expr import Expr, Variable, topological, variables
-from ricci.expr.structure import is_zero
+from ricci.expr.structures import is_zero
 from ricci.expr.walk import with_bodies
 
 DEFAULT = np.dtype(np.float64)

@@ -33,8 +33,8 @@ from typing import Any
 
 from ricci import expr as core
 from ricci.expr import OPS, Expr
+from ricci.expr.build.product import contract
 from ricci.expr.dims import Atom, evaluate
-from ricci.expr.product import contract
 from ricci.functions.table import FUNCTIONS
 from ricci.testing.brute import axis_sizes
 from ricci.testing.over import over

@@ -1,6 +1,6 @@
 """``vmap``: a function along a further axis of its arguments.
 
-It is recorded for one entry of the axis, and its expression then gets the axis (``ricci.expr.batching``): five rules,
+It is recorded for one entry of the axis, and its expression then gets the axis (``ricci.expr.widen``): five rules,
 one for each kind of node, and no table of functions.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 from ricci.errors import InputError, ShapeError, TraceError
 from ricci.expr import Expr, topological, variable
-from ricci.expr.batching import batched
+from ricci.expr.widen import batched
 from ricci.kinds import kind_of
 from ricci.tracing import trees
 from ricci.tracing.movements import moved_axis

@@ -12,7 +12,7 @@ from ricci.calculus.graph import pullbacks, tangents
 from ricci.calculus.modes import derivatives
 from ricci.errors import DTypeError, InputError, RuleError, ShapeError
 from ricci.expr import Constant, Expr, Product, Structure, Sum, Variable, add, one, product, topological, variable, zero
-from ricci.expr.structure import is_delta, is_zero
+from ricci.expr.structures import is_delta, is_zero
 from ricci.expr.walk import rewritten
 from ricci.simplify import simplify, simplify_all
 from ricci.tracing import trees

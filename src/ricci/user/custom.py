@@ -26,7 +26,7 @@ from ricci.calculus.modes import derivative
 from ricci.compiler.run.outside import Outside
 from ricci.errors import InputError, RuleError, ShapeError, TraceError
 from ricci.expr import Expr, Op, Variable, delta, function, product, variable, variables
-from ricci.expr.batching import batched
+from ricci.expr.widen import batched
 from ricci.kinds import kind_of
 from ricci.notation.resolve import resolve
 from ricci.simplify import simplify

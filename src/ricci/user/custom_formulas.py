@@ -19,7 +19,6 @@ import numpy as np
 from ricci.calculus.modes import derivative
 from ricci.errors import InputError, RicciError, RuleError
 from ricci.expr import OPS, Expr, Function, Op, Size, Variable, delta, elementwise, function, product, variable
-from ricci.expr.batching import batched
 from ricci.expr.walk import rewritten, with_bodies
 from ricci.functions.table import FUNCTIONS
 from ricci.notation.context import merged

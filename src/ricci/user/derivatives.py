@@ -16,7 +16,7 @@ from ricci.calculus import graph, modes
 from ricci.errors import InputError, RuleError
 from ricci.expr import Expr, add, one, product, substitute
 from ricci.expr import variable as input_node
-from ricci.expr.structure import is_zero
+from ricci.expr.structures import is_zero
 from ricci.notation.context import Context, Facts
 from ricci.show.derivation import Derivation
 from ricci.show.derivation import derivation as show_derivation

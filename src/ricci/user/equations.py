@@ -13,7 +13,7 @@ from typing import Any
 
 from ricci.errors import RuleError
 from ricci.expr import Expr, Product, Variable, axis_size, product, rebuild, substitute, transform, variable
-from ricci.expr.product import contract
+from ricci.expr.build.product import contract
 from ricci.expr.walk import reopened
 from ricci.functions.axes import open_factors
 from ricci.notation.context import Context, Facts

@@ -15,7 +15,7 @@ from typing import Any
 
 from ricci.errors import AxisError, InputError, RuleError, ShapeError, nearest
 from ricci.expr import Expr, Size, constant, dims, index_size, product, variables
-from ricci.expr.product import contract
+from ricci.expr.build.product import contract
 from ricci.expr.settle import settled
 from ricci.expr.walk import loosened
 from ricci.functions.table import FUNCTIONS

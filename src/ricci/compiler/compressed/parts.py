@@ -28,7 +28,7 @@ from ricci.compiler.lower.expressions import NAMED
 from ricci.expr import Constant, Data, Dim, Expr, Number, Product, Size, Structure, Sum, constant, product
 from ricci.expr.dims import Atom, evaluate
 from ricci.expr.numbers import number
-from ricci.expr.structure import DELTA, delta
+from ricci.expr.structures import DELTA, delta
 
 MOST_TERMS = 16
 MOST_FACTORS = 24

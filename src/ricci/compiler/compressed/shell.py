@@ -22,7 +22,7 @@ from ricci.compiler.run.function import Compiled
 from ricci.errors import InputError, ShapeError
 from ricci.expr import Expr, Size, Structure, Variable, add, axis_size, numeric, product, rebuild, variable, variables
 from ricci.expr.dims import Atom, evaluate
-from ricci.expr.structure import is_delta
+from ricci.expr.structures import is_delta
 from ricci.notation.context import Facts
 
 NO_SOLUTION = 1 / 32  # an error as large as this says that no digit of x means anything

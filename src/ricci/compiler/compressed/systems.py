@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 from ricci.compiler.compressed.parts import Factor, Labels, Term, renamed
 from ricci.expr import Expr, Number, Size, add, affine, delta, merge, product, reciprocal
-from ricci.expr.structure import is_delta
+from ricci.expr.structures import is_delta
 from ricci.functions.matrix import solve
 
 Pairs = dict[int, int]  # column axis → the row axis that it equals

@@ -39,7 +39,7 @@ from ricci.expr import (
     Variable,
 )
 from ricci.expr.dims import Atom, evaluate
-from ricci.expr.structure import whole
+from ricci.expr.structures import whole
 from ricci.expr.walk import by_height, topological
 
 NAMED = {"pi": math.pi}

@@ -34,9 +34,10 @@ from ricci.expr import (
     product,
     topological,
 )
-from ricci.expr.axes import natural, restrict
+from ricci.expr.build.product import restrict
+from ricci.expr.build.scale import scale
 from ricci.expr.numbers import divide, number
-from ricci.expr.scale import scale
+from ricci.expr.structures import natural
 from ricci.expr.walk import rebuild
 from ricci.simplify.powers import zero_or_one
 

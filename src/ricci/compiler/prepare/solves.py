@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ricci.expr import Expr, Function, Product, Size, product
-from ricci.expr.apply import function
-from ricci.expr.node import OPS
+from ricci.expr.build.apply import function
+from ricci.expr.nodes import OPS
 from ricci.expr.walk import rewritten, users
 
 MOST = 3

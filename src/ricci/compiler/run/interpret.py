@@ -41,7 +41,7 @@ from ricci.expr import (
     topological,
 )
 from ricci.expr.dims import Atom, Size, atom_text, evaluate
-from ricci.expr.structure import whole
+from ricci.expr.structures import whole
 from ricci.expr.walk import sized, with_bodies
 
 Array = np.ndarray

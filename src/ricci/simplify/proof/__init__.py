@@ -24,7 +24,7 @@ from ricci.expr import (
     variables,
 )
 from ricci.expr.settle import SizeClasses, settled
-from ricci.expr.structure import is_one, is_zero
+from ricci.expr.structures import is_one, is_zero
 from ricci.simplify.proof.matrices import Matrices
 from ricci.simplify.proof.polynomials import UNIT, Label, Mono, Poly, TooLong, number, plain, relabelled, total
 from ricci.simplify.proof.powers import ONE

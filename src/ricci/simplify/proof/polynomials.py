@@ -26,7 +26,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ricci.expr import Constant, Expr, Function, Product, Size, Structure, add, constant, power, product, zero
-from ricci.expr.structure import is_delta
+from ricci.expr.structures import is_delta
 
 Label = Hashable
 Sizes = Mapping[Any, Size]  # of labels

@@ -16,7 +16,7 @@ from weakref import ref
 from ricci.calculus.graph import pullbacks
 from ricci.errors import RuleError
 from ricci.expr import Expr, constant, one
-from ricci.expr.structure import is_one
+from ricci.expr.structures import is_one
 from ricci.functions import elementwise as e
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import fresh

@@ -10,32 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ricci.expr.node import Expr, Function, Product, Shape, Structure, Sum, Variable
-from ricci.expr.product import product, wrapped
-from ricci.expr.scale import primitive, scale
-from ricci.expr.structure import ONE, ZERO, one, symmetric, zero
+from ricci.expr.build.product import broadcast, restrict
+from ricci.expr.build.scale import primitive, scale
+from ricci.expr.nodes import Expr, Function, Product, Shape, Sum, Variable
+from ricci.expr.structures import natural, symmetric, wrapped
 
 _MOST_TRIED = 4
 _PLAIN = (Variable, Function)  # whose axes have no other natural order
-
-
-def natural(e: Expr) -> tuple[int, ...]:
-    """The axes on which ``e`` depends, in the order in which it uses them."""
-    try:
-        return e.natural
-    except AttributeError:
-        e.natural = found = _natural(e)
-        return found
-
-
-def _natural(e: Expr) -> tuple[int, ...]:
-    if isinstance(e, Product) and not e.sums:
-        return tuple(dict.fromkeys(label for labels in e.labels for label in labels))
-    if isinstance(e, Sum) and len(e.args) == 1:
-        return natural(e.args[0])
-    if isinstance(e, Structure) and e.relation in (ONE, ZERO):
-        return ()
-    return tuple(range(len(e.shape)))
 
 
 def arrangement(e: Expr, weight: float = 0.0) -> tuple:
@@ -54,28 +35,6 @@ def arrangement(e: Expr, weight: float = 0.0) -> tuple:
 def tied_first(forms: Sequence[tuple]) -> int:
     """How many operands, sorted by :func:`arrangement`, share the first place but for how their axes are arranged."""
     return sum(form[:3] == forms[0][:3] for form in forms)
-
-
-def restrict(e: Expr, axes: Sequence[int]) -> Expr:
-    """``e`` with only ``axes``, in that order; it must not depend on the others."""
-    if isinstance(e, Sum) and len(e.args) == 1:
-        return scale(e.coefs[0], restrict(e.args[0], axes))
-    shape = tuple([e.shape[a] for a in axes])
-    if isinstance(e, Structure) and e.relation in (ONE, ZERO):
-        return one(shape) if e.relation == ONE else zero(shape)
-    if isinstance(e, Product) and not e.sums:
-        return product(list(e.factors()), axes, dict(zip(axes, shape, strict=True)))
-    return product([(e, tuple(range(len(e.shape))))], axes)
-
-
-def broadcast(e: Expr, axes: Sequence[int], shape: Shape) -> Expr:
-    """``e``, whose axes become ``axes`` of the result, constant along the other axes of ``shape``."""
-    return product([(e, tuple(axes))], tuple(range(len(shape))), dict(enumerate(shape)))
-
-
-def as_scalar(e: Expr) -> Expr:
-    """The scalar that ``e`` is everywhere, if it depends on no axis; otherwise ``e``."""
-    return restrict(e, ()) if e.shape and not natural(e) else e
 
 
 def in_natural_order(

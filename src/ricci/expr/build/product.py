@@ -15,24 +15,22 @@ may be a label here; inside a node labels are integers. The local rules, in the 
 - *components*: factors fall into groups linked by summed labels, each group is a contraction of its own, and the
   product of the groups sums over nothing. So no factor is dragged through a contraction that does not need it.
 
-Two forms of node result. A product *without sums* uses the positions of its axes as labels. A *contraction* is one
-linked group, its operands in canonical order, its labels numbered by first use, its axes in the order of the labels.
+``contraction.py`` makes the nodes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ricci.expr import dims
-from ricci.expr.canonical import canonical_order
+from ricci.expr.build.contraction import Factor, Label, components, without_sums
+from ricci.expr.build.merging import cancel_reshapes, merge_labels
+from ricci.expr.build.scale import primitive, scale, whole_power
 from ricci.expr.dims import Size
-from ricci.expr.node import Constant, Elementwise, Expr, Function, Product, Shape, Structure, Sum, Variable, make
+from ricci.expr.nodes import Constant, Elementwise, Expr, Function, Product, Shape, Structure, Sum, Variable, constructors
 from ricci.expr.numbers import Number, joins, loose, moves, number
-from ricci.expr.scale import constant, primitive, scale
-from ricci.expr.structure import DELTA, ONE, affine, delta, is_one, one, one_hot, symmetric, zero
+from ricci.expr.structures import DELTA, ONE, ZERO, affine, is_one, natural, one, zero
 
-Label = Hashable
-Factor = tuple[Expr, tuple[Label, ...]]
 _OPAQUE = (Variable, Elementwise, Function)
 _FAR_POWER = 4
 FLATTEN_LIMIT = 32  # operands or terms; a longer chain nests instead, so that building it stays linear
@@ -56,9 +54,9 @@ def product(
     if len(factors) == 1 and factors[0][1] == out and [rest for _, rest in found.scaled] == [factors[0][0]]:
         factors, coefs = [(found.scaled[0][0], out)], found.numbers  # nothing but numbers stands beside the sum
     if found.deltas:
-        factors = _merge_labels(factors, found.deltas, out, size)
+        factors = merge_labels(factors, found.deltas, out, size)
     if len(factors) > 1:
-        factors = _cancel_reshapes(factors, out, size)
+        factors = cancel_reshapes(factors, out, size)
         factors = _with_powers(factors)
     if found.held and any(set(out).issuperset(labels) and e in found.held for e, labels in factors):
         return _times(coefs, product(factors, out, size))  # a delta has told that nothing is summed there
@@ -73,7 +71,7 @@ def product(
         if isinstance(count, int):
             coefs.append(count)
         else:
-            return _times(coefs, product([*factors, (constant(count), ())], out, size))
+            return _times(coefs, product([*factors, (constructors.constant(count), ())], out, size))
     if 0 in coefs:
         return zero(tuple(size[label] for label in out))
     if summed & carried:
@@ -84,9 +82,9 @@ def product(
                     rest = [*factors[:position], *factors[position + 1 :]]
                     left = {label: n for label, n in size.items() if label not in labels or label in out}
                     return _times(coefs, product([*rest, reduced], out, left))
-        factors = _components(factors, summed, out)
+        factors = components(factors, summed, out)
         factors = _with_powers(factors)
-    return _times(coefs, _without_sums(factors, out, size))
+    return _times(coefs, without_sums(factors, out, size))
 
 
 def _times(coefs: Sequence[Number], e: Expr) -> Expr:
@@ -142,17 +140,8 @@ def _with_powers(operands: list[Factor]) -> list[Factor]:
             axes = tuple(dict.fromkeys(labels))
             if len(axes) < len(labels):
                 base = product([(base, labels)], axes)  # a diagonal is taken first
-            result += [(_algebra().power(base, total), axes)] if total else []
+            result += [(constructors.power(base, total), axes)] if total else []
     return result
-
-
-def whole_power(e: Expr) -> tuple[Expr, int]:
-    """``b`` and ``n`` with ``e = b**n``, where ``n`` is a whole number."""
-    if type(e) is Elementwise and e.op.name == "power":
-        exponent = e.args[1]
-        if type(exponent) is Constant and type(exponent.value) is int:
-            return e.args[0], exponent.value
-    return e, 1
 
 
 class _Flat:
@@ -204,7 +193,7 @@ class _Flat:
             self.held.append(e)
             return
         axes = tuple(dict.fromkeys([x for _, own in held for x in own]))
-        self.held.append(_without_sums(held, axes, {}))
+        self.held.append(without_sums(held, axes, {}))
         self.factors.append((self.held[-1], axes))
         self.stack.extend([factor for factor in factors if factor not in held])
 
@@ -229,9 +218,9 @@ class _Flat:
         if c != 1:
             self.scaled.append((e, rest))
         if rest is e or isinstance(rest, Sum):
-            axes = _axes().natural(rest)
+            axes = natural(rest)
             if len(axes) < len(labels):  # a number times something that repeats
-                rest, labels = _axes().restrict(rest, axes), tuple([labels[axis] for axis in axes])
+                rest, labels = restrict(rest, axes), tuple([labels[axis] for axis in axes])
             self.factors.append((rest, labels))
         else:
             self.stack.append((rest, labels))
@@ -272,24 +261,6 @@ def _is_number(e: Expr) -> bool:
     return isinstance(whole_power(e)[0], Constant)
 
 
-def _algebra():
-    from ricci.expr import algebra  # powers are built on products
-
-    return algebra
-
-
-def _sums():
-    from ricci.expr import sums  # and so are sums
-
-    return sums
-
-
-def _axes():
-    from ricci.expr import axes
-
-    return axes
-
-
 def _relates_twice(e: Expr, labels: tuple[Label, ...]) -> bool:
     if not isinstance(e, Structure) or len(set(labels)) == len(labels):
         return False
@@ -302,7 +273,7 @@ def _on_distinct_labels(e: Expr, labels: tuple[Label, ...]) -> Factor:
     assert isinstance(e, Structure)
     if e.args:
         own = tuple(dict.fromkeys(labels[:-1]))
-        return one_hot(product([(e.args[0], labels[:-1])], own), e.shape[-1]), (*own, labels[-1])
+        return constructors.one_hot(product([(e.args[0], labels[:-1])], own), e.shape[-1]), (*own, labels[-1])
     kind, coefs, const = e.relation
     merged: dict[Label, Size] = {}
     size: dict[Label, Size] = {}
@@ -317,71 +288,6 @@ def _moves(e: Product) -> bool:
     return len(e.args) > 1 and sum(not isinstance(a, Structure) for a in e.args) <= 1
 
 
-def _merge_labels(
-    factors: list[Factor], deltas: list[tuple[Label, Label]], out: tuple[Label, ...], size: dict[Label, Size]
-) -> list[Factor]:
-    """Rename along the deltas; keep one delta for each further output label of a class."""
-    place = {label: position for position, label in enumerate(out)}
-    merged: dict[Label, dict[Label, None]] = {}
-    for a, b in deltas:
-        both = merged.get(a, {a: None}) | merged.get(b, {b: None})
-        for label in both:
-            merged[label] = both
-    new: dict[Label, Label] = {}
-    kept: list[Factor] = []
-    for together in {id(group): group for group in merged.values()}.values():
-        outside = sorted((label for label in together if label in place), key=place.__getitem__)
-        chosen = outside[0] if outside else next(iter(together))
-        common = size[chosen]
-        for label in together:
-            common = dims.same(common, size[label])
-        for label in together:
-            new[label] = chosen
-            size[label] = common
-            if label != chosen and label not in place:
-                del size[label]
-        kept += [(delta(common), (chosen, label)) for label in outside[1:] if common != 1]
-    return [(e, tuple([new.get(label, label) for label in labels])) for e, labels in factors] + kept
-
-
-def _cancel_reshapes(factors: list[Factor], out: tuple[Label, ...], size: dict[Label, Size]) -> list[Factor]:
-    """Axes merged into a summed label and split again in the same way are the axes themselves."""
-    merges: dict[tuple[Structure, Label], list[int]] = {}
-    for position, (e, labels) in enumerate(factors):
-        if isinstance(e, Structure) and len(labels) > 2 and e.relation[0] == "==":
-            merged = merged_axis(e)
-            if merged is not None and labels[merged] not in out:
-                merges.setdefault((e, labels[merged]), []).append(position)
-    for (_, label), positions in merges.items():
-        if len(positions) == 2 and sum(labels.count(label) for _, labels in factors) == 2:
-            left, right = (factors[position][1] for position in positions)
-            rest = [factor for position, factor in enumerate(factors) if position not in positions]
-            del size[label]
-            pairs = [(a, b) for a, b in zip(left, right, strict=True) if a != label and a != b]
-            again = _merge_labels(rest, pairs, out, size) if pairs else rest
-            return _cancel_reshapes(again, out, size)
-    return factors
-
-
-def merged_axis(e: Structure) -> int | None:
-    """The axis that holds the row-major position of the others, if the relation says just that."""
-    _, coefs, const = e.relation
-    if const != 0 or (-1 not in coefs and 1 not in coefs):
-        return None
-    for position, coef in enumerate(coefs):
-        rest = [(c, s) for p, (c, s) in enumerate(zip(coefs, e.shape, strict=True)) if p != position]
-        stride: Size = -1 * coef
-        while rest:
-            match = next((pair for pair in rest if pair[0] == stride), None)
-            if match is None:
-                break
-            rest.remove(match)
-            stride = stride * match[1]
-        if not rest and stride == -1 * coef * e.shape[position]:
-            return position
-    return None
-
-
 def _term_by_term(factors: list[Factor], position: int, summed: set[Label]) -> Factor | None:
     """A sum over axes of a sum, term by term, where that leaves fewer terms: ``1[h] (x[h] - mean(x))`` is zero."""
     e, labels = factors[position]
@@ -390,101 +296,35 @@ def _term_by_term(factors: list[Factor], position: int, summed: set[Label]) -> F
     if len(e.args) < 2 or len(set(labels)) < len(labels) or not own.isdisjoint(others):
         return None
     places = {place for place, label in enumerate(labels) if label in own}
-    if not loose() and all(places.issubset(_axes().natural(a)) for a in e.args):
+    if not loose() and all(places.issubset(natural(a)) for a in e.args):
         return None
     out = tuple([label for label in labels if label not in own])
     terms = zip(e.coefs, e.args, strict=True)  # type: ignore[attr-defined]
-    total = _sums().add([(c, product([(a, labels)], out)) for c, a in terms])
+    total = constructors.add([(c, product([(a, labels)], out)) for c, a in terms])
     fewer = len(total.args) < len(e.args) if type(total) is Sum else True
     return (total, out if total.shape else ()) if fewer or loose() else None
 
 
-def _components(factors: list[Factor], summed: set[Label], out: tuple[Label, ...]) -> list[Factor]:
-    """One contraction for each group of factors linked by summed labels; the other factors as they are."""
-    rank = {label: position for position, label in enumerate(out)}
-    parent = list(range(len(factors)))
-    home: dict[Label, int] = {}
-
-    def root(p: int) -> int:
-        while parent[p] != p:
-            p = parent[p]
-        return p
-
-    for p, (_, labels) in enumerate(factors):
-        for label in labels:
-            if label in summed:
-                a, b = root(p), root(home.setdefault(label, p))
-                parent[max(a, b)] = min(a, b)
-    linked = {root(p) for p in home.values()}
-    groups: dict[int, list[Factor]] = {}
-    for p, factor in enumerate(factors):
-        groups.setdefault(root(p), []).append(factor)
-    return [f for p, fs in groups.items() for f in ([_contraction(fs, rank)] if p in linked else fs)]
+# Products of one operand: its axes arranged otherwise
 
 
-def _contraction(factors: list[Factor], rank: dict[Label, int]) -> Factor:
-    """The node for one linked group, and the outer labels of its axes.
-
-    A contraction that is alone under a sum becomes part of it: ``tr(A B)`` is one contraction.
-    """
-    e, labels = factors[0]
-    if len(factors) == 1 and isinstance(e, Product) and e.sums:
-        name: dict = dict(zip(e.out, labels, strict=True))
-        factors = [(a, tuple([name.get(x, ("alone", x)) for x in inner])) for a, inner in e.factors()]
-        return _contraction(factors, rank)
-    if len(factors) > 1:
-        factors = canonical_order(factors, rank)
-    place: dict[Label, int] = {}
-    shape: list[Size] = []
-    for e, labels in factors:
-        for label, axis in zip(labels, e.shape, strict=True):
-            if label not in place:
-                place[label] = len(place)
-                shape.append(axis)
-            else:
-                at = place[label]
-                shape[at] = shape[at] if shape[at] is axis else dims.same(shape[at], axis)
-    outer = tuple([label for label in place if label in rank])
-    out = tuple([place[label] for label in outer])
-    labels = tuple([_placed(e, labels, place) for e, labels in factors])
-    node = make(Product, tuple([e for e, _ in factors]), tuple([shape[p] for p in out]), labels, out)
-    return node, outer
+def restrict(e: Expr, axes: Sequence[int]) -> Expr:
+    """``e`` with only ``axes``, in that order; it must not depend on the others."""
+    if isinstance(e, Sum) and len(e.args) == 1:
+        return scale(e.coefs[0], restrict(e.args[0], axes))
+    shape = tuple([e.shape[a] for a in axes])
+    if isinstance(e, Structure) and e.relation in (ONE, ZERO):
+        return one(shape) if e.relation == ONE else zero(shape)
+    if isinstance(e, Product) and not e.sums:
+        return product(list(e.factors()), axes, dict(zip(axes, shape, strict=True)))
+    return product([(e, tuple(range(len(e.shape))))], axes)
 
 
-def _placed(e: Expr, labels: tuple[Label, ...], place: dict[Label, int]) -> tuple[int, ...]:
-    numbers = tuple([place[label] for label in labels])
-    return (numbers[1], numbers[0]) if len(numbers) == 2 and numbers[0] > numbers[1] and symmetric(e) else numbers
+def broadcast(e: Expr, axes: Sequence[int], shape: Shape) -> Expr:
+    """``e``, whose axes become ``axes`` of the result, constant along the other axes of ``shape``."""
+    return product([(e, tuple(axes))], tuple(range(len(shape))), dict(enumerate(shape)))
 
 
-def wrapped(e: Expr, axes: Sequence[int], shape: Shape) -> Expr:
-    """``e`` with its axes at the places ``axes`` of ``shape``, and nothing else done to it."""
-    labels = _placed(e, tuple(axes), {axis: axis for axis in axes})
-    if labels == tuple(range(len(shape))):
-        return e
-    carried = dict(zip(labels, e.shape, strict=True))
-    sizes = tuple([carried.get(axis, size) for axis, size in enumerate(shape)])
-    return make(Product, (e,), sizes, (labels,), tuple(range(len(shape))))
-
-
-def _without_sums(factors: list[Factor], out: tuple[Label, ...], size: dict[Label, Size]) -> Expr:
-    """The node for factors all of whose labels are in the output."""
-    carried: dict[Label, Size] = {}
-    for e, labels in factors:
-        for label, axis in zip(labels, e.shape, strict=True):
-            known = carried.get(label)
-            carried[label] = axis if known is None or known is axis else dims.same(known, axis)
-    shape = tuple([carried[label] if label in carried else size[label] for label in out])
-    if not factors:
-        return one(shape)
-    place = {label: position for position, label in enumerate(out)}
-    placed = [(e, _placed(e, labels, place)) for e, labels in factors]
-    if len(placed) == 1:
-        e, labels = placed[0]
-        if labels == tuple(range(len(out))):
-            return e
-        if isinstance(e, Sum) and len(labels) == len(out) == len(set(labels)):
-            return _sums().rearranged(e, labels)
-    if len(placed) > 1:
-        placed.sort(key=lambda factor: (factor[0].key, factor[1]))
-    args = tuple([e for e, _ in placed])
-    return make(Product, args, shape, tuple([labels for _, labels in placed]), tuple(range(len(out))))
+def as_scalar(e: Expr) -> Expr:
+    """The scalar that ``e`` is everywhere, if it depends on no axis; otherwise ``e``."""
+    return restrict(e, ()) if e.shape and not natural(e) else e

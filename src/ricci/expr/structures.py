@@ -15,22 +15,11 @@ broadcasts, the others are sorted, and an equation has one sign.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from ricci.errors import ShapeError
 from ricci.expr.dims import Dim, Size
-from ricci.expr.node import (
-    Constant,
-    Elementwise,
-    Expr,
-    Function,
-    Product,
-    Shape,
-    Structure,
-    Sum,
-    Variable,
-    make,
-)
+from ricci.expr.nodes import Constant, Elementwise, Expr, Function, Product, Shape, Structure, Sum, Variable, make
 
 ONE = ("one",)
 ZERO = ("zero",)
@@ -113,10 +102,43 @@ def _signature(e: Expr, axes: tuple[int, int]) -> tuple:
     return ((e.key, axes),)
 
 
+def natural(e: Expr) -> tuple[int, ...]:
+    """The axes on which ``e`` depends, in the order in which it uses them; ``build/natural.py`` tells what for."""
+    try:
+        return e.natural
+    except AttributeError:
+        e.natural = found = _natural(e)
+        return found
+
+
+def _natural(e: Expr) -> tuple[int, ...]:
+    if isinstance(e, Product) and not e.sums:
+        return tuple(dict.fromkeys(label for labels in e.labels for label in labels))
+    if isinstance(e, Sum) and len(e.args) == 1:
+        return natural(e.args[0])
+    if isinstance(e, Structure) and e.relation in (ONE, ZERO):
+        return ()
+    return tuple(range(len(e.shape)))
+
+
+def placed(e: Expr, labels: Sequence[Hashable], place: Mapping[Hashable, int]) -> tuple[int, ...]:
+    """The places of the labels of an operand, in order where it does not matter which of two is which."""
+    places = tuple([place[label] for label in labels])
+    return (places[1], places[0]) if len(places) == 2 and places[0] > places[1] and symmetric(e) else places
+
+
+def wrapped(e: Expr, axes: Sequence[int], shape: Shape) -> Expr:
+    """``e`` with its axes at the places ``axes`` of ``shape``, and nothing else done to it."""
+    labels = placed(e, axes, {axis: axis for axis in axes})
+    if labels == tuple(range(len(shape))):
+        return e
+    carried = dict(zip(labels, e.shape, strict=True))
+    sizes = tuple([carried.get(axis, size) for axis, size in enumerate(shape)])
+    return make(Product, (e,), sizes, (labels,), tuple(range(len(shape))))
+
+
 def affine(relation: str, coefs: Sequence[Size], const: Size, shape: Shape) -> Expr:
     """The structure that is 1 where ``coefs·index + const`` is zero (``"=="``) or not negative (``">="``)."""
-    from ricci.expr.product import product
-
     axes = [a for a, c in enumerate(coefs) if c != 0 and shape[a] != 1]
     if not axes:
         truth = const == 0 if relation == "==" else not isinstance(const, int) or const >= 0
@@ -129,7 +151,7 @@ def affine(relation: str, coefs: Sequence[Size], const: Size, shape: Shape) -> E
     forms = [_sorted_form(axes, coefs, const, shape, sign) for sign in signs]
     order, chosen, shift = min(forms, key=lambda form: repr(form[1:]))
     core = make(Structure, (), tuple(shape[a] for a in order), (relation, chosen, shift))
-    return product([(core, tuple(order))], tuple(range(len(shape))), dict(enumerate(shape)))
+    return wrapped(core, order, shape)
 
 
 def _sorted_form(axes, coefs, const, shape, sign):
@@ -164,19 +186,28 @@ def merge(shape: Shape) -> Expr:
     return affine("==", (-1, *reversed(coefs)), 0, (total, *shape))
 
 
+def merged_axis(e: Structure) -> int | None:
+    """The axis that holds the row-major position of the others, if the relation says just that."""
+    _, coefs, const = e.relation
+    if const != 0 or (-1 not in coefs and 1 not in coefs):
+        return None
+    for position, coef in enumerate(coefs):
+        rest = [(c, s) for p, (c, s) in enumerate(zip(coefs, e.shape, strict=True)) if p != position]
+        stride: Size = -1 * coef
+        while rest:
+            match = next((pair for pair in rest if pair[0] == stride), None)
+            if match is None:
+                break
+            rest.remove(match)
+            stride = stride * match[1]
+        if not rest and stride == -1 * coef * e.shape[position]:
+            return position
+    return None
+
+
 def triangle(rows: Size, columns: Size, shift: Size = 0) -> Expr:
     """Axes ``(i, j)``, 1 where ``j <= i + shift``: the lower triangle."""
     return affine(">=", (1, -1), shift, (rows, columns))
-
-
-def one_hot(index: Expr, size: Size) -> Expr:
-    """Axes of ``index`` and one more, 1 where that equals it: ``table[t[b], d] = one_hot(t)[b,v] table[v,d]``."""
-    from ricci.expr.axes import in_natural_order
-
-    def build(args: tuple[Expr, ...]) -> Expr:
-        return make(Structure, args, (*args[0].shape, size), AT)
-
-    return in_natural_order((index,), index.shape, build, trailing=(size,))
 
 
 def whole(index: Expr, integer: Callable[[str], bool]) -> bool:

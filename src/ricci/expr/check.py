@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ricci.errors import InvariantError
-from ricci.expr.node import Constant, Data, Elementwise, Expr, Function, Product, Structure, Sum, Variable, make
+from ricci.expr.build.scale import numeric
+from ricci.expr.nodes import Constant, Data, Elementwise, Expr, Function, Product, Structure, Sum, Variable, make
 from ricci.expr.numbers import joins
-from ricci.expr.scale import numeric
-from ricci.expr.structure import ONE, is_delta, is_one, is_zero
+from ricci.expr.structures import ONE, is_delta, is_one, is_zero
 from ricci.expr.walk import topological
 
 

@@ -11,15 +11,34 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
-from ricci.expr.apply import elementwise
-from ricci.expr.axes import broadcast
-from ricci.expr.node import Elementwise, Expr, Op, Product, Shape, Structure, Sum
-from ricci.expr.numbers import integer_power, loose, moves
-from ricci.expr.product import product
-from ricci.expr.scale import constant, numeric, primitive, scale
-from ricci.expr.structure import is_one, one
-from ricci.expr.sums import add
+from ricci.expr.build.add import add
+from ricci.expr.build.apply import elementwise
+from ricci.expr.build.product import broadcast, product
+from ricci.expr.build.scale import numeric, primitive, scale
+from ricci.expr.dims import Dim, symbol
+from ricci.expr.nodes import Constant, Data, Elementwise, Expr, Op, Product, Shape, Structure, Sum, constructors, make
+from ricci.expr.numbers import integer_power, loose, moves, number
+from ricci.expr.structures import is_one, one
+
+
+def constant(value: Any) -> Expr:
+    """A number, a size, the name of a number (``"pi"``), or an array wrapped in :class:`Data`."""
+    if isinstance(value, Data):
+        return make(Constant, (), tuple(value.values.shape), value)
+    if isinstance(value, Dim):
+        return _size(value)
+    return make(Constant, (), (), value if isinstance(value, str) else number(value))
+
+
+def _size(value: Dim) -> Expr:
+    """A size as an expression: only its atoms are constants, so ``|i| |j|`` is one object however it came about."""
+    terms = []
+    for monomial, coef in value.terms:
+        atoms = [(make(Constant, (), (), symbol(*atom)), ()) for atom in monomial]
+        terms.append((coef, atoms[0][0] if len(atoms) == 1 else product(atoms, ())))
+    return terms[0][1] if len(terms) == 1 and terms[0][0] == 1 else add(terms)
 
 
 def as_expr(value: object) -> Expr:
@@ -114,16 +133,14 @@ def _by_base(x: Expr, n: Expr, _y: Expr) -> Expr:
     return n * power(x, n - 1)
 
 
-def _by_exponent(x: Expr, _n: Expr, y: Expr) -> Expr:
-    from ricci.functions.elementwise import equal, log, where  # the tables come after the core
-
-    return where(equal(x, 0), 0, y * log(x))
-
-
-POWER = Op("power", 2, _pow_value, (_by_base, _by_exponent), rewrite=_power_rule)
+POWER = Op("power", 2, _pow_value, (_by_base, "its row is completed in functions/, by the logarithm"), rewrite=_power_rule)
 HALF = Fraction(1, 2)
 
 
 def expand(e: Expr, shape: Shape) -> Expr:
     """A scalar spread over ``shape``; anything else as it is."""
     return broadcast(e, (), shape) if shape and not e.shape else e
+
+
+constructors.plus, constructors.multiply, constructors.divide, constructors.power = plus, multiply, divide, power
+constructors.constant = constant

@@ -1,17 +1,21 @@
-"""The constructors of elementwise functions and of functions over axes.
+"""The constructors of elementwise functions, of functions over axes, and of gather.
 
 ``elementwise(op, args)``: operands have one shape, or are scalars, which broadcast; one that is the same everywhere is
 stored as a scalar. ``function(op, args, params)``: each operand has the common leading axes, then the axes the
 function works on. Both keep the leading axes in natural order, and try the function's own local rule first.
+``one_hot(index, size)`` is the one structure with an operand, and treats its axes likewise.
 """
 
 from __future__ import annotations
 
 from ricci.errors import ShapeError
 from ricci.expr import dims
-from ricci.expr.axes import arrangement, as_scalar, broadcast, in_natural_order, tied_first
-from ricci.expr.node import Elementwise, Expr, Function, Op, Shape, make
-from ricci.expr.scale import constant, numeric
+from ricci.expr.build.natural import arrangement, in_natural_order, tied_first
+from ricci.expr.build.product import as_scalar, broadcast
+from ricci.expr.build.scale import numeric
+from ricci.expr.dims import Size
+from ricci.expr.nodes import Elementwise, Expr, Function, Op, Shape, Structure, constructors, make
+from ricci.expr.structures import AT
 
 
 def elementwise(op: Op, *args: Expr) -> Expr:
@@ -55,7 +59,7 @@ def _rewritten(op: Op, args: tuple[Expr, ...]) -> Expr | None:
     if op.points and len(args) == 1:
         value = numeric(args[0])
         if value is not None and value in op.points:
-            return constant(op.points[value])
+            return constructors.constant(op.points[value])
     return op.rewrite(*args) if op.rewrite is not None else None
 
 
@@ -83,3 +87,15 @@ def function(op: Op, args: tuple[Expr, ...], params: tuple = ()) -> Expr:
         return make(Function, parts, (*common, *own_shape), op, params)
 
     return in_natural_order(args, shape, build, trailing=own_shape)
+
+
+def one_hot(index: Expr, size: Size) -> Expr:
+    """Axes of ``index`` and one more, 1 where that equals it: ``table[t[b], d] = one_hot(t)[b,v] table[v,d]``."""
+
+    def build(args: tuple[Expr, ...]) -> Expr:
+        return make(Structure, args, (*args[0].shape, size), AT)
+
+    return in_natural_order((index,), index.shape, build, trailing=(size,))
+
+
+constructors.one_hot = one_hot

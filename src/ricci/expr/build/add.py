@@ -14,14 +14,14 @@ from collections.abc import Hashable, Sequence
 
 from ricci.errors import ShapeError
 from ricci.expr import dims
-from ricci.expr.axes import arrangement, as_scalar, broadcast, in_natural_order, natural, tied_first
-from ricci.expr.node import Expr, Product, Shape, Structure, Sum, make
+from ricci.expr.build.contraction import Factor
+from ricci.expr.build.natural import arrangement, in_natural_order, tied_first
+from ricci.expr.build.product import FLATTEN_LIMIT, as_scalar, broadcast, product
+from ricci.expr.build.scale import numeric, scale, spreads
+from ricci.expr.nodes import Expr, Product, Shape, Structure, Sum, constructors, make
 from ricci.expr.numbers import Number, joins, number
-from ricci.expr.product import FLATTEN_LIMIT, product, wrapped
-from ricci.expr.scale import numeric, scale, spreads
-from ricci.expr.structure import ONE, is_zero, one, zero
+from ricci.expr.structures import ONE, is_zero, natural, one, wrapped, zero
 
-Factor = tuple[Expr, tuple[Hashable, ...]]
 
 
 def add(terms: Sequence[tuple[Number, Expr]]) -> Expr:
@@ -247,3 +247,6 @@ def _take_out(factor: Factor, opened: bool, collected: dict[Expr, Number], shape
     axes = [label for label in sizes if label in used]
     inner = add([(coef, product(rest, axes, {a: sizes[a] for a in axes})) for coef, rest in rests])
     return product([(expr, labels), (inner, axes if inner.shape else ())], range(len(shape)), dict(enumerate(shape)))
+
+
+constructors.add, constructors.rearranged = add, rearranged

@@ -15,8 +15,8 @@ import itertools
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
-from ricci.expr.node import Expr
-from ricci.expr.structure import symmetric
+from ricci.expr.nodes import Expr
+from ricci.expr.structures import symmetric
 
 Label = Hashable
 Factor = tuple[Expr, tuple[Label, ...]]
@@ -29,10 +29,10 @@ def canonical_order(factors: Sequence[Factor], rank: dict[Label, int]) -> list[F
     keys = [e.key for e, _ in ordered]
     if all(a != b for a, b in itertools.pairwise(keys)):
         return ordered
-    return _Search(ordered, rank).best()
+    return _Ordering(ordered, rank).best()
 
 
-class _Search:
+class _Ordering:
     def __init__(self, factors: list[Factor], rank: dict[Label, int]):
         # Ties are tried in the order of the outer labels, so that the first leaf is the wanted one.
         last = len(rank)

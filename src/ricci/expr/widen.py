@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ricci.expr.apply import elementwise, function
-from ricci.expr.axes import broadcast
+from ricci.expr.build.add import add
+from ricci.expr.build.apply import elementwise, function, one_hot
+from ricci.expr.build.product import broadcast, product
 from ricci.expr.dims import Size
-from ricci.expr.node import Elementwise, Expr, Function, Product, Structure, Sum
-from ricci.expr.product import product
-from ricci.expr.structure import one_hot
-from ricci.expr.sums import add
+from ricci.expr.nodes import Elementwise, Expr, Function, Product, Structure, Sum
 from ricci.expr.walk import topological
 
 

@@ -1,4 +1,4 @@
-"""Numbers in expressions: constants, and the coefficients that only sums carry.
+"""Numbers in expressions: those that are constants, exponents, and the coefficients that only sums carry.
 
 ``2 x`` is a sum of one term with the coefficient 2. A product holds no number; it hands it to the sum around it. One
 that may not move (``numbers.py``) stays with its operand: ``(1e-6 A[i,j]) x[j]`` is a product with a sum of one term.
@@ -6,33 +6,10 @@ that may not move (``numbers.py``) stays with its operand: ``(1e-6 A[i,j]) x[j]`
 
 from __future__ import annotations
 
-from typing import Any
-
-from ricci.expr.dims import Dim, symbol
-from ricci.expr.node import Constant, Data, Expr, Structure, Sum, make
+from ricci.expr.dims import Dim
+from ricci.expr.nodes import Constant, Data, Elementwise, Expr, Structure, Sum, make
 from ricci.expr.numbers import Number, content, divide, exact_factor, joins, loose, moves, number
-from ricci.expr.structure import ZERO, zero
-
-
-def constant(value: Any) -> Expr:
-    """A number, a size, the name of a number (``"pi"``), or an array wrapped in :class:`Data`."""
-    if isinstance(value, Data):
-        return make(Constant, (), tuple(value.values.shape), value)
-    if isinstance(value, Dim):
-        return _size(value)
-    return make(Constant, (), (), value if isinstance(value, str) else number(value))
-
-
-def _size(value: Dim) -> Expr:
-    """A size as an expression: only its atoms are constants, so ``|i| |j|`` is one object however it came about."""
-    from ricci.expr.product import product
-    from ricci.expr.sums import add
-
-    terms = []
-    for monomial, coef in value.terms:
-        atoms = [(make(Constant, (), (), symbol(*atom)), ()) for atom in monomial]
-        terms.append((coef, atoms[0][0] if len(atoms) == 1 else product(atoms, ())))
-    return terms[0][1] if len(terms) == 1 and terms[0][0] == 1 else add(terms)
+from ricci.expr.structures import ZERO, zero
 
 
 def numeric(e: Expr) -> Number | None:
@@ -40,6 +17,21 @@ def numeric(e: Expr) -> Number | None:
     if type(e) is Constant and not isinstance(e.value, (Dim, str, Data)):
         return e.value
     return None
+
+
+def power_of(e: Expr) -> tuple[Expr, Number]:
+    """``b`` and ``n`` with ``e = b**n``, where ``n`` is a number; 1 if ``e`` is no power."""
+    if type(e) is Elementwise and e.op.name == "power":
+        n = numeric(e.args[1])
+        if n is not None:
+            return e.args[0], n
+    return e, 1
+
+
+def whole_power(e: Expr) -> tuple[Expr, int]:
+    """As :func:`power_of`, where ``n`` is a whole number; other powers are no powers here."""
+    base, n = power_of(e)
+    return (base, n) if type(n) is int else (e, 1)
 
 
 def scale(coef: Number, e: Expr) -> Expr:
@@ -58,7 +50,7 @@ def scale(coef: Number, e: Expr) -> Expr:
     if isinstance(e, Constant):
         value = numeric(e)
         if value is not None:
-            return constant(coef * value)
+            return make(Constant, (), (), number(coef * value))
     if isinstance(e, Structure) and e.relation == ZERO:
         return e
     return make(Sum, (e,), e.shape, (number(coef),))

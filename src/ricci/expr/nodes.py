@@ -37,8 +37,8 @@ class Expr:
     args: tuple[Expr, ...]
     shape: Shape
     key: int
-    natural: tuple[int, ...]  # set when first asked for; see ``axes.py``
-    mirrored: bool  # whether a matrix equals its transpose; set when first asked for, see ``structure.py``
+    natural: tuple[int, ...]  # set when first asked for; see ``structures.py``
+    mirrored: bool  # whether a matrix equals its transpose; set when first asked for, see ``structures.py``
 
     @property
     def order(self) -> int:
@@ -53,37 +53,37 @@ class Expr:
     # The operators work entry by entry on operands of one shape, or scalars. There is no ``==``: it is identity.
 
     def __add__(self, other: object) -> Expr:
-        return _algebra().plus(self, other)
+        return constructors.plus(self, other)
 
     def __radd__(self, other: object) -> Expr:
-        return _algebra().plus(other, self)
+        return constructors.plus(other, self)
 
     def __sub__(self, other: object) -> Expr:
-        return _algebra().plus(self, other, -1)
+        return constructors.plus(self, other, -1)
 
     def __rsub__(self, other: object) -> Expr:
-        return _algebra().plus(other, self, -1)
+        return constructors.plus(other, self, -1)
 
     def __mul__(self, other: object) -> Expr:
-        return _algebra().multiply(self, other)
+        return constructors.multiply(self, other)
 
     def __rmul__(self, other: object) -> Expr:
-        return _algebra().multiply(other, self)
+        return constructors.multiply(other, self)
 
     def __truediv__(self, other: object) -> Expr:
-        return _algebra().divide(self, other)
+        return constructors.divide(self, other)
 
     def __rtruediv__(self, other: object) -> Expr:
-        return _algebra().divide(other, self)
+        return constructors.divide(other, self)
 
     def __pow__(self, other: object) -> Expr:
-        return _algebra().power(self, other)
+        return constructors.power(self, other)
 
     def __rpow__(self, other: object) -> Expr:
-        return _algebra().power(other, self)
+        return constructors.power(other, self)
 
     def __neg__(self) -> Expr:
-        return _algebra().multiply(-1, self)
+        return constructors.multiply(-1, self)
 
     def __copy__(self) -> Expr:
         return self
@@ -98,10 +98,24 @@ class Expr:
         return f"<{type(self).__name__} {self.key:016x} of shape {self.shape}>"
 
 
-def _algebra():
-    from ricci.expr import algebra  # the constructors are built on the nodes, so they come after them
+class Constructors:
+    """The constructors that are called before the files that define them are read: by operators, and by one another.
 
-    return algebra
+    Equal factors are a power, a power of a product is a product, a product of sums may be a sum: so each has a file of
+    its own in ``build/`` and puts itself here when that is imported, and this is all that is called out of order.
+    """
+
+    plus: Callable[..., Expr]
+    multiply: Callable[[object, object], Expr]
+    divide: Callable[[object, object], Expr]
+    power: Callable[[object, object], Expr]
+    add: Callable[[Sequence[tuple[Any, Expr]]], Expr]
+    rearranged: Callable[[Any, tuple[int, ...]], Expr]
+    one_hot: Callable[[Expr, Size], Expr]
+    constant: Callable[[Any], Expr]
+
+
+constructors = Constructors()
 
 
 class Variable(Expr):
@@ -121,7 +135,7 @@ class Constant(Expr):
 
 
 class Structure(Expr):
-    """A 0/1 tensor given by a relation between its indices; see ``structure.py``."""
+    """A 0/1 tensor given by a relation between its indices; see ``structures.py``."""
 
     __slots__ = ("relation",)
     fields = ("relation",)
@@ -129,7 +143,7 @@ class Structure(Expr):
 
 
 class Product(Expr):
-    """``out[…] = sum over the labels not in out of the product of args``; see ``product.py``.
+    """``out[…] = sum over the labels not in out of the product of args``; see ``build/product.py``.
 
     A label of ``out`` that no operand carries broadcasts.
     """
@@ -281,6 +295,11 @@ class Op:
     body: Callable[..., Expr] | None = None  # of other nodes, which take its place before anything is computed
     outside: Any = None  # or of code that only runs; see ``compiler/outside.py``
     later: bool = False  # or not known before sizes are; then ``rewrite`` gives what takes its place
+
+    def complete(self, position: int, partial: Callable[..., Expr]) -> None:
+        """Give the row a derivative that is written with functions of other rows."""
+        partials = (*self.partials[:position], partial, *self.partials[position + 1 :])
+        object.__setattr__(self, "partials", partials)
 
     def axes_of(self, params: tuple) -> tuple[int, ...]:
         """How many axes of each operand the function works on."""
