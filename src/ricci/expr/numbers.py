@@ -92,7 +92,7 @@ def moves(c: Number) -> bool:
     >>> moves(2), moves(-0.3), moves(1e-6)
     (True, True, False)
     """
-    return 1 <= _MOVED * abs(c) <= _MOVED * _MOVED or loose()
+    return c == 1 or 1 <= _MOVED * abs(c) <= _MOVED * _MOVED or loose()
 
 
 def joins(a: Number, b: Number) -> bool:
@@ -101,6 +101,8 @@ def joins(a: Number, b: Number) -> bool:
     >>> joins(1e-3, 1e3), joins(2, 1e-9), joins(1e-9, 1e-9)
     (True, True, False)
     """
+    if a == 1 or b == 1:
+        return True
     a, b = abs(float(a)), abs(float(b))
     both = a * b
     if _SMALLEST <= both <= _LARGEST or 1 in (a, b) or loose():
@@ -149,10 +151,12 @@ def content(coefs: Iterable[Number]) -> Number:
     """
     coefs = list(coefs)
     sign = -1 if coefs[0] < 0 else 1
+    if all([c == 1 or c == -1 for c in coefs]):
+        return sign
     largest = max(abs(c) for c in coefs)
     if any(isinstance(c, float) for c in coefs):
         return sign * largest if all(abs(c) == largest for c in coefs) and 0 < largest < math.inf else sign
-    top = reduce(math.gcd, (Fraction(c).numerator for c in coefs))
-    bottom = reduce(math.lcm, (Fraction(c).denominator for c in coefs))
+    top = reduce(math.gcd, [c.numerator for c in coefs])  # type: ignore[union-attr]
+    bottom = reduce(math.lcm, [c.denominator for c in coefs])  # type: ignore[union-attr]
     divisor = Fraction(top, bottom)
     return number(sign * (divisor if bottom == 1 or largest <= 2 * divisor else largest))

@@ -45,36 +45,43 @@ def product(
     """
     out = tuple(out)
     operands = _with_powers([(e, tuple(labels)) for e, labels in operands])
-    size: dict[Label, Size] = dict(sizes) if sizes else {}
-    found = _Flat(operands, out, dict(size))
+    found = _Flat(operands, out, dict(sizes) if sizes else {})
     if not moves(found.moved):
-        found = _Flat(operands, out, dict(size), moving=False)
+        found = _Flat(operands, out, dict(sizes) if sizes else {}, moving=False)
     size, factors = found.size, found.factors
     coefs = [*found.numbers, found.moved]
-    if len(factors) == 1 and factors[0][1] == out and [rest for _, rest in found.scaled] == [factors[0][0]]:
-        factors, coefs = [(found.scaled[0][0], out)], found.numbers  # nothing but numbers stands beside the sum
+    if found.scaled and len(factors) == 1 and factors[0][1] == out:
+        if [rest for _, rest in found.scaled] == [factors[0][0]]:  # nothing but numbers stands beside the sum
+            factors, coefs = [(found.scaled[0][0], out)], found.numbers
     if found.deltas:
         factors = merge_labels(factors, found.deltas, out, size)
+    related = any([type(e) is Structure for e, _ in factors])
     if len(factors) > 1:
-        factors = cancel_reshapes(factors, out, size)
-        factors = _with_powers(factors)
-    if found.held and any(set(out).issuperset(labels) and e in found.held for e, labels in factors):
+        factors = _with_powers(cancel_reshapes(factors, out, size) if related else factors)
+    if found.held and any(found.out.issuperset(labels) and e in found.held for e, labels in factors):
         return _times(coefs, product(factors, out, size))  # a delta has told that nothing is summed there
-    if any(_relates_twice(e, labels) for e, labels in factors):
+    if related and any(_relates_twice(e, labels) for e, labels in factors):
         again = [_on_distinct_labels(e, labels) if _relates_twice(e, labels) else (e, labels) for e, labels in factors]
         return _times(coefs, product(again, out, size))
+    if len(size) == len(out):  # nothing is summed over
+        return zero(tuple([size[label] for label in out])) if 0 in coefs else _times(coefs, without_sums(factors, out, size))
+    return _summed(coefs, factors, out, size, size.keys() - found.out)
+
+
+def _summed(
+    coefs: list[Number], factors: list[Factor], out: tuple[Label, ...], size: dict[Label, Size], summed: set[Label]
+) -> Expr:
+    """The product of factors that are as they should be, summed over labels."""
     carried = {label for _, labels in factors for label in labels}
-    summed = size.keys() - set(out)
-    for label in [label for label in summed if label not in carried]:
-        summed.discard(label)
+    for label in summed - carried:
         count = size.pop(label)  # it is counted once, also where the rest is done by another call
-        if isinstance(count, int):
-            coefs.append(count)
-        else:
+        if not isinstance(count, int):
             return _times(coefs, product([*factors, (constructors.constant(count), ())], out, size))
+        coefs.append(count)
     if 0 in coefs:
-        return zero(tuple(size[label] for label in out))
-    if summed & carried:
+        return zero(tuple([size[label] for label in out]))
+    summed &= carried
+    if summed:
         for position, (e, labels) in enumerate(factors):
             if type(e) is Sum and not summed.isdisjoint(labels):
                 reduced = _term_by_term(factors, position, summed)
@@ -82,20 +89,19 @@ def product(
                     rest = [*factors[:position], *factors[position + 1 :]]
                     left = {label: n for label, n in size.items() if label not in labels or label in out}
                     return _times(coefs, product([*rest, reduced], out, left))
-        factors = components(factors, summed, out)
-        factors = _with_powers(factors)
+        factors = _with_powers(components(factors, summed, out))
     return _times(coefs, without_sums(factors, out, size))
 
 
 def _times(coefs: Sequence[Number], e: Expr) -> Expr:
     """``e`` times numbers, which become one where they may."""
     coef: Number = 1
-    for c in sorted(coefs, key=lambda c: (abs(c), c < 0)):
+    for c in sorted(coefs, key=lambda c: (abs(c), c < 0)) if len(coefs) > 1 else coefs:
         if joins(coef, c):
             coef = coef * c
         else:
             e = scale(c, e)
-    return scale(number(coef), e)
+    return e if coef == 1 else scale(number(coef), e)
 
 
 def contract(
@@ -123,7 +129,7 @@ def contract(
 
 def _with_powers(operands: list[Factor]) -> list[Factor]:
     """Equal operands on equal labels as one power; exponents of one sign add up, and those of sizes in any case."""
-    if len(operands) < 2:
+    if len({labels for _, labels in operands}) == len(operands):
         return operands
     seen: dict[tuple, list[int]] = {}
     for position, (e, labels) in enumerate(operands):
