@@ -151,7 +151,7 @@ def content(coefs: Iterable[Number]) -> Number:
     """
     coefs = list(coefs)
     sign = -1 if coefs[0] < 0 else 1
-    if all([c == 1 or c == -1 for c in coefs]):
+    if coefs.count(1) + coefs.count(-1) == len(coefs):
         return sign
     largest = max(abs(c) for c in coefs)
     if any(isinstance(c, float) for c in coefs):

@@ -20,6 +20,7 @@ from ricci.calculus.modes import derivative
 from ricci.errors import InputError, RicciError, RuleError
 from ricci.expr import OPS, Expr, Function, Op, Size, Variable, delta, elementwise, function, product, variable
 from ricci.expr.walk import rewritten, with_bodies
+from ricci.expr.widen import batched
 from ricci.functions.table import FUNCTIONS
 from ricci.notation.context import merged
 from ricci.simplify import simplify
