@@ -96,11 +96,12 @@ class Sources:
         self.shared = _shared()
         shared = {id(x) for x in self.shared.values()}
         alone = {id(x): x for x in reach.met if id(x) not in shared and _state(x) is not None}
-        whole = Reach([function, *given]).met if given else []
-        self.given = [x for x in whole if any(x is own for own in given) or id(x) not in alone]
+        whole = Reach([function, *given]) if given else reach
+        self.given = [x for x in whole.met if any(x is own for own in given) or id(x) not in alone]
         self.given = [x for x in self.given if id(x) not in shared and _state(x) is not None]
         self.others = [x for x in alone.values() if not any(x is own for own in self.given)]
-        self.names = {name for f in reach.functions for name in _names(f.__code__)}
+        self.names = reach.names
+        self.may_read = _may_read(whole)
         self.renew()
 
     def renew(self) -> None:
@@ -135,15 +136,6 @@ class Sources:
         return bool(found)
 
 
-def _names(code: types.CodeType) -> Iterator[str]:
-    """The names that code uses, that of functions defined in it included."""
-    waiting = [code]
-    while waiting:
-        code = waiting.pop()
-        yield from code.co_names
-        waiting += [each for each in code.co_consts if isinstance(each, types.CodeType)]
-
-
 # Clocks and files: calls are seen
 
 
@@ -159,6 +151,21 @@ def _forbidden() -> dict[Any, str]:
 
 
 _FOR_OTHERS = frozenset(["numpy", "pandas", "pathlib", "random", "secrets", "uuid", "io", "contextlib"])
+_READERS = frozenset(
+    ["time", "datetime", "os", "posix", "nt", "io", "_io", "pathlib", "random", "secrets", "uuid", "pandas"]
+)
+_READING = frozenset(["open", "input", "fromfile", "load", "loadtxt", "genfromtxt", "memmap", "lib", "exec", "eval"])
+
+
+def _may_read(reach: Reach) -> bool:
+    """Whether a function may come to a clock or a file: by a module that has them, a name, or an import."""
+    if reach.imports or not _READING.isdisjoint(reach.names):
+        return True
+    for x in reach.met:
+        of = x.__name__ if isinstance(x, types.ModuleType) else getattr(x, "__module__", None) or type(x).__module__
+        if isinstance(of, str) and of.partition(".")[0] in _READERS:
+            return True
+    return False
 
 
 @cache
@@ -188,27 +195,30 @@ def watch(frame: Any, event: str, function: Any) -> None:
 
 
 @contextmanager
-def watched() -> Iterator[None]:
-    """What the user's code calls is looked at, unless somebody profiles it."""
+def watched(function: Any, arguments: Iterable[Any]) -> Iterator[Sources]:
+    """The sources of a function; what it calls is looked at if it may read, unless somebody profiles it."""
+    sources = Sources(function, arguments)
     before = sys.getprofile()
-    if before is not None and before is not watch:
-        yield
+    if not sources.may_read or (before is not None and before is not watch):
+        yield sources
         return
     sys.setprofile(watch)
     try:
-        yield
+        yield sources
     finally:
         sys.setprofile(before)
 
 
-@contextmanager
-def unwatched() -> Iterator[None]:
+class unwatched:
     """Not so in here."""
-    if sys.getprofile() is not watch:
-        yield
-        return
-    sys.setprofile(None)
-    try:
-        yield
-    finally:
-        sys.setprofile(watch)
+
+    __slots__ = ("before",)
+
+    def __enter__(self) -> None:
+        self.before = sys.getprofile()
+        if self.before is watch:
+            sys.setprofile(None)
+
+    def __exit__(self, *_: Any) -> None:
+        if self.before is watch:
+            sys.setprofile(watch)

@@ -13,6 +13,7 @@ import sys
 import types
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from dis import opmap
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -63,7 +64,8 @@ class Reach:
         self.puts: list[tuple[Look, Put, Any, Any]] = []  # where an array or a tuple is held that could be another
         self.fixed: set[int] = set()  # the identities of those that are also held elsewhere
         self._inside: list[tuple[int, int]] = []  # what is in which tuple
-        self._names: set[str] = set()
+        self.names: set[str] = set()  # that code reads by, and texts in it that may be names
+        self.imports = False  # whether code imports while it runs
         self._texts: set[str] = set()
         self._holders: list[_Holder] = []
         self._seen: dict[int, Any] = {}
@@ -81,9 +83,9 @@ class Reach:
         while self._waiting:
             while self._waiting:
                 self._visit(self._waiting.pop())
-            texts = None if _BY_TEXT.isdisjoint(self._names) else self._texts
+            texts = None if _BY_TEXT.isdisjoint(self.names) else self._texts
             for holder in self._holders:  # a name met since then may be that of an attribute passed over before
-                for look, key, value, put in holder.places(self._names, texts):
+                for look, key, value, put in holder.places(self.names, texts):
                     self._place(look, key, value, put)
         found = len(self.fixed) + 1
         while found != len(self.fixed):
@@ -161,8 +163,9 @@ class Reach:
         if vars(value):
             self._holders.append(_Holder(vars(value)))
         names, texts = set(_names(value.__code__)), set(_texts(value.__code__))
-        self._names |= names | texts
+        self.names |= names | texts
         self._texts |= texts
+        self.imports = self.imports or _imports(value.__code__)
         for cell in value.__closure__ or ():
             self._place(_cell, cell, _cell(cell, MISSING), _put_cell)
         scope = value.__globals__
@@ -250,6 +253,12 @@ def _names(code: types.CodeType) -> Iterator[str]:
     for part in code.co_consts:
         if isinstance(part, types.CodeType):
             yield from _names(part)
+
+
+def _imports(code: types.CodeType) -> bool:
+    """Whether a code, or a function defined in it, imports something."""
+    inner = [part for part in code.co_consts if isinstance(part, types.CodeType)]
+    return opmap["IMPORT_NAME"] in code.co_code[::2] or any(map(_imports, inner))
 
 
 def _texts(code: types.CodeType) -> Iterator[str]:

@@ -24,7 +24,7 @@ from ricci.tracing.array import Traced
 from ricci.tracing.basics import checked_dtype, lift
 from ricci.tracing.foreign import translated
 from ricci.tracing.frames import Frame, Place, frame, note_line
-from ricci.tracing.impure import Sources, watched
+from ricci.tracing.impure import watched
 from ricci.tracing.meanings import argument_like, plain, torch_traced
 from ricci.tracing.operand import Operand
 from ricci.tracing.shapes import Shaped
@@ -162,10 +162,9 @@ def record(function: Callable, arguments: Arguments, has_aux: bool = False, name
             places.append(tuple(numbers[start:stop]))
             start = stop
         keyed = dict(zip(keywords, parts[count : count + len(keywords)], strict=True))
-        with watched():
-            inner.sources = Sources(function, [leaf for leaf, t in zip(arguments.leaves, arguments.arrays) if not t])
-            with torch_traced():
-                result = _called(function, title, parts[:count], keyed, len(parts) - count - len(keyed))
+        rest = [leaf for leaf, t in zip(arguments.leaves, arguments.arrays, strict=True) if not t]
+        with watched(function, rest) as inner.sources, torch_traced():
+            result = _called(function, title, parts[:count], keyed, len(parts) - count - len(keyed))
         drawn = _draws(inner)
         _check_unchanged(inner)
         writes = any(x.version for x in inputs if isinstance(x, Traced))

@@ -23,7 +23,6 @@ from ricci.expr.numbers import Number, joins, number
 from ricci.expr.structures import ONE, is_zero, natural, one, wrapped, zero
 
 
-
 def add(terms: Sequence[tuple[Number, Expr]]) -> Expr:
     """The sum of ``coef * e``; all terms have the same axes, or none: a scalar broadcasts."""
     shape = _common_shape(terms)

@@ -133,7 +133,9 @@ def _by_base(x: Expr, n: Expr, _y: Expr) -> Expr:
     return n * power(x, n - 1)
 
 
-POWER = Op("power", 2, _pow_value, (_by_base, "its row is completed in functions/, by the logarithm"), rewrite=_power_rule)
+POWER = Op(
+    "power", 2, _pow_value, (_by_base, "its row is completed in functions/, by the logarithm"), rewrite=_power_rule
+)
 HALF = Fraction(1, 2)
 
 

@@ -27,7 +27,18 @@ from ricci.expr.build.contraction import Factor, Label, components, without_sums
 from ricci.expr.build.merging import cancel_reshapes, merge_labels
 from ricci.expr.build.scale import primitive, scale, whole_power
 from ricci.expr.dims import Size
-from ricci.expr.nodes import Constant, Elementwise, Expr, Function, Product, Shape, Structure, Sum, Variable, constructors
+from ricci.expr.nodes import (
+    Constant,
+    Elementwise,
+    Expr,
+    Function,
+    Product,
+    Shape,
+    Structure,
+    Sum,
+    Variable,
+    constructors,
+)
 from ricci.expr.numbers import Number, joins, loose, moves, number
 from ricci.expr.structures import DELTA, ONE, ZERO, affine, is_one, natural, one, zero
 
@@ -50,12 +61,12 @@ def product(
         found = _Flat(operands, out, dict(sizes) if sizes else {}, moving=False)
     size, factors = found.size, found.factors
     coefs = [*found.numbers, found.moved]
-    if found.scaled and len(factors) == 1 and factors[0][1] == out:
-        if [rest for _, rest in found.scaled] == [factors[0][0]]:  # nothing but numbers stands beside the sum
-            factors, coefs = [(found.scaled[0][0], out)], found.numbers
+    alone = found.scaled and len(factors) == 1 and factors[0][1] == out
+    if alone and [rest for _, rest in found.scaled] == [factors[0][0]]:  # nothing but numbers stands beside the sum
+        factors, coefs = [(found.scaled[0][0], out)], found.numbers
     if found.deltas:
         factors = merge_labels(factors, found.deltas, out, size)
-    related = any([type(e) is Structure for e, _ in factors])
+    related = any(type(e) is Structure for e, _ in factors)
     if len(factors) > 1:
         factors = _with_powers(cancel_reshapes(factors, out, size) if related else factors)
     if found.held and any(found.out.issuperset(labels) and e in found.held for e, labels in factors):
@@ -64,7 +75,11 @@ def product(
         again = [_on_distinct_labels(e, labels) if _relates_twice(e, labels) else (e, labels) for e, labels in factors]
         return _times(coefs, product(again, out, size))
     if len(size) == len(out):  # nothing is summed over
-        return zero(tuple([size[label] for label in out])) if 0 in coefs else _times(coefs, without_sums(factors, out, size))
+        return (
+            zero(tuple([size[label] for label in out]))
+            if 0 in coefs
+            else _times(coefs, without_sums(factors, out, size))
+        )
     return _summed(coefs, factors, out, size, size.keys() - found.out)
 
 
