@@ -1,18 +1,4 @@
-"""Einops' movements of data as products with structures: the backend for formulas.
-
-A structure is a tensor of zeros and ones that says where an entry goes, so every movement is a product:
-
-    split            y[a,b]     = [c == a·B + b] x[c]            and read the other way, a merge
-    repeat           y[a,b]     = 1[a] x[b]
-    stack            y[s,i]     = sum over k of [s == k] x_k[i]
-    concatenation    y[c]       = sum over k of [c == i + o_k] x_k[i],  o_k the sizes before
-    slice            y[i]       = [c == i + start] x[c]
-    gather           y[b,t,d]   = [v == n[b,t]] x[v,d]
-    scatter          x[v,d]     = [v == n[b,t]] y[b,t,d]          its transpose, the same structure
-
-The product rule then differentiates all of them, to every order, in every mode, and compiled code turns the structures
-back into views. A reshape is a split and a merge around the *common refinement* of the two shapes: the coarsest list of
-sizes of which both are made by merging neighbours. ``(6, 4)`` and ``(2, 12)`` refine to ``(2, 3, 4)``.
+"""The backend for formulas: einops' movements of data, made of those of the core (``ricci.expr.moving``).
 
 Sizes may be symbolic. What must hold of them and is not known yet, that ``x.0`` is a multiple of 8, is kept as a
 condition in the context of the result and checked when a call tells the sizes.
@@ -23,15 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from hashlib import blake2b
-from itertools import count
+from itertools import accumulate, count
 from math import prod
 from typing import Any
 from weakref import WeakValueDictionary
 
 from ricci.einops.backends.base import Backend
-from ricci.einops.refinement import equal, not_negative, refined, regrouped
+from ricci.einops.refinement import equal, not_negative, refined
 from ricci.errors import AxisError, InputError, ShapeError, nearest
-from ricci.expr import Expr, Function, Size, Variable, add, merge, one_hot, place, product, window, zero
+from ricci.expr import Expr, Function, Size, Variable, moving, zero
 from ricci.expr import variable as input_node
 from ricci.expr.build.product import contract
 from ricci.functions.axes import last
@@ -109,11 +95,8 @@ class FormulaBackend(Backend):
         """
         own = x.expr.shape[axis]
         context = equal(x.context, own, size, f"Axis {x.indices[axis]!r} has the size {own} and should have {size}.")
-        expr = x.expr
-        if size == 1 and own != 1:  # from here on the size is known
-            out = range(x.order)
-            read = ["read" if a == axis else a for a in out]
-            expr = product([(expr, read), (place(0, own), ("read",))], out, {axis: 1})
+        known = size == 1 and own != 1  # from here on
+        expr = moving.sliced(x.expr, axis, 0, 1, 1) if known else x.expr
         return Formula(expr, x.indices, context)
 
     # Movements
@@ -122,7 +105,7 @@ class FormulaBackend(Backend):
         """Axis ``axes[k]`` of ``x`` as axis ``k``."""
         if sorted(axes) != list(range(x.order)):
             raise AxisError(f"transpose takes each of the {x.order} axes once, not {tuple(axes)}.")
-        return Formula(product([(x.expr, range(x.order))], axes), [x.indices[a] for a in axes], x.context)
+        return Formula(moving.transposed(x.expr, axes), [x.indices[a] for a in axes], x.context)
 
     def reshape(self, x: Formula, shape: Sequence[Size]) -> Formula:
         """The same entries in row-major order with other sizes.
@@ -134,7 +117,7 @@ class FormulaBackend(Backend):
         if 0 in x.expr.shape and 0 in shape:
             return Formula(zero(tuple(shape)), _unique([None] * len(shape)), x.context)
         inner, outer, context = refined(x.expr.shape, shape, x.indices, x.context)
-        expr, into, out = regrouped(x.expr, inner, outer)
+        expr, into, out = moving.regrouped(x.expr, inner, outer)
         whole = dict(zip(into, x.indices, strict=True))
         return Formula(expr, _unique([whole.get(label) for label in out]), context)
 
@@ -145,19 +128,13 @@ class FormulaBackend(Backend):
         >>> print(FORMULA.split(variable("x[i]"), [(4, variable("x[i]").expr.shape[0] // 4)]).expr.shape)
         (4, (x.0)//(4))
         """
-        factors, into, out, context = [], [], [], x.context
-        for axis, (own, name, sizes) in enumerate(zip(x.expr.shape, x.indices, parts, strict=True)):
+        context = x.context
+        for own, name, sizes in zip(x.expr.shape, x.indices, parts, strict=True):
             made = " and ".join(map(str, sizes)) or "1"
             what = f"is not the product of {made}" if len(sizes) > 1 else f"should be {made}"
             context = equal(context, own, prod(sizes), f"Axis {name!r} has the size {own}, which {what}.")
-            labels = [(axis, k) for k in range(len(sizes))]
-            into.append(labels[0] if len(sizes) == 1 else axis)
-            out += labels
-            if not sizes and own != 1:
-                factors.append((place(0, own), (axis,)))
-            elif len(sizes) > 1:
-                factors.append((merge(tuple(sizes)), (axis, *labels)))
-        return Formula(product([(x.expr, into), *factors], out), _unique([None] * len(out)), context)
+        expr = moving.split(x.expr, parts)
+        return Formula(expr, _unique([None] * expr.order), context)
 
     def merge(self, x: Formula, counts: Sequence[int]) -> Formula:
         """As many axes as there are counts, each the product of that many neighbours; 0 for a new one of size 1.
@@ -166,18 +143,10 @@ class FormulaBackend(Backend):
         >>> FORMULA.merge(variable("x[i,j,k]"), (2, 0, 1)).expr.shape
         (x.0*x.1, 1, x.2)
         """
-        factors, out, names, unit, start = [], [], [], {}, 0
-        for axis, many in enumerate(counts):
-            parts = tuple(range(start, start + many))
-            start += many
-            out.append(parts[0] if many == 1 else ("merged", axis))
-            names.append(x.indices[parts[0]] if many == 1 else None)
-            if many == 0:
-                unit["merged", axis] = 1
-            elif many > 1:
-                factors.append((merge(x.expr.shape[parts[0] : start]), (("merged", axis), *parts)))
-        expr = product([(x.expr, range(x.order)), *factors], out, unit)
-        return Formula(expr, _unique(names), x.context)
+        names = [
+            x.indices[end - 1] if many == 1 else None for many, end in zip(counts, accumulate(counts), strict=True)
+        ]
+        return Formula(moving.merged(x.expr, counts), _unique(names), x.context)
 
     def expand(self, x: Formula, shape: Sequence[Size]) -> Formula:
         """Axes of size 1 repeated to the sizes of ``shape``; the others have theirs already."""
@@ -187,9 +156,8 @@ class FormulaBackend(Backend):
         for axis, size in enumerate(shape):
             if axis not in repeated:
                 x = self.fixed(x, axis, size)
-        labels = [("unit", axis) if axis in repeated else axis for axis in range(x.order)]
-        expr = product([(x.expr, labels)], range(x.order), {axis: shape[axis] for axis in repeated})
-        return Formula(expr, x.indices, x.context)
+        kept = [shape[axis] if axis in repeated else size for axis, size in enumerate(x.expr.shape)]
+        return Formula(moving.expanded(x.expr, tuple(kept)), x.indices, x.context)
 
     def slice(self, x: Formula, axis: int, start: Size, stop: Size) -> Formula:
         """The entries ``start`` to ``stop``, which is excluded, along ``axis``."""
@@ -198,34 +166,17 @@ class FormulaBackend(Backend):
         context = x.context
         for room in (start, stop - start, size - stop):
             context = not_negative(context, room, message)
-        read = ["read" if a == axis else a for a in range(x.order)]
-        moved = window((1,), start, size, (stop - start,))
-        expr = product([(x.expr, read), (moved, ("read", axis))], range(x.order), {axis: stop - start})
-        return Formula(expr, x.indices, context)
+        return Formula(moving.sliced(x.expr, axis, start, 1, stop - start), x.indices, context)
 
     def stack(self, xs: Sequence[Any]) -> Formula:
         """The formulas along a new first axis."""
         parts, context = self._alike("stack", xs)
-        n, order = len(parts), parts[0].order
-        terms = [
-            product([(place(k, n), ("at",)), (x.expr, range(order))], ("at", *range(order)), {"at": n})
-            for k, x in enumerate(parts)
-        ]
-        return Formula(add([(1, term) for term in terms]), _unique([None, *parts[0].indices]), context)
+        return Formula(moving.stacked([x.expr for x in parts]), _unique([None, *parts[0].indices]), context)
 
     def concat(self, xs: Sequence[Any], axis: int) -> Formula:
         """The formulas one after another along ``axis``."""
         parts, context = self._alike("concat", xs, axis)
-        out = range(parts[0].order)
-        read = ["read" if a == axis else a for a in out]
-        total, terms = sum(x.expr.shape[axis] for x in parts), []
-        before: Size = 0
-        for x in parts:
-            size = x.expr.shape[axis]
-            moved = window((1,), before, total, (size,))  # axes: place in the result, place in x
-            terms.append(product([(x.expr, read), (moved, (axis, "read"))], out, {axis: total}))
-            before = before + size
-        return Formula(add([(1, term) for term in terms]), parts[0].indices, context)
+        return Formula(moving.joined([x.expr for x in parts], axis), parts[0].indices, context)
 
     def _alike(self, what: str, xs: Sequence[Any], but: int | None = None) -> tuple[list[Formula], Context]:
         """The operands, which have one shape, and their context; ``but`` is the axis along which they may differ."""
@@ -375,7 +326,7 @@ def _places(
     index_labels: Sequence[Sequence[Label]],
     axes: list[Label],
     sizes: Mapping[Label, Size],
-) -> list[tuple[Expr, tuple[Label, ...]]]:
+) -> list[moving.Factor]:
     """The structures that tie each of ``axes`` to the index that says its place."""
     if len(at) != len(axes) or len(index_labels) != len(axes):
         raise AxisError(
@@ -384,10 +335,8 @@ def _places(
     for label in axes:
         if label not in sizes:
             raise ShapeError(f"{what} needs the size of the axis {label!r}.")
-    return [
-        (one_hot(index.expr, sizes[label]), (*labels, label))
-        for index, labels, label in zip(at, index_labels, axes, strict=True)
-    ]
+    together = zip(at, index_labels, axes, strict=True)
+    return [moving.hot(index.expr, labels, label, sizes[label]) for index, labels, label in together]
 
 
 def _integers(index: Expr) -> set[str]:

@@ -12,10 +12,10 @@ from typing import Any
 
 from ricci.errors import InputError, ShapeError, TraceError
 from ricci.expr import Expr, topological, variable
+from ricci.expr.moving import moved_axis
 from ricci.expr.widen import batched
 from ricci.kinds import kind_of
 from ricci.tracing import trees
-from ricci.tracing.movements import moved_axis
 from ricci.tracing.recording import Arguments, Recording, Static, names_of, record
 from ricci.tracing.shapes import Shaped
 from ricci.tracing.trees import LEAF, Form

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import torch.nn.functional as F
 
+from ricci.expr.moving import sliced
 from ricci.tracing.basics import lift, like
-from ricci.tracing.movements import sliced
 from ricci.tracing.pytorch.table import Array, lowers, whole
 
 

@@ -1,18 +1,20 @@
-"""Movements along one axis of traced arrays, from which lowerings are built; what they are is in ``movements``."""
+"""Movements along one axis of traced arrays, from which lowerings are built; see ``ricci.expr.moving``."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ricci.errors import ShapeError
-from ricci.expr import Expr, Size, constant, place, product
+from ricci.expr import Expr, Size, constant, moving, place, product
+from ricci.expr.moving import gathered, reshaped, sliced
+from ricci.expr.moving import joined as in_a_row
 from ricci.functions import elementwise as e
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import INT, common, kept_as_ones, lift, like, normal_axis
 from ricci.tracing.casting import cast
-from ricci.tracing.movements import gathered, reshaped, sliced
-from ricci.tracing.movements import joined as in_a_row
 from ricci.tracing.table import fresh
 
 Array = Any  # a traced array, whose operators come from a table that type checkers do not see
@@ -40,6 +42,11 @@ def joined(parts: Sequence[Traced], axis: int, dtype: Any = None) -> Traced:
     """Arrays one after the other along an axis."""
     found = in_a_row([x.expr for x in parts], normal_axis(parts[0], axis))
     return fresh(found, common(*parts) if dtype is None else dtype)
+
+
+def selected(e: Expr, axis: int, places: np.ndarray) -> Expr:
+    """``e`` read along ``axis`` at known places, none of them negative."""
+    return moving.selected(e, axis, places.tolist(), lambda: lift(places).expr)
 
 
 def flat(x: Traced) -> Traced:

@@ -30,11 +30,11 @@ from ricci.expr import (
     triangle,
     window,
 )
+from ricci.expr.moving import reshaped
 from ricci.functions import elementwise as e
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import BOOL, NeedsValueError, broadcast_shape, expanded, lift, like
 from ricci.tracing.casting import cast
-from ricci.tracing.movements import reshaped
 from ricci.tracing.rows.shaping import broadcast
 from ricci.tracing.table import changed, getitem, has_traced, lowers
 

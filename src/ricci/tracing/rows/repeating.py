@@ -12,10 +12,11 @@ import numpy as np
 
 from ricci.errors import AxisError, InputError, ShapeError
 from ricci.expr import product, window, zero
+from ricci.expr.moving import placed, repeated, rolled, sliced
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import Axis, concrete, expanded, lift, like, normal_axes, normal_axis, total
 from ricci.tracing.casting import cast
-from ricci.tracing.movements import placed, repeated, selected, sliced, tiled
+from ricci.tracing.rows.along import selected
 from ricci.tracing.rows.several import concatenated
 from ricci.tracing.rows.shaping import broadcast, expand_dims, moveaxis, ravel, reshape, whole_numbers
 from ricci.tracing.table import REASONS, lowers
@@ -31,13 +32,13 @@ def roll(a: Any, shift: Any, axis: Axis = None) -> Traced:
     x = lift(a)
     if axis is None:
         flat = ravel(x)
-        return reshape(_places(flat, 0, lambda p: np.roll(p, sum(whole_numbers(shift, "shift")))), x.shape)
+        return reshape(like(x, rolled(flat.expr, 0, sum(whole_numbers(shift, "shift")))), x.shape)
     axes = [normal_axis(x, a) for a in whole_numbers(axis, "axis")]
     shifts = np.broadcast_to(concrete(shift, "shift"), len(axes)) if np.ndim(shift) == 0 else whole_numbers(shift, "")
     if len(axes) == 1 and len(shifts) > 1:
         axes *= len(shifts)
     for own, by in zip(axes, shifts, strict=True):
-        x = _places(x, own, lambda p, by=by: np.roll(p, by))
+        x = like(x, rolled(x.expr, own, int(by)))
     return x
 
 
@@ -68,7 +69,7 @@ def tile(A: Any, reps: Any) -> Traced:
     x = expand_dims(x, tuple(range(len(times) - x.ndim)))
     found = x.expr
     for axis, many in enumerate((*[1] * (x.ndim - len(times)), *times)):
-        found = tiled(found, axis, many)
+        found = repeated(found, axis, many, whole=True)
     return like(x, found)
 
 
@@ -90,7 +91,7 @@ def resize(a: Any, new_shape: Any) -> Traced:
     if not x.size:
         return like(x, zero(shape))
     times = -(-total(shape) // x.size)
-    long = like(x, sliced(tiled(x.expr, 0, times), 0, 0, 1, total(shape)))
+    long = like(x, sliced(repeated(x.expr, 0, times, whole=True), 0, 0, 1, total(shape)))
     return reshape(long, shape)
 
 

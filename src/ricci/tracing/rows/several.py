@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from ricci.errors import InputError, ShapeError
+from ricci.expr.moving import joined, sliced
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import common, concrete, fresh, lift, like, normal_axis, refuse
 from ricci.tracing.casting import cast
-from ricci.tracing.movements import joined, sliced
 from ricci.tracing.rows.shaping import atleast_1d, atleast_2d, atleast_3d, expand_dims, ravel, squeeze
 from ricci.tracing.table import lowers
 

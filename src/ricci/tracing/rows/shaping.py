@@ -9,6 +9,7 @@ import numpy as np
 
 from ricci.errors import AxisError, InputError, ShapeError
 from ricci.expr import product
+from ricci.expr.moving import flipped, moved_axis, reshaped, transposed
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import (
     Axis,
@@ -22,7 +23,6 @@ from ricci.tracing.basics import (
     refuse,
     total,
 )
-from ricci.tracing.movements import flipped, moved_axis, reshaped, transposed
 from ricci.tracing.table import lowers
 
 
