@@ -23,13 +23,8 @@ from itertools import accumulate
 from math import prod
 
 from ricci.errors import ShapeError
-from ricci.expr.dims import Dim, Size
-from ricci.expr.node import Expr
-from ricci.expr.product import product
+from ricci.expr import Dim, Expr, Size, add, constant, merge, one_hot, place, product, window, zero
 from ricci.expr.refining import Groups, refinement
-from ricci.expr.scale import constant
-from ricci.expr.structure import merge, one_hot, place, window, zero
-from ricci.expr.sums import add
 
 MOST_RUNS = 8  # a selection of more runs than these is a gather
 Label = Hashable
