@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import ricci as rc
-from ricci.expr import Constant, Elementwise, Expr, Function, Variable, variable
-from ricci.functions.table import FUNCTIONS, Surface
+from ricci.expr import Constant, Elementwise, Expr, Function, Op, Variable, variable
+from ricci.functions.table import FUNCTIONS
 from ricci.notation.context import Context, Facts
 from ricci.simplify import RULES
 
@@ -49,7 +49,7 @@ TITLES = {
 # The generated tables
 
 
-def derivative(row: Surface) -> tuple[str, str]:
+def derivative(row: Op) -> tuple[str, str]:
     """The local derivative in the notation, and the note of the function's row."""
     names = operand_names(row)
     order = {"elementwise": 0, "reduce": 1, "keep": 1, "matrix": 2}[row.kind]
@@ -57,7 +57,7 @@ def derivative(row: Surface) -> tuple[str, str]:
         return BY_HAND[row.name], ""
     operands = [variable(name, order) for name in names]
     facts = Facts(inputs=dict.fromkeys(names, order))
-    value = row.build(*operands) if row.kind == "elementwise" else row.build(operands[0], tuple(range(order)))
+    value = row(*operands) if row.kind == "elementwise" else row(operands[0], tuple(range(order)))
     if isinstance(value, Elementwise) and all(isinstance(a, (Variable, Constant)) for a in value.args):
         found = {
             a: _text(p, (*value.args, value), (), facts) for a, p in zip(value.args, value.op.partials, strict=True)
@@ -71,12 +71,8 @@ def derivative(row: Surface) -> tuple[str, str]:
     return f"that of `{_right_side(value, indices, facts)}`", ""
 
 
-def operand_names(row: Surface) -> list[str]:
-    """As the help names them, where it does: ``clip(x, low, high)``."""
-    found = re.match(rf"{row.name}\(([\w, ]+)\)", row.help)
-    if found:
-        return found[1].split(", ")
-    return ["A"] if row.kind == "matrix" else ["x"] if row.arity == 1 else ["a", "b"]
+def operand_names(row: Op) -> list[str]:
+    return row.operands.split(", ")
 
 
 def _text(partial: object, args: tuple, names: tuple[str, ...], facts: Facts) -> str:
@@ -104,7 +100,7 @@ def functions_page() -> str:
     return "\n".join(lines)
 
 
-def _signature(row: Surface) -> str:
+def _signature(row: Op) -> str:
     if row.kind == "elementwise":
         return f"{row.name}({', '.join(operand_names(row))})"
     inside = {"matrix": "i,j"}.get(row.kind, "k")

@@ -36,6 +36,7 @@ from ricci.expr import (
     variables,
 )
 from ricci.expr.dims import evaluate
+from ricci.functions import activations as act
 from ricci.functions import elementwise as el
 from ricci.functions import matrix as mx
 from ricci.functions import reductions as red
@@ -189,16 +190,16 @@ def _over(build: Callable[..., Expr]) -> Callable[[Expr], Expr]:
 
 
 def _unary(name: str) -> Callable[[Expr], Expr]:
-    return lambda e: el.Builder(OPS[name])(_bounded(e, UNARY[name]))
+    return lambda e: OPS[name](_bounded(e, UNARY[name]))
 
 
 _OVER = ("prod", "max", "min", "logsumexp", "softmax", "log_softmax", "cumprod", "sort", "cumsum", "var", "std", "norm")
 TOPS: dict[str, Callable[[Expr], Expr]] = {
     **{name: _unary(name) for name in UNARY if name != "stop_gradient"},
-    **{name: _two(el.Builder(OPS[name])) for name in ("maximum", "minimum", "hypot", "logaddexp", "atan2", "power")},
+    **{name: _two(OPS[name]) for name in ("maximum", "minimum", "hypot", "logaddexp", "atan2", "power")},
     "mod": lambda e: el.mod(2 + _bounded(e, (0.1, 0.9)), 1.75 + el.sin(3 * _bounded(e) + 1) / 5),  # between two jumps
     "where": _two(lambda a, b: el.where(el.less(a, b), a * b, a / b)),
-    "polygamma": lambda e: el.polygamma(2, _bounded(e, (0.5, 3))),
+    "polygamma": lambda e: act.polygamma(2, _bounded(e, (0.5, 3))),
     "stop_gradient": lambda e: el.stop_gradient(el.sin(e)) * el.cos(e),
     **{name: _over(getattr(red, name + "_" if name in ("max", "min") else name)) for name in _OVER},
     **{name: lambda e, name=name: getattr(mx, name)(_matrix(e)) for name in ("det", "logdet", "inv", "cholesky")},

@@ -3,10 +3,12 @@
 from collections.abc import Callable
 
 import numpy as np
+from ricci.expr.build.algebra import expand
+from ricci.expr.structures import is_zero
 
 from ricci.compiler.run.interpret import interpret
 from ricci.expr import (
-    POWER,
+    OPS,
     Elementwise,
     Expr,
     Function,
@@ -20,17 +22,11 @@ from ricci.expr import (
     variable,
     zero,
 )
-from ricci.expr.build.algebra import expand
-from ricci.expr.structures import is_zero
-from ricci.functions import elementwise, factorisations, matrix, recomputing, reductions
-from ricci.functions.rows import Builder
+from ricci.functions.table import FUNCTIONS
 
-ELEMENTWISE: dict[str, Op] = {b.op.name: b.op for b in vars(elementwise).values() if isinstance(b, Builder)}
-ELEMENTWISE["barrier"] = recomputing.barrier.op
-ELEMENTWISE["power"] = POWER
-OVER_AXES: dict[str, Op] = {
-    op.name: op for module in (reductions, matrix, factorisations) for op in vars(module).values() if isinstance(op, Op)
-}
+assert FUNCTIONS
+ELEMENTWISE: dict[str, Op] = {name: op for name, op in OPS.items() if op.kind == "elementwise"}
+OVER_AXES: dict[str, Op] = {name: op for name, op in OPS.items() if op.kind != "elementwise"}
 
 PLACES = {"argmax", "argmin", "argsort"}  # they refuse; inside the index of a gather nothing is asked of them
 

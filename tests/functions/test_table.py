@@ -19,24 +19,24 @@ def test_builds_what_its_kind_promises(name):
     assert surface.name == name and surface.help
     x = variable("x", (2, 3, 3))
     if surface.kind == "elementwise":
-        result, shape = surface.build(*[x] * surface.arity), (2, 3, 3)
+        result, shape = surface(*[x] * surface.arity), (2, 3, 3)
     elif surface.kind == "reduce":
-        result, shape = surface.build(x, (1,)), (2, 3)
+        result, shape = surface(x, (1,)), (2, 3)
     elif surface.kind == "keep":
-        result, shape = surface.build(x, (1,)), (2, 3, 3)
-    elif surface.result == "solve":
-        result, shape = surface.build(x, x, ("b", "i", "j"), ("b", "i", "k"), "i", "j", ("j", "k", "b")), (3, 3, 2)
+        result, shape = surface(x, (1,)), (2, 3, 3)
+    elif surface.gives == "solve":
+        result, shape = surface(x, x, ("b", "i", "j"), ("b", "i", "k"), "i", "j", ("j", "k", "b")), (3, 3, 2)
     else:
-        result = surface.build(x, (1, 2))
-        shape = {"scalar": (2,), "vector": (2, 3), "matrix": (2, 3, 3)}[surface.result]
+        result = surface(x, (1, 2))
+        shape = {"scalar": (2,), "vector": (2, 3), "matrix": (2, 3, 3)}[surface.gives]
     check(result)
     assert result.shape == shape
 
 
 def test_kinds_and_results():
     assert {s.kind for s in FUNCTIONS.values()} == {"elementwise", "reduce", "keep", "matrix"}
-    assert {s.result for s in FUNCTIONS.values() if s.kind == "matrix"} == {"scalar", "matrix", "vector", "solve"}
-    assert all(not s.result for s in FUNCTIONS.values() if s.kind != "matrix")
+    assert {s.gives for s in FUNCTIONS.values() if s.kind == "matrix"} == {"scalar", "matrix", "vector", "solve"}
+    assert all(not s.gives for s in FUNCTIONS.values() if s.kind != "matrix")
 
 
 @pytest.mark.parametrize("op", [*ELEMENTWISE.values(), *OVER_AXES.values()], ids=repr)

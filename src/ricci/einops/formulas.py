@@ -208,8 +208,8 @@ class FormulaBackend(Backend):
         if name == "sum":
             return Formula(contract([(x.expr, range(x.order))], kept), names, x.context)
         if name in _ONE_AXIS and len(axes) > 1:
-            return Formula(row.build(last(x.expr, tuple(axes)), len(kept)), names, x.context)
-        return Formula(row.build(x.expr, tuple(axes)), names, x.context)
+            return Formula(row(last(x.expr, tuple(axes)), len(kept)), names, x.context)
+        return Formula(row(x.expr, tuple(axes)), names, x.context)
 
     def elementwise(self, name: str, a: Any, b: Any) -> Formula:
         """A binary function of the table, entry by entry; operands of one shape, or scalars."""
@@ -222,7 +222,7 @@ class FormulaBackend(Backend):
         context = left.context.merged(right.context)
         if left.order and right.order:
             _, context = self._alike(name, (left, right))
-        return Formula(row.build(left.expr, right.expr), left.indices or right.indices, context)
+        return Formula(row(left.expr, right.expr), left.indices or right.indices, context)
 
     def contract(self, operands: Sequence[Any], labels: Sequence[Sequence[Label]], out: Sequence[Label]) -> Formula:
         """The product of the operands, summed over the labels that are not in ``out``: einsum.

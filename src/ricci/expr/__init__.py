@@ -8,14 +8,12 @@ from ricci.expr.build.scale import numeric, scale
 from ricci.expr.check import check
 from ricci.expr.dims import Dim, Size, axis_size, index_size
 from ricci.expr.nodes import (
-    OPS,
     Constant,
     Data,
     Elementwise,
     Expr,
     Function,
     Labels,
-    Op,
     Product,
     Shape,
     Structure,
@@ -25,6 +23,7 @@ from ricci.expr.nodes import (
     make,
 )
 from ricci.expr.numbers import Number, number
+from ricci.expr.op import OPS, ROWS, Op
 from ricci.expr.structures import affine, delta, merge, one, place, triangle, window, zero
 from ricci.expr.walk import rebuild, substitute, topological, transform, users, variables
 
@@ -40,6 +39,7 @@ __all__ = [
     "HALF",
     "OPS",
     "POWER",
+    "ROWS",
     "Constant",
     "Data",
     "Dim",

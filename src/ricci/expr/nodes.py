@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 from ricci.expr.dims import Size
+from ricci.expr.op import Op
 
 Shape = tuple[Size, ...]
 Labels = tuple[int, ...]
@@ -264,66 +264,3 @@ class Data:
 
     def __repr__(self) -> str:
         return f"array:{self.digest}"
-
-
-@dataclass(eq=False, frozen=True)
-class Op:
-    """A row of the tables of functions: all that ricci knows of one function.
-
-    ``value`` computes it on Python numbers (elementwise), or on nested lists of them (functions over axes): slow,
-    plain and independent of NumPy. ``partials`` has one entry for each operand: a function of the operands, the result
-    and the parameters that builds the local derivative; ``None`` where the derivative is zero almost everywhere; or a
-    text that says why there is none. Elementwise, the derivative has the shape of the result; over axes, it has the
-    common axes, then the result's own, then those of the operand.
-    """
-
-    name: str
-    arity: int
-    value: Callable[..., Any]
-    partials: tuple[Callable[..., Expr] | str | None, ...]
-    latex: str = ""
-    note: str = ""
-    symmetric: bool = False
-    rewrite: Callable[..., Expr | None] | None = None
-    points: dict = field(default_factory=dict)
-    # over axes only: how many axes of each operand it works on, and the shape of the result on them
-    works_on: tuple[int, ...] = ()
-    result: Callable[..., Shape] | None = None
-    columns: bool = False  # the last operand carries further axes, their number being the first parameter, if any
-    rectangular: bool = False  # of matrices: rows and columns may differ in number
-    # made in this process, for one function of the user's, and in no table:
-    body: Callable[..., Expr] | None = None  # of other nodes, which take its place before anything is computed
-    outside: Any = None  # or of code that only runs; see ``compiler/outside.py``
-    later: bool = False  # or not known before sizes are; then ``rewrite`` gives what takes its place
-
-    def complete(self, position: int, partial: Callable[..., Expr]) -> None:
-        """Give the row a derivative that is written with functions of other rows."""
-        partials = (*self.partials[:position], partial, *self.partials[position + 1 :])
-        object.__setattr__(self, "partials", partials)
-
-    def axes_of(self, params: tuple) -> tuple[int, ...]:
-        """How many axes of each operand the function works on."""
-        further = params[0] if self.columns and params else 0
-        return (*self.works_on[:-1], self.works_on[-1] + further)
-
-    def __repr__(self) -> str:
-        return f"op:{self.name}"
-
-    def __reduce__(self):
-        if self.body is not None or self.outside is not None or self.later:
-            raise TypeError(f"The function {self.name} was made in this process, so expressions with it stay in it.")
-        return find_op, (self.name,)
-
-    def __post_init__(self):
-        if self.body is not None or self.outside is not None or self.later:
-            return
-        if self.name in OPS:
-            raise ValueError(f"There are two functions named {self.name!r}.")
-        OPS[self.name] = self
-
-
-OPS: dict[str, Op] = {}
-
-
-def find_op(name: str) -> Op:
-    return OPS[name]

@@ -1,6 +1,9 @@
-"""The tables of functions: elementwise, over axes, of matrices. Each row holds all that ricci knows of one function."""
+"""The tables of functions: elementwise, over axes, of matrices. Each row holds all that ricci knows of one function.
 
-from ricci.functions import factorisations as factorisations  # rows too, though equations have no names for them
-from ricci.functions.table import FUNCTIONS, Surface
+What comes in is the core's expressions, what goes out are rows, which build them. No library of arrays is imported
+here: rows name the functions of libraries by text, and the tables of the compiler's backends look them up.
+"""
 
-__all__ = ["FUNCTIONS", "Surface"]
+from ricci.functions.table import FUNCTIONS
+
+__all__ = ["FUNCTIONS"]

@@ -25,6 +25,13 @@ def positions(x: Expr, axes: Axes) -> tuple[int, ...]:
     return found
 
 
+def one_axis(name: str, x: Expr, axes: Axes) -> tuple[int]:
+    chosen = positions(x, axes)
+    if len(chosen) != 1:
+        raise AxisError(f"{name} works along one axis, not {len(chosen)}; name one of the {x.order} axes.")
+    return chosen
+
+
 def others(x: Expr, axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple([axis for axis in range(x.order) if axis not in axes])
 
@@ -55,12 +62,12 @@ def last(x: Expr, axes: tuple[int, ...]) -> Expr:
     return product([(x, range(x.order)), (merge(tuple([x.shape[a] for a in axes])), ("all", *axes))], (*rest, "all"))
 
 
-def reduced(op: Op, x: Expr, axes: Axes) -> Expr:
+def reduced(op: Op, x: Expr, axes: Axes = None) -> Expr:
     """``op`` over ``axes``, which it removes; the others keep their order."""
     return function(op, (last(x, positions(x, axes)),))
 
 
-def kept(op: Op, x: Expr, axes: Axes) -> Expr:
+def kept(op: Op, x: Expr, axes: Axes = None) -> Expr:
     """``op`` along ``axes``, which it keeps."""
     along = positions(x, axes)
     rest = others(x, along)

@@ -1,16 +1,18 @@
-r"""The table of elementwise functions: one row each, and with it the builder of the same name.
+r"""The table of elementwise functions: one row each, which builds its node when it is called.
 
-A row holds the function on Python floats, one partial derivative for each operand, exact values, local identities and
-LaTeX. A partial is a function of the operands and the result, ``lambda x, y: …``, and gives an expression of the
-result's shape, or a scalar that stands for it; ``None`` means piecewise constant, a text says why there is none.
-LaTeX is a template for ``str.format``. Identities are those that hold for all real numbers and keep NaN.
+A row holds all that is known of a function; ``expr/op.py`` says what that is. A partial derivative is a function of the
+operands and the result, ``lambda x, y: …``, and gives an expression of the result's shape, or a scalar that stands for
+it; ``None`` means piecewise constant, a text says why there is none. LaTeX is a template for ``str.format``. Identities
+are those that hold for all real numbers and keep NaN. To add a function is to write its row: with a definition ``by``
+other rows, or with libraries that have it, it can be parsed, printed, differentiated, compiled and traced.
 
 Derivatives are written so that they neither overflow nor cancel: through the result where that is exact
 (``tanh' = 1 - y**2``), through saturating functions (``softplus' = sigmoid``), and never as a product with a factor
 that may be infinite where the other vanishes (``elu' = exp(minimum(x, 0))``). At kinks: ``abs'(0) = relu'(0) = 0``,
 ``leaky_relu'(0) = 0.01``; where ``maximum`` and ``minimum`` tie, each operand gets one half.
 
-Square roots, quotients and the like are no rows: they are powers and products, which the core has.
+Square roots, quotients and the like stand in no nodes: they are powers and products, which the core has. Activations
+and special functions are in ``activations.py``.
 """
 
 from __future__ import annotations
@@ -18,18 +20,21 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from fractions import Fraction
+from typing import Any
 
-from ricci.expr import HALF, POWER, Constant, Expr, Sum, constant, multiply, numeric, power
-from ricci.expr.build.algebra import divide as divide
+from ricci.expr import HALF, Constant, Expr, Op, Sum, constant, numeric
+from ricci.expr import multiply as times
+from ricci.expr import power as power
+from ricci.expr.build.algebra import divide as over
 from ricci.expr.build.algebra import plus
 from ricci.expr.build.scale import primitive, scale
 from ricci.functions import special
-from ricci.functions.rows import Builder, folded, idempotent, row, rules
+from ricci.functions.rows import ANY, LARGE, POSITIVE, called, folded, idempotent, known, row, rules, short
 from ricci.functions.special import ieee
 
 PI = constant("pi")
-SLOPE = Fraction(1, 100)
+INF = math.inf
+RIGHT = math.pi / 2  # an angle
 
 # Local identities
 
@@ -48,8 +53,8 @@ def _of_two_equal(x: Expr, y: Expr) -> Expr | None:
 def _where_rule(condition: Expr, x: Expr, y: Expr) -> Expr | None:
     if x is y:
         return x
-    known = numeric(condition)
-    return None if known is None else x if known != 0 else y
+    test = numeric(condition)
+    return None if test is None else x if test != 0 else y
 
 
 def _constant_rule(x: Expr) -> Expr | None:
@@ -60,341 +65,421 @@ def _constant_rule(x: Expr) -> Expr | None:
 
 abs_ = row(
     "abs",
+    "the size of x; its derivative at 0 is 0",
     math.fabs,
     lambda x, y: sign(x),
     latex=r"\left|{0}\right|",
     rewrite=rules(folded(abs), idempotent("abs"), _abs_of_multiple),
-    note="The derivative at 0 is 0.",
+    **known(parity="even", range=POSITIVE, type="same", whole="kept", choice="compares", tame=ANY),
+    **called(numba="fabs", cost=1.0, traced=("np.fabs",)),
 )
 sign = row(
     "sign",
+    "-1, 0 or 1",
     special.sign,
     None,
-    latex=r"\operatorname{{sign}}({0})",
     rewrite=rules(folded(lambda x: (x > 0) - (x < 0)), idempotent("sign")),
+    **known(parity="odd", range=(-1, 1), type="same", whole="always", choice="compares"),
+    **called(numba="sign", traced=("aten.sgn",)),
 )
-floor = row(
-    "floor",
-    ieee(math.floor),
-    None,
-    latex=r"\left\lfloor {0} \right\rfloor",
-    rewrite=rules(folded(math.floor), idempotent("floor")),
+
+
+def _rounding(name: str, help: str, f: Callable[[Any], int], latex: str = "", **names: Any) -> Op:
+    facts = known(keeps_sign="all", whole="always", choice="compares")
+    return row(name, help, ieee(f), None, latex=latex, rewrite=rules(folded(f), idempotent(name)), **facts, **names)
+
+
+floor = _rounding(
+    "floor", "the largest whole number not above x", math.floor, r"\left\lfloor {0} \right\rfloor", numba="floor"
 )
-ceil = row(
-    "ceil",
-    ieee(math.ceil),
-    None,
-    latex=r"\left\lceil {0} \right\rceil",
-    rewrite=rules(folded(math.ceil), idempotent("ceil")),
+ceil = _rounding(
+    "ceil", "the smallest whole number not below x", math.ceil, r"\left\lceil {0} \right\rceil", numba="ceil"
 )
-round_ = row(
-    "round",
-    ieee(round),
-    None,
-    latex=r"\operatorname{{round}}({0})",
-    rewrite=rules(folded(round), idempotent("round")),
-    note="Halves go to the even neighbour.",
+round_ = _rounding(
+    "round", "the nearest whole number; halves go to the even one", round, numba="rint", traced=("np.rint",)
 )
 mod = row(
     "mod",
+    "the remainder of a divided by b, with the sign of b",
     special.mod,
     lambda a, b, y: constant(1),
     lambda a, b, y: -round_((a - y) / b),
     latex=r"{0} \bmod {1}",
     note="The derivatives are those between the jumps.",
+    **known(type="same", whole="kept", choice="compares"),
+    **called(torch="remainder"),
 )
 stop_gradient = row(
     "stop_gradient",
-    lambda x: x,
+    "x, taken as a constant by derivatives",
+    None,
     None,
     latex=r"\operatorname{{stop}}({0})",
     rewrite=rules(_constant_rule, idempotent("stop_gradient")),
-    note="The operand itself, with the derivative 0.",
+    **known(identity=True, keeps_sign="all", type="same", whole="kept", tame=ANY),
+    **called(by=lambda f, x: x, jax="lax.stop_gradient", numba="{0}", cost=0.0),
+)
+# A result is written twice, the second time with its operands behind barriers, so that no node of the one is a node of
+# the other. ``recomputed(x, again)`` has the value of the first and the derivative of the second: what its derivative
+# needs is then computed anew from the operands. Before anything is computed, the first operand takes its place.
+barrier = row(
+    "barrier",
+    "x itself; what is made of it is computed apart from what is made of x",
+    None,
+    lambda x, y: constant(1),
+    latex="{0}",
+    rewrite=_constant_rule,
+    **known(identity=True, whole="kept", tame=ANY),
+    **called(by=lambda f, x: x),
+)
+recomputed = row(
+    "recomputed",
+    "",
+    lambda x, again: x,
+    None,
+    lambda x, again, y: constant(1),
+    latex="{0}",
+    body=lambda args: args[0],
 )
 
 # Roots, exponentials and logarithms
 
-cbrt = row("cbrt", math.cbrt, lambda x, y: y**-2 / 3, latex=r"\sqrt[3]{{{0}}}", points={0: 0, 1: 1, -1: -1})
-exp = row("exp", ieee(math.exp), lambda x, y: y, latex=r"\exp({0})", points={0: 1})
-exp2 = row("exp2", ieee(math.exp2), lambda x, y: log(2) * y, latex=r"2^{{{0}}}", points={0: 1, 1: 2})
-expm1 = row("expm1", ieee(math.expm1), lambda x, y: exp(x), latex=r"\operatorname{{expm1}}({0})", points={0: 0})
-log = row(
-    "log", ieee(math.log, {0: -math.inf}), lambda x, y: 1 / x, latex=r"\log({0})", points={1: 0}, note="For x > 0."
+cbrt = row(
+    "cbrt",
+    "the cube root, also of negative numbers",
+    math.cbrt,
+    lambda x, y: y**-2 / 3,
+    latex=r"\sqrt[3]{{{0}}}",
+    points={0: 0, 1: 1, -1: -1},
+    **known(parity="odd", rising=True, keeps_sign="all", tame=(0.1, LARGE)),
+    **called(numba="np.cbrt"),
+)
+exp = row(
+    "exp",
+    "the exponential function",
+    ieee(math.exp),
+    lambda x, y: y,
+    latex=r"\exp({0})",
+    points={0: 1},
+    **known(rising=True, range=POSITIVE, tame=(-6, 4)),
+    **called(numba="exp"),
+)
+exp2 = row(
+    "exp2",
+    "2**x",
+    ieee(math.exp2),
+    lambda x, y: log(2) * y,
+    latex=r"2^{{{0}}}",
+    points={0: 1, 1: 2},
+    **known(rising=True, range=POSITIVE, tame=(-6, 4)),
+    **called(numba="exp2"),
+)
+expm1 = row(
+    "expm1",
+    "exp(x) - 1, exact for small x",
+    ieee(math.expm1),
+    lambda x, y: exp(x),
+    points={0: 0},
+    **known(rising=True, range=(-1, INF), tame=(-6, 4)),
+    **called(numba="expm1"),
+)
+log = row(  # and the inverse of exp, which is among the stable forms
+    "log",
+    "the natural logarithm",
+    ieee(math.log, {0: -INF}),
+    lambda x, y: 1 / x,
+    latex=r"\log({0})",
+    points={1: 0},
+    **known(domain="x > 0", rising=True, tame=(0.1, LARGE)),
+    **called(numba="log"),
 )
 log2 = row(
     "log2",
-    ieee(math.log2, {0: -math.inf}),
+    "the logarithm to base 2",
+    ieee(math.log2, {0: -INF}),
     lambda x, y: 1 / (log(2) * x),
     latex=r"\log_2({0})",
     points={1: 0, 2: 1},
-    note="For x > 0.",
+    **known(inverse="exp2", domain="x > 0", rising=True, tame=(0.1, LARGE)),
+    **called(numba="log2"),
 )
 log10 = row(
     "log10",
-    ieee(math.log10, {0: -math.inf}),
+    "the logarithm to base 10",
+    ieee(math.log10, {0: -INF}),
     lambda x, y: 1 / (log(10) * x),
     latex=r"\log_{{10}}({0})",
     points={1: 0, 10: 1},
-    note="For x > 0.",
+    **known(domain="x > 0", rising=True, tame=(0.1, LARGE)),
+    **called(numba="log10"),
 )
 log1p = row(
     "log1p",
-    ieee(math.log1p, {-1: -math.inf}),
+    "log(1 + x), exact for small x",
+    ieee(math.log1p, {-1: -INF}),
     lambda x, y: 1 / (1 + x),
-    latex=r"\operatorname{{log1p}}({0})",
     points={0: 0},
-    note="For x > -1.",
+    **known(inverse="expm1", domain="x > -1", rising=True, tame=(-0.9, 0.9)),
+    **called(numba="log1p"),
 )
 
 # Trigonometric and hyperbolic functions
 
-sin = row("sin", ieee(math.sin), lambda x, y: cos(x), latex=r"\sin({0})", points={0: 0})
-cos = row("cos", ieee(math.cos), lambda x, y: -sin(x), latex=r"\cos({0})", points={0: 1})
-tan = row("tan", ieee(math.tan), lambda x, y: 1 + y**2, latex=r"\tan({0})", points={0: 0})
+sin = row(
+    "sin",
+    "the sine",
+    ieee(math.sin),
+    lambda x, y: cos(x),
+    latex=r"\sin({0})",
+    points={0: 0},
+    **known(parity="odd", periodic=True, range=(-1, 1), tame=ANY),
+    **called(numba="sin"),
+)
+cos = row(
+    "cos",
+    "the cosine",
+    ieee(math.cos),
+    lambda x, y: -sin(x),
+    latex=r"\cos({0})",
+    points={0: 1},
+    **known(parity="even", periodic=True, range=(-1, 1), tame=ANY),
+    **called(numba="cos"),
+)
+tan = row(
+    "tan",
+    "the tangent",
+    ieee(math.tan),
+    lambda x, y: 1 + y**2,
+    latex=r"\tan({0})",
+    points={0: 0},
+    **known(parity="odd", periodic=True, tame=(-1, 1)),
+    **called(numba="tan"),
+)
 asin = row(
     "asin",
+    "the inverse of the sine",
     ieee(math.asin),
     lambda x, y: ((1 - x) * (1 + x)) ** -HALF,
     latex=r"\arcsin({0})",
     points={0: 0},
-    note="For |x| <= 1.",
+    **known(inverse="sin", domain="|x| <= 1", parity="odd", rising=True, range=(-RIGHT, RIGHT), tame=(-0.9, 0.9)),
+    **called(numpy="arcsin", numba="math.asin"),
 )
 acos = row(
     "acos",
+    "the inverse of the cosine",
     ieee(math.acos),
     lambda x, y: -(((1 - x) * (1 + x)) ** -HALF),
     latex=r"\arccos({0})",
     points={1: 0},
-    note="For |x| <= 1.",
+    **known(inverse="cos", domain="|x| <= 1", range=(0, math.pi), tame=(-0.9, 0.9)),
+    **called(numpy="arccos", numba="math.acos"),
 )
-atan = row("atan", math.atan, lambda x, y: 1 / (1 + x**2), latex=r"\arctan({0})", points={0: 0})
+atan = row(
+    "atan",
+    "the inverse of the tangent",
+    math.atan,
+    lambda x, y: 1 / (1 + x**2),
+    latex=r"\arctan({0})",
+    points={0: 0},
+    **known(inverse="tan", parity="odd", rising=True, range=(-RIGHT, RIGHT), tame=ANY),
+    **called(numpy="arctan", numba="math.atan"),
+)
 atan2 = row(
     "atan2",
+    "the angle of the point (b, a)",
     math.atan2,
     lambda a, b, y: b / (a**2 + b**2),
     lambda a, b, y: -a / (a**2 + b**2),
-    latex=r"\operatorname{{atan2}}({0}, {1})",
-    note="The angle of the point (b, a); not at (0, 0).",
+    note="Not at (0, 0).",
+    **known(range=(-math.pi, math.pi), tame=(ANY, (0.1, LARGE))),
+    **called(numpy="arctan2", numba="math.atan2"),
 )
-sinh = row("sinh", ieee(math.sinh), lambda x, y: cosh(x), latex=r"\sinh({0})", points={0: 0})
-cosh = row("cosh", ieee(math.cosh, even=True), lambda x, y: sinh(x), latex=r"\cosh({0})", points={0: 1})
-tanh = row("tanh", math.tanh, lambda x, y: 1 - y**2, latex=r"\tanh({0})", points={0: 0})
-asinh = row("asinh", math.asinh, lambda x, y: 1 / hypot(1, x), latex=r"\operatorname{{arsinh}}({0})", points={0: 0})
+sinh = row(
+    "sinh",
+    "the hyperbolic sine",
+    ieee(math.sinh),
+    lambda x, y: cosh(x),
+    latex=r"\sinh({0})",
+    points={0: 0},
+    **known(parity="odd", rising=True, tame=(-6, 4)),
+    **called(numba="sinh"),
+)
+cosh = row(
+    "cosh",
+    "the hyperbolic cosine",
+    ieee(math.cosh, even=True),
+    lambda x, y: sinh(x),
+    latex=r"\cosh({0})",
+    points={0: 1},
+    **known(parity="even", range=(1, INF), tame=(-6, 4)),
+    **called(numba="cosh"),
+)
+tanh = row(
+    "tanh",
+    "the hyperbolic tangent",
+    math.tanh,
+    lambda x, y: 1 - y**2,
+    latex=r"\tanh({0})",
+    points={0: 0},
+    **known(parity="odd", rising=True, range=(-1, 1), tame=ANY),
+    **called(numba="tanh"),
+)
+asinh = row(
+    "asinh",
+    "the inverse of the hyperbolic sine",
+    math.asinh,
+    lambda x, y: 1 / hypot(1, x),
+    latex=r"\operatorname{{arsinh}}({0})",
+    points={0: 0},
+    **known(inverse="sinh", parity="odd", rising=True, tame=ANY),
+    **called(numpy="arcsinh", numba="math.asinh"),
+)
 acosh = row(
     "acosh",
+    "the inverse of the hyperbolic cosine",
     ieee(math.acosh),
     lambda x, y: ((x - 1) * (x + 1)) ** -HALF,
     latex=r"\operatorname{{arcosh}}({0})",
     points={1: 0},
-    note="For x >= 1.",
+    **known(inverse="cosh", domain="x >= 1", rising=True, range=POSITIVE, tame=(1.1, LARGE)),
+    **called(numpy="arccosh", numba="math.acosh"),
 )
 atanh = row(
     "atanh",
-    ieee(math.atanh, {1: math.inf, -1: -math.inf}),
+    "the inverse of the hyperbolic tangent",
+    ieee(math.atanh, {1: INF, -1: -INF}),
     lambda x, y: 1 / ((1 - x) * (1 + x)),
     latex=r"\operatorname{{artanh}}({0})",
     points={0: 0},
-    note="For |x| < 1.",
+    **known(inverse="tanh", domain="|x| < 1", parity="odd", rising=True, tame=(-0.9, 0.9)),
+    **called(numpy="arctanh", numba="math.atanh"),
 )
 hypot = row(
     "hypot",
+    "sqrt(a**2 + b**2) without overflow",
     math.hypot,
     lambda a, b, y: a / y,
     lambda a, b, y: b / y,
-    latex=r"\operatorname{{hypot}}({0}, {1})",
-    symmetric=True,
     note="The length of (a, b); differentiable but at (0, 0).",
-)
-
-# Activations
-
-sigmoid = row("sigmoid", special.sigmoid, lambda x, y: y * (1 - y), latex=r"\sigma({0})", points={0: HALF})
-softplus = row(
-    "softplus",
-    lambda x: special.logaddexp(0.0, x),
-    lambda x, y: sigmoid(x),
-    latex=r"\operatorname{{softplus}}({0})",
-)
-relu = row(
-    "relu",
-    lambda x: special.maximum(x, 0.0),
-    lambda x, y: where(less(0, x), 1, 0),
-    latex=r"\operatorname{{relu}}({0})",
-    rewrite=rules(folded(lambda x: max(x, 0)), idempotent("relu")),
-    note="The derivative at 0 is 0.",
-)
-leaky_relu = row(
-    "leaky_relu",
-    lambda x: x if x > 0 else 0.01 * x,
-    lambda x, y: where(less(0, x), 1, SLOPE),
-    latex=r"\operatorname{{leaky\_relu}}({0})",
-    points={0: 0},
-    note="The slope for x <= 0 is 0.01.",
-)
-elu = row(
-    "elu",
-    lambda x: x if x > 0 else math.expm1(x),
-    lambda x, y: exp(minimum(x, 0)),
-    latex=r"\operatorname{{elu}}({0})",
-    points={0: 0},
-    note="x for x > 0, otherwise exp(x) - 1.",
-)
-gelu = row(
-    "gelu",
-    special.gelu,
-    lambda x, y: erfc(-x * power(2, -HALF)) / 2 + x * exp(-(x**2) / 2) * (2 * PI) ** -HALF,
-    latex=r"\operatorname{{gelu}}({0})",
-    points={0: 0},
-    note="The exact one: x times the normal distribution function.",
-)
-silu = row(
-    "silu",
-    lambda x: x * special.sigmoid(x),
-    lambda x, y: sigmoid(x) + y * sigmoid(-x),
-    latex=r"\operatorname{{silu}}({0})",
-    points={0: 0},
-)
-logaddexp = row(
-    "logaddexp",
-    special.logaddexp,
-    lambda a, b, y: sigmoid(a - b),
-    lambda a, b, y: sigmoid(b - a),
-    latex=r"\operatorname{{logaddexp}}({0}, {1})",
-    symmetric=True,
-)
-
-# Special functions
-
-erf = row("erf", math.erf, lambda x, y: 2 * PI**-HALF * exp(-(x**2)), latex=r"\operatorname{{erf}}({0})", points={0: 0})
-erfc = row(
-    "erfc", math.erfc, lambda x, y: -2 * PI**-HALF * exp(-(x**2)), latex=r"\operatorname{{erfc}}({0})", points={0: 1}
-)
-erfinv = row(
-    "erfinv",
-    special.erfinv,
-    lambda x, y: PI**HALF / 2 * exp(y**2),
-    latex=r"\operatorname{{erf}}^{{-1}}({0})",
-    points={0: 0},
-    note="For |x| < 1.",
-)
-ndtri = row(
-    "ndtri",
-    special.ndtri,
-    lambda x, y: (2 * PI) ** HALF * exp(y**2 / 2),
-    latex=r"\Phi^{{-1}}({0})",
-    points={HALF: 0},
-    note="For 0 < x < 1.",
-)
-log_ndtr = row(
-    "log_ndtr", special.log_ndtr, lambda x, y: (2 * PI) ** -HALF * exp(-(x**2) / 2 - y), latex=r"\log \Phi({0})"
-)
-lgamma = row(
-    "lgamma",
-    ieee(special.lgamma, even=True),
-    lambda x, y: digamma(x),
-    latex=r"\log\left|\Gamma({0})\right|",
-    points={1: 0, 2: 0},
-    note="Not at 0, -1, -2, …",
-)
-digamma = row(
-    "digamma", special.digamma, lambda x, y: polygamma(1, x), latex=r"\psi({0})", note="The derivative of lgamma."
-)
-polygamma = row(
-    "polygamma",
-    special.polygamma,
-    "The order of polygamma is a whole number, so there is no derivative by it.",
-    lambda n, x, y: polygamma(n + 1, x),
-    latex=r"\psi^{{({0})}}({1})",
-    note="The derivative of order n of digamma.",
+    **known(symmetric=True, range=POSITIVE, tame=((0.1, LARGE), ANY)),
+    **called(numba="math.hypot"),
 )
 
 # Choice and comparison. A comparison is 1 where it holds and 0 elsewhere.
 
+_TIE = "Where both are equal, each gets half of the derivative."
 maximum = row(
     "maximum",
+    "the larger of a and b",
     special.maximum,
     lambda a, b, y: (less(b, a) + less_equal(b, a)) / 2,
     lambda a, b, y: (less(a, b) + less_equal(a, b)) / 2,
     latex=r"\max({0}, {1})",
-    symmetric=True,
     rewrite=rules(folded(max), _of_two_equal),
-    note="Where both are equal, each gets half of the derivative.",
+    note=_TIE,
+    **known(symmetric=True, keeps_sign="any", type="same", whole="kept", choice="compares", tame=(ANY, ANY)),
+    **called(numba="maximum", cost=1.0, traced=("lax.max",)),
 )
 minimum = row(
     "minimum",
+    "the smaller of a and b",
     special.minimum,
     lambda a, b, y: (less(a, b) + less_equal(a, b)) / 2,
     lambda a, b, y: (less(b, a) + less_equal(b, a)) / 2,
     latex=r"\min({0}, {1})",
-    symmetric=True,
     rewrite=rules(folded(min), _of_two_equal),
-    note="Where both are equal, each gets half of the derivative.",
+    note=_TIE,
+    **known(symmetric=True, keeps_sign="all", type="same", whole="kept", choice="compares", tame=(ANY, ANY)),
+    **called(numba="minimum", cost=1.0, traced=("lax.min",)),
 )
 where = row(
     "where",
+    "a where c is not zero, otherwise b",
     lambda c, a, b: a if c else b,
     None,
     lambda c, a, b, y: where(c, 1, 0),
     lambda c, a, b, y: where(c, 0, 1),
-    latex=r"\operatorname{{where}}({0}, {1}, {2})",
     rewrite=_where_rule,
-    note="a where the condition is not zero, otherwise b.",
+    operands="c, a, b",
+    **known(keeps_sign="branches", type="branches", whole="kept", choice="selects"),
+    **called(numba="{1} if {0} != 0 else {2}", cost=1.0),
 )
 
 
-def _comparison(name: str, holds: Callable, sign: str, symmetric: bool = False) -> Builder:
+def _comparison(name: str, sign: str, latex: str, holds: Callable[..., bool], traced: str, symmetric=False) -> Op:
     return row(
         name,
+        f"1 where a {sign} b, otherwise 0",
         lambda a, b: float(holds(a, b)),
         None,
         None,
-        latex=rf"\left[{{0}} {sign} {{1}}\right]",
-        symmetric=symmetric,
+        latex=rf"\left[{{0}} {latex} {{1}}\right]",
         rewrite=folded(holds, lambda x: x == x),
-        note="1 where it holds, otherwise 0.",
+        **known(symmetric=symmetric, sign=sign, range=(0, 1), type="truth", whole="always", choice="compares"),
+        **called(numba=f"{{0}} {sign} {{1}}", traced=(f"lax.{traced}", f"aten.{traced}")),
     )
 
 
-less = _comparison("less", operator.lt, "<")
-less_equal = _comparison("less_equal", operator.le, r"\le")
-equal = _comparison("equal", operator.eq, "=", symmetric=True)
-not_equal = _comparison("not_equal", operator.ne, r"\ne", symmetric=True)
-
-# What the core has already; the derivative by the exponent is not of the core
-POWER.complete(1, lambda x, n, y: where(equal(x, 0), 0, y * log(x)))
+less = _comparison("less", "<", "<", operator.lt, "lt")
+less_equal = _comparison("less_equal", "<=", r"\le", operator.le, "le")
+equal = _comparison("equal", "==", "=", operator.eq, "eq", symmetric=True)
+not_equal = _comparison("not_equal", "!=", r"\ne", operator.ne, "ne", symmetric=True)
 
 
+@short("1 where a > b, otherwise 0", operator.gt, sign=">", type="truth", traced=("lax.gt", "aten.gt"))
 def greater(a: object, b: object) -> Expr:
     return less(b, a)
 
 
+@short("1 where a >= b, otherwise 0", operator.ge, sign=">=", type="truth", traced=("lax.ge", "aten.ge"))
 def greater_equal(a: object, b: object) -> Expr:
     return less_equal(b, a)
 
 
+@short("x moved into the interval", lambda x, low, high: min(max(x, low), high), type="same")
+def clip(x: object, low: object, high: object) -> Expr:
+    return minimum(maximum(x, low), high)
+
+
+# What the core has already
+
+
+@short("a + b", operator.add, sign="+", type="same", traced=("lax.add_any",))
 def add(a: object, b: object) -> Expr:
     return plus(a, b)
 
 
+@short("a - b", operator.sub, sign="-", type="same", traced=("lax.sub",))
 def subtract(a: object, b: object) -> Expr:
     return plus(a, b, -1)
 
 
+@short("a * b, entry by entry", operator.mul, sign="*", type="same", traced=("lax.mul", "aten.mul"))
+def multiply(a: object, b: object) -> Expr:
+    return times(a, b)
+
+
+@short("a / b", operator.truediv, sign="/")
+def divide(a: object, b: object) -> Expr:
+    return over(a, b)
+
+
+@short("-x", operator.neg, type="same", numpy="negative")
 def neg(x: object) -> Expr:
-    return multiply(-1, x)
+    return times(-1, x)
 
 
+@short("x**2", lambda x: x * x, type="same")
 def square(x: object) -> Expr:
     return power(x, 2)
 
 
+@short("x**(1/2)", math.sqrt)
 def sqrt(x: object) -> Expr:
     return power(x, HALF)
 
 
+@short("1/x", lambda x: 1 / x)
 def reciprocal(x: object) -> Expr:
     return power(x, -1)
-
-
-def clip(x: object, low: object, high: object) -> Expr:
-    return minimum(maximum(x, low), high)

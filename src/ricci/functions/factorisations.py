@@ -17,11 +17,10 @@ gives the others. R needs no row, being ``Q' A``. The derivative of ``pinv`` is 
 from __future__ import annotations
 
 from ricci.errors import ShapeError
-from ricci.expr import Expr, Op, Shape, Size, delta, function, product, triangle
+from ricci.expr import Expr, Shape, Size, delta, function, product, triangle
 from ricci.expr.dims import minimum
-from ricci.functions import plain
 from ricci.functions.axes import batch
-from ricci.functions.matrix import SVDVALS, embedding, inverse_or_zero, triangular_inverse
+from ricci.functions.matrix import embedding, inverse_or_zero, matrix_row, svdvals, triangular_inverse
 
 # Derivatives; b stands for the labels of the leading axes.
 
@@ -68,7 +67,7 @@ def _outside(columns: Expr) -> Expr:
 def _svd_vectors_by(operands: tuple, y: Expr, params: tuple) -> Expr:
     (a,) = operands
     b, (m, n) = batch(a, 2), a.shape[-2:]
-    s = function(SVDVALS, operands)
+    s = function(svdvals, operands)
     left, right = _singular_parts(a, y)
     sides = (
         (_singular_side(left, right, s, m == y.shape[-1], "p", "q"), embedding(m + n, m, 0)),
@@ -126,38 +125,34 @@ def _turned(shapes: list[Shape], *params: object) -> Shape:
     return shapes[0][::-1]
 
 
-SVD_VECTORS = Op(
+svd_vectors = matrix_row(
     "svd_vectors",
-    1,
-    plain.svd_vectors,
-    (_svd_vectors_by,),
-    latex=r"\operatorname{{svd}}({0})",
-    note="The left ones above the right ones, their common signs not fixed; the derivative for distinct values.",
-    works_on=(2,),
+    "",
+    "",
+    _svd_vectors_by,
+    r"\operatorname{{svd}}({0})",
+    "The left ones above the right ones, their common signs not fixed; the derivative for distinct values.",
     result=_vectors,
-    rectangular=True,
+    signless=True,
 )
-QR_Q = Op(
+qr_q = matrix_row(
     "qr_q",
-    1,
-    plain.qr_q,
-    (_qr_q_by,),
-    latex=r"\operatorname{{qr}}_Q({0})",
-    note="Orthonormal columns, their signs not fixed; the derivative for independent columns.",
-    works_on=(2,),
+    "",
+    "",
+    _qr_q_by,
+    r"\operatorname{{qr}}_Q({0})",
+    "Orthonormal columns, their signs not fixed; the derivative for independent columns.",
     result=_tall,
-    rectangular=True,
+    signless=True,
 )
-PINV = Op(
+pseudo_inverse = matrix_row(
     "pinv",
-    1,
-    plain.pinv,
-    (_pinv_by,),
-    latex=r"\left({0}\right)^{{+}}",
-    note="Parameter: the ratio to the largest singular value from which on others count as zero.",
-    works_on=(2,),
+    "",
+    "",
+    _pinv_by,
+    r"\left({0}\right)^{{+}}",
+    "Parameter: the ratio to the largest singular value from which on others count as zero.",
     result=_turned,
-    rectangular=True,
 )
 
 
@@ -166,8 +161,8 @@ PINV = Op(
 
 def svd(x: Expr) -> tuple[Expr, Expr, Expr]:
     """``U``, ``s`` and ``V`` with ``x = U diag(s) V'``; as many singular values as ``x`` has rows or columns."""
-    left, right = _singular_parts(x, function(SVD_VECTORS, (x,)))
-    return left, function(SVDVALS, (x,)), right
+    left, right = _singular_parts(x, function(svd_vectors, (x,)))
+    return left, function(svdvals, (x,)), right
 
 
 def qr(x: Expr) -> tuple[Expr, Expr]:
@@ -175,11 +170,11 @@ def qr(x: Expr) -> tuple[Expr, Expr]:
     b, (m, n) = batch(x, 2), x.shape[-2:]
     k = minimum(m, n)
     first = x if k == n else product([(x, (*b, "i", "c")), (embedding(n, k, 0), "cj")], (*b, "i", "j"))
-    q = function(QR_Q, (first,))
+    q = function(qr_q, (first,))
     upper = triangle(n, k)  # which makes the zeros of R exact
     return q, product([(q, (*b, "p", "i")), (x, (*b, "p", "j")), (upper, "ji")], (*b, "i", "j"))
 
 
 def pinv(x: Expr, rcond: float | None = None) -> Expr:
     """The pseudo-inverse; ``rcond`` as in the row, by default a little above the precision of the numbers."""
-    return function(PINV, (x,), () if rcond is None else (rcond,))
+    return function(pseudo_inverse, (x,), () if rcond is None else (rcond,))

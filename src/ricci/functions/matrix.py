@@ -18,7 +18,9 @@ part. All of these are expressions in rows that have derivatives themselves, so 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
+from typing import Any
 
 from ricci.errors import AxisError, ShapeError
 from ricci.expr import HALF, Expr, Op, Shape, Size, affine, delta, function, product, triangle
@@ -26,12 +28,13 @@ from ricci.expr.dims import minimum, same
 from ricci.functions import plain
 from ricci.functions.axes import batch, others, positions, transpose
 from ricci.functions.elementwise import equal, not_equal, where
+from ricci.functions.rows import POSITIVE, Partial, short
 
 # Derivatives; b stands for the labels of the leading axes.
 
 
 def _inverse(a: Expr) -> Expr:
-    return function(INV, (a,))
+    return function(inv, (a,))
 
 
 def _transposed_inverse(operands: tuple, y: Expr, params: tuple) -> Expr:
@@ -77,7 +80,7 @@ def _spread_over_columns(inverse: Expr, y: Expr, number: int) -> Expr:
 def triangular_inverse(a: Expr, lower: bool, transpose: bool) -> Expr:
     b, n = batch(a, 2), a.shape[-1]
     eye = product([(delta(n), "ij")], (*b, "i", "j"), dict(zip(b, a.shape, strict=False)))
-    return function(TRIANGULAR_SOLVE, (a, eye), (1, lower, transpose))
+    return function(triangular_solve, (a, eye), (1, lower, transpose))
 
 
 def _triangular_by_matrix(operands: tuple, y: Expr, params: tuple) -> Expr:
@@ -112,7 +115,7 @@ def _cholesky_by(operands: tuple, y: Expr, params: tuple) -> Expr:
 
 
 def _eigvalsh_by(operands: tuple, y: Expr, params: tuple) -> Expr:
-    b, v = batch(y, 1), function(EIGH_VECTORS, operands)
+    b, v = batch(y, 1), function(eigh_vectors, operands)
     return product([(v, (*b, "p", "i")), (v, (*b, "q", "i"))], (*b, "i", "p", "q"))
 
 
@@ -124,7 +127,7 @@ def inverse_or_zero(x: Expr) -> Expr:
 def _eigh_vectors_by(operands: tuple, y: Expr, params: tuple) -> Expr:
     """Equal eigenvalues get the factor 0, which also does for the diagonal."""
     b, n = batch(y, 2), y.shape[-1]
-    values = function(EIGVALSH, operands)
+    values = function(eigvalsh, operands)
     gap = product([(values, (*b, "j"))], (*b, "i", "j"), {"i": n}) - product(
         [(values, (*b, "i"))], (*b, "i", "j"), {"j": n}
     )
@@ -143,7 +146,7 @@ def _svdvals_by(operands: tuple, y: Expr, params: tuple) -> Expr:
     b, (m, n) = batch(a, 2), a.shape[-2:]
     first, second = embedding(m + n, m, 0), embedding(m + n, n, m)
     corner = product([(a, (*b, "p", "q")), (first, "rp"), (second, "cq")], (*b, "r", "c"))
-    v = function(EIGH_VECTORS, (corner + transpose(corner, (*b, len(b) + 1, len(b))),))
+    v = function(eigh_vectors, (corner + transpose(corner, (*b, len(b) + 1, len(b))),))
     descending = affine("==", (1, 1), 1 - (m + n), (m + n, y.shape[-1]))
     factors = [(v, (*b, "r", "t")), (first, "rp"), (v, (*b, "s", "t")), (second, "sq"), (descending, "ti")]
     return 2 * product(factors, (*b, "i", "p", "q"))
@@ -156,7 +159,7 @@ def _expm_by(operands: tuple, y: Expr, params: tuple) -> Expr:
     first, second = embedding(2 * n, n, 0), embedding(2 * n, n, n)
     blocks = [product([(a, (*b, "i", "j")), (e, "ri"), (e, "cj")], axes, sizes) for e in (first, second)]
     step = product([(first, "rp"), (second, "cq")], axes, sizes)
-    whole = function(EXPM, (blocks[0] + blocks[1] + step,))
+    whole = function(expm, (blocks[0] + blocks[1] + step,))
     return product([(whole, axes), (first, "ri"), (second, "cj")], (*b, "i", "j", "p", "q"))
 
 
@@ -170,15 +173,6 @@ def _square(name: str, shape: Shape) -> Size:
     return same(rows, columns)
 
 
-def _row(name: str, own: int, partial, latex: str, note: str = "") -> Op:
-    """A function of one square matrix whose result has ``own`` axes of the same size."""
-
-    def result(shapes: list[Shape], *params) -> Shape:
-        return (_square(name, shapes[0]),) * own
-
-    return Op(name, 1, getattr(plain, name), (partial,), latex=latex, note=note, works_on=(2,), result=result)
-
-
 def _solved(shapes: list[Shape], *params) -> Shape:
     n = _square("solve", shapes[0])
     return (same(n, shapes[1][0]), *shapes[1][1:])
@@ -189,61 +183,6 @@ def _smaller(shapes: list[Shape]) -> Shape:
     return (minimum(m, n),)
 
 
-DET = _row("det", 0, _cofactors, r"\det({0})", "The derivative is written with the inverse: not at singular matrices.")
-LOGDET = _row(
-    "logdet", 0, _transposed_inverse, r"\log\left|\det({0})\right|", "The logarithm of the size of the determinant."
-)
-SLOGDET_SIGN = _row("slogdet_sign", 0, None, r"\operatorname{{sign}}\det({0})")
-INV = _row("inv", 2, _inv_by, r"\left({0}\right)^{{-1}}")
-SOLVE = Op(
-    "solve",
-    2,
-    plain.solve,
-    (_solve_by_matrix, _solve_by_right_side),
-    latex=r"\left({0}\right)^{{-1}} {1}",
-    works_on=(2, 1),
-    result=_solved,
-    columns=True,
-)
-TRIANGULAR_SOLVE = Op(
-    "triangular_solve",
-    2,
-    plain.triangular_solve,
-    (_triangular_by_matrix, _triangular_by_right_side),
-    latex=r"\operatorname{{tri}}\left({0}\right)^{{-1}} {1}",
-    note="Parameters: further axes of the right side, whether the lower triangle is used, whether it is transposed.",
-    works_on=(2, 1),
-    result=_solved,
-    columns=True,
-)
-CHOLESKY = _row("cholesky", 2, _cholesky_by, r"\operatorname{{chol}}({0})", "Of the symmetric part; lower.")
-EIGVALSH = _row(
-    "eigvalsh", 1, _eigvalsh_by, r"\lambda({0})", "Of the symmetric part, ascending; the derivative for distinct ones."
-)
-EIGH_VECTORS = _row(
-    "eigh_vectors",
-    2,
-    _eigh_vectors_by,
-    r"\operatorname{{eigvec}}({0})",
-    "Of the symmetric part, in columns, their signs not fixed; the derivative for distinct eigenvalues.",
-)
-SVDVALS = Op(
-    "svdvals",
-    1,
-    plain.svdvals,
-    (_svdvals_by,),
-    latex=r"\sigma({0})",
-    note="Descending; the derivative for distinct values that are not zero.",
-    works_on=(2,),
-    result=_smaller,
-    rectangular=True,
-)
-EXPM = _row("expm", 2, _expm_by, r"\exp\left({0}\right)")
-
-
-# Builders; ``axes`` are the positions of row and column
-
-
 def _pair(name: str, x: Expr, axes: Sequence[int]) -> tuple[int, int]:
     found = positions(x, axes)
     if len(found) != 2:
@@ -251,7 +190,7 @@ def _pair(name: str, x: Expr, axes: Sequence[int]) -> tuple[int, int]:
     return found
 
 
-def _of_matrix(op: Op, x: Expr, axes: Sequence[int], params: tuple = ()) -> Expr:
+def _of_matrix(op: Op, x: Expr, axes: Sequence[int] = (-2, -1), *params: object) -> Expr:
     """``op`` of the matrices along ``axes``. A resulting matrix keeps both axes in place, a vector that of the rows."""
     row, column = _pair(op.name, x, axes)
     rest = others(x, (row, column))
@@ -260,48 +199,149 @@ def _of_matrix(op: Op, x: Expr, axes: Sequence[int], params: tuple = ()) -> Expr
     return product([(y, (*rest, *own))], [axis for axis in range(x.order) if axis in (*rest, *own)])
 
 
-def det(x: Expr, axes: Sequence[int] = (-2, -1)) -> Expr:
-    return _of_matrix(DET, x, axes)
+def _solve(
+    op: Op,
+    a: Expr,
+    b: Expr,
+    a_labels: Sequence[Hashable] | None = None,
+    b_labels: Sequence[Hashable] | None = None,
+    row: Hashable = "row",
+    column: Hashable = "column",
+    out: Sequence[Hashable] | None = None,
+) -> Expr:
+    """``x`` with ``a[row,column] x[column] = b[row]``; axes are matched by the labels.
+
+    Further labels of ``a`` are batches, which ``b`` may share or lack; further labels of ``b`` are columns. The result
+    has the axes ``out``: batches, ``column``, columns, in this order unless given. Without labels, ``a`` ends with row
+    and column, and ``b`` begins with the batches of ``a`` and the row.
+    """
+    if a_labels is None:
+        a_labels = (*range(a.order - 2), row, column)
+    if b_labels is None:
+        b_labels = (*range(a.order - 2), row, *[("column", k) for k in range(b.order - a.order + 1)])
+    batches = tuple([label for label in a_labels if label not in (row, column)])
+    if row not in b_labels or column in b_labels:
+        raise AxisError("solve(A, b) wants the index of A's rows, and not that of its columns, in b.")
+    columns = tuple([label for label in b_labels if label not in (*batches, row)])
+    sizes = dict(zip(a_labels, a.shape, strict=True))
+    matrix = product([(a, a_labels)], (*batches, row, column))
+    right = product([(b, b_labels)], (*batches, row, *columns), {label: sizes[label] for label in batches})
+    x = function(op, (matrix, right), (len(columns),))
+    own = (*batches, column, *columns)
+    return product([(x, own)], own if out is None else out)
 
 
-def logdet(x: Expr, axes: Sequence[int] = (-2, -1)) -> Expr:
-    """The logarithm of the size of the determinant."""
-    return _of_matrix(LOGDET, x, axes)
+_OWN = {"scalar": 0, "vector": 1, "matrix": 2}
 
 
-def slogdet_sign(x: Expr, axes: Sequence[int] = (-2, -1)) -> Expr:
-    return _of_matrix(SLOGDET_SIGN, x, axes)
+def matrix_row(name: str, help: str, gives: str, partial: Partial, latex: str, note: str = "", **more: Any) -> Op:
+    """A function of one matrix, which is square unless a shape says otherwise: as many axes of its size are left."""
+
+    def of_square(shapes: list[Shape], *params) -> Shape:
+        return (_square(name, shapes[0]),) * _OWN[gives]
+
+    facts = {"operands": "A", "works_on": (2,), "result": of_square, "maker": _of_matrix, "numpy": f"linalg.{name}"}
+    facts |= {"help": help, "latex": latex, "note": note, "gives": gives, "rectangular": "result" in more}
+    return Op(name, 1, getattr(plain, name), (partial,), "matrix", **{**facts, **more})
 
 
-def inv(x: Expr, axes: Sequence[int] = (-2, -1)) -> Expr:
-    return _of_matrix(INV, x, axes)
+det = matrix_row(
+    "det",
+    "the determinant",
+    "scalar",
+    _cofactors,
+    r"\det({0})",
+    "The derivative is written with the inverse: not at singular matrices.",
+)
+logdet = matrix_row(
+    "logdet",
+    "the logarithm of the size of the determinant",
+    "scalar",
+    _transposed_inverse,
+    r"\log\left|\det({0})\right|",
+)
+slogdet_sign = matrix_row(
+    "slogdet_sign", "the sign of the determinant", "scalar", None, r"\operatorname{{sign}}\det({0})", range=(-1, 1)
+)
+inv = matrix_row("inv", "the inverse", "matrix", _inv_by, r"\left({0}\right)^{{-1}}")
+cholesky = matrix_row(
+    "cholesky", "the lower Cholesky factor of the symmetric part", "matrix", _cholesky_by, r"\operatorname{{chol}}({0})"
+)
+expm = matrix_row("expm", "the matrix exponential", "matrix", _expm_by, r"\exp\left({0}\right)")
+eigvalsh = matrix_row(
+    "eigvalsh",
+    "the eigenvalues of the symmetric part, ascending",
+    "vector",
+    _eigvalsh_by,
+    r"\lambda({0})",
+    "The derivative for distinct ones.",
+)
+eigh_vectors = matrix_row(
+    "eigh_vectors",
+    "the eigenvectors of the symmetric part, in columns",
+    "matrix",
+    _eigh_vectors_by,
+    r"\operatorname{{eigvec}}({0})",
+    "Their signs are not fixed: they are those that LAPACK gives for the lower triangle, or, with the parameter "
+    '"U", for the upper one. The derivative for distinct eigenvalues.',
+    signless=True,
+)
+svdvals = matrix_row(
+    "svdvals",
+    "the singular values, descending",
+    "vector",
+    _svdvals_by,
+    r"\sigma({0})",
+    "The derivative for distinct values that are not zero.",
+    result=_smaller,
+    range=POSITIVE,
+)
+solve = Op(
+    "solve",
+    2,
+    plain.solve,
+    (_solve_by_matrix, _solve_by_right_side),
+    "matrix",
+    "solve",
+    maker=_solve,
+    help="the x with A x = b",
+    operands="A, b",
+    latex=r"\left({0}\right)^{{-1}} {1}",
+    works_on=(2, 1),
+    result=_solved,
+    columns=True,
+)
+triangular_solve = Op(
+    "triangular_solve",
+    2,
+    plain.triangular_solve,
+    (_triangular_by_matrix, _triangular_by_right_side),
+    "matrix",
+    latex=r"\operatorname{{tri}}\left({0}\right)^{{-1}} {1}",
+    note="Parameters: further axes of the right side, whether the lower triangle is used, whether it is transposed.",
+    works_on=(2, 1),
+    result=_solved,
+    columns=True,
+)
 
 
-def cholesky(x: Expr, axes: Sequence[int] = (-2, -1)) -> Expr:
-    return _of_matrix(CHOLESKY, x, axes)
+# What the core has already; ``axes`` are the positions of row and column
 
 
-def expm(x: Expr, axes: Sequence[int] = (-2, -1)) -> Expr:
-    return _of_matrix(EXPM, x, axes)
+def _trace_of(a: list) -> float:
+    return math.fsum(row[k] for k, row in enumerate(a))
 
 
-def eigvalsh(x: Expr, axes: Sequence[int] = (-2, -1)) -> Expr:
-    return _of_matrix(EIGVALSH, x, axes)
-
-
-def eigh_vectors(x: Expr, axes: Sequence[int] = (-2, -1), uplo: str = "L") -> Expr:
-    """Eigenvectors. Their signs are those that LAPACK gives for this triangle: "L" or "U"."""
-    return _of_matrix(EIGH_VECTORS, x, axes, () if uplo == "L" else (uplo,))
-
-
-def svdvals(x: Expr, axes: Sequence[int] = (-2, -1)) -> Expr:
-    return _of_matrix(SVDVALS, x, axes)
-
-
+@short("the trace", _trace_of, kind="matrix", gives="scalar", type="same")
 def trace(x: Expr, axes: Sequence[int] = (-2, -1)) -> Expr:
     row, column = _pair("trace", x, axes)
     labels = [row if axis == column else axis for axis in range(x.order)]
     return product([(x, labels)], others(x, (row, column)))
+
+
+@short("the trace", _trace_of, kind="matrix", gives="scalar", type="same")
+def tr(x: Expr, axes: Sequence[int] = (-2, -1)) -> Expr:
+    return trace(x, axes)
 
 
 def diag(x: Expr, axes: Sequence[int] | int = -1) -> Expr:
@@ -331,34 +371,3 @@ def matrix_power(x: Expr, n: int, axes: Sequence[int] = (-2, -1)) -> Expr:
         if bit == "1":
             result = product([(result, left), (base, right)], labels)
     return result
-
-
-def solve(
-    a: Expr,
-    b: Expr,
-    a_labels: Sequence[Hashable] | None = None,
-    b_labels: Sequence[Hashable] | None = None,
-    row: Hashable = "row",
-    column: Hashable = "column",
-    out: Sequence[Hashable] | None = None,
-) -> Expr:
-    """``x`` with ``a[row,column] x[column] = b[row]``; axes are matched by the labels.
-
-    Further labels of ``a`` are batches, which ``b`` may share or lack; further labels of ``b`` are columns. The result
-    has the axes ``out``: batches, ``column``, columns, in this order unless given. Without labels, ``a`` ends with row
-    and column, and ``b`` begins with the batches of ``a`` and the row.
-    """
-    if a_labels is None:
-        a_labels = (*range(a.order - 2), row, column)
-    if b_labels is None:
-        b_labels = (*range(a.order - 2), row, *[("column", k) for k in range(b.order - a.order + 1)])
-    batches = tuple([label for label in a_labels if label not in (row, column)])
-    if row not in b_labels or column in b_labels:
-        raise AxisError("solve(A, b) wants the index of A's rows, and not that of its columns, in b.")
-    columns = tuple([label for label in b_labels if label not in (*batches, row)])
-    sizes = dict(zip(a_labels, a.shape, strict=True))
-    matrix = product([(a, a_labels)], (*batches, row, column))
-    right = product([(b, b_labels)], (*batches, row, *columns), {label: sizes[label] for label in batches})
-    x = function(SOLVE, (matrix, right), (len(columns),))
-    own = (*batches, column, *columns)
-    return product([(x, own)], own if out is None else out)

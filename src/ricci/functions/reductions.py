@@ -17,21 +17,25 @@ templates have ``{0}`` for the operand and ``{axes}`` for the indices worked on.
 function of one operand, so it is made once, of the very values that are compared. Written as ``x == max(x)`` it would
 stand on two operands, which may be rewritten, and so rounded, each in its own way.
 
-Sums, means, variances, norms and cumulative sums need no rows: they are products, powers and structures.
+Sums, means, variances, norms and cumulative sums stand in no nodes: they are products, powers and structures.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from fractions import Fraction
 from functools import reduce
+from itertools import accumulate
+from typing import Any
 
-from ricci.errors import AxisError, ShapeError
+from ricci.errors import ShapeError
 from ricci.expr import Expr, Op, Shape, broadcast, constant, delta, function, merge, one, one_hot, product, triangle
 from ricci.functions import plain, special
-from ricci.functions.axes import Axes, batch, count, kept, others, positions, reduced, transpose, unmerged
+from ricci.functions.axes import Axes, batch, count, kept, one_axis, others, positions, reduced, transpose, unmerged
 from ricci.functions.elementwise import abs_, exp, not_equal, sqrt
+from ricci.functions.rows import POSITIVE, Partial, called, known, short
 
 # Derivatives
 
@@ -42,7 +46,7 @@ def _prod_of_others(operands: tuple, y: Expr, params: tuple) -> Expr:
     axes = (*b, "k", "l")
     same = product([(delta(n), "kl")], axes, dict(zip(b, x.shape, strict=False)))
     entries = product([(x, (*b, "l"))], axes, {"k": n})
-    return function(PROD, (entries * (1 - same) + same,))
+    return function(prod, (entries * (1 - same) + same,))
 
 
 def _cumprod_of_others(operands: tuple, y: Expr, params: tuple) -> Expr:
@@ -54,7 +58,7 @@ def _cumprod_of_others(operands: tuple, y: Expr, params: tuple) -> Expr:
     lower = triangle(n, n)
     used = product([(lower, "ij")], axes, sizes) - product([(lower, "ij"), (delta(n), "kj")], axes, sizes)
     entries = product([(x, (*b, "j"))], axes, sizes) * used + (1 - used)
-    return product([(function(PROD, (entries,)), (*b, "i", "k")), (lower, "ik")], (*b, "i", "k"))
+    return product([(function(prod, (entries,)), (*b, "i", "k")), (lower, "ik")], (*b, "i", "k"))
 
 
 def _softmax_by(operands: tuple, y: Expr, params: tuple) -> Expr:
@@ -69,7 +73,7 @@ def _log_softmax_by(operands: tuple, y: Expr, params: tuple) -> Expr:
     b, n = batch(x, 1), x.shape[-1]
     axes, sizes = (*b, "k", "l"), {**dict(zip(b, x.shape, strict=False)), "k": n}
     same = product([(delta(n), "kl")], axes, sizes)
-    return same - product([(function(SOFTMAX, (x,)), (*b, "l"))], axes, sizes)
+    return same - product([(function(softmax, (x,)), (*b, "l"))], axes, sizes)
 
 
 def _by_share(op: Callable[[], Op]) -> Callable[[tuple, Expr, tuple], Expr]:
@@ -89,7 +93,7 @@ def _by_share(op: Callable[[], Op]) -> Callable[[tuple, Expr, tuple], Expr]:
 
 
 def _sort_by(operands: tuple, y: Expr, params: tuple) -> Expr:
-    return one_hot(function(ARGSORT, operands), y.shape[-1])
+    return one_hot(function(argsort, operands), y.shape[-1])
 
 
 # Values on lists
@@ -125,7 +129,7 @@ def _log_softmax(x: list) -> list:
 
 
 def _cumprod(x: list) -> list:
-    return [math.prod(x[: k + 1]) for k in range(len(x))]
+    return list(accumulate(x, operator.mul))
 
 
 def _shares(name: str, f: Callable) -> Callable[..., list]:
@@ -147,6 +151,32 @@ def _argsort(x: list) -> list:
 # The rows
 
 
+def _softmax_along(op: Op, x: Expr, axes: Axes = None) -> Expr:
+    return kept(op, x, axes) if len(positions(x, axes)) == 1 else exp(log_softmax(x, axes))
+
+
+def _log_softmax_along(op: Op, x: Expr, axes: Axes = None) -> Expr:
+    along = positions(x, axes)
+    if len(along) == 1:
+        return kept(op, x, along)
+    return x - broadcast(logsumexp(x, along), others(x, along), x.shape)
+
+
+def _shared(op: Op, x: Expr, axes: Axes = None) -> Expr:
+    """On any number of axes, all but one of which are counted by a parameter."""
+    along = positions(x, axes)
+    if not along:
+        return one(x.shape)
+    order = (*others(x, along), *along)
+    further = (len(along) - 1,) if len(along) > 1 else ()
+    return product([(function(op, (transpose(x, order),), further), order)], range(x.order))
+
+
+def _along_one(op: Op, x: Expr, axes: Axes = None) -> Expr:
+    build = reduced if op.kind == "reduce" else kept
+    return build(op, x, one_axis(op.name, x, axes))
+
+
 def _removes(shapes: list[Shape]) -> Shape:
     return ()
 
@@ -155,97 +185,170 @@ def _keeps(shapes: list[Shape], further: int = 0) -> Shape:
     return shapes[0]
 
 
-def _row(name: str, value, partial, result, latex: str, note: str = "") -> Op:
-    return Op(name, 1, value, (partial,), latex=latex + "({0})", note=note, works_on=(1,), result=result)
-
-
-def _shares_row(name: str, f: Callable) -> Op:
-    """On any number of axes, all but one of which are counted by a parameter."""
-    latex = rf"\operatorname{{{{{name}}}}}_{{{{{{axes}}}}}}({{0}})"
-    value = _shares(name, f)
-    return Op(name, 1, value, (None,), latex=latex, note=_NO_EMPTY, works_on=(1,), result=_keeps, columns=True)
+def _row(name: str, help: str, value: Callable, partial: Partial, kind: str, latex: str = "", **more: Any) -> Op:
+    latex = (latex or rf"\operatorname{{{{{name}}}}}") + "_{{{axes}}}({0})"
+    more.setdefault("maker", reduced if kind == "reduce" else kept)
+    more.setdefault("note", _NO_EMPTY if more.get("nonempty") else "")
+    result = _removes if kind == "reduce" else _keeps
+    return Op(
+        name, 1, value, (partial,), kind, help=help, operands="x", latex=latex, works_on=(1,), result=result, **more
+    )
 
 
 _A_PLACE = "its value is the place of an entry, a whole number, which has no derivative."
 _NO_EMPTY = "Over an axis of size 0 there is none."
-_TIES = "Entries that tie share the derivative equally. " + _NO_EMPTY
+_PLACE = known(type="place", whole="always", range=POSITIVE, choice="compares", maker=_along_one)
+_TRUTH = known(type="truth", whole="always", range=(0, 1))
+_EXTREME = known(type="same", whole="kept", keeps_sign="all", choice="compares", nonempty=True)
+_SHARES = known(range=(0, 1), choice="compares", nonempty=True, columns=True, maker=_shared)
 
-PROD = _row("prod", math.prod, _prod_of_others, _removes, r"\prod_{{{axes}}}")
-MAX = _row(
+prod = _row(
+    "prod",
+    "the product",
+    math.prod,
+    _prod_of_others,
+    "reduce",
+    r"\prod",
+    **known(type="same", keeps_sign="all", grows=True),
+)
+max_ = _row(
     "max",
+    "the largest entry; entries that tie share the derivative",
     _extreme("max", special.maximum),
-    _by_share(lambda: HARDMAX),
-    _removes,
-    r"\max_{{{axes}}}",
-    _TIES,
+    _by_share(lambda: hardmax),
+    "reduce",
+    r"\max",
+    **_EXTREME,
+    **called(torch="amax"),
 )
-MIN = _row(
+min_ = _row(
     "min",
+    "the smallest entry; entries that tie share the derivative",
     _extreme("min", special.minimum),
-    _by_share(lambda: HARDMIN),
-    _removes,
-    r"\min_{{{axes}}}",
-    _TIES,
+    _by_share(lambda: hardmin),
+    "reduce",
+    r"\min",
+    **_EXTREME,
+    **called(torch="amin"),
 )
-HARDMAX = _shares_row("hardmax", special.maximum)
-HARDMIN = _shares_row("hardmin", special.minimum)
-ARGMAX = _row(
+argmax = _row(
     "argmax",
+    "the place of the largest entry",
     lambda x: x.index(_extreme("argmax", max)(x)),
     _A_PLACE,
-    _removes,
-    r"\operatorname{{argmax}}_{{{axes}}}",
-    _NO_EMPTY,
+    "reduce",
+    nonempty=True,
+    **_PLACE,
 )
-ARGMIN = _row(
+argmin = _row(
     "argmin",
+    "the place of the smallest entry",
     lambda x: x.index(_extreme("argmin", min)(x)),
     _A_PLACE,
-    _removes,
-    r"\operatorname{{argmin}}_{{{axes}}}",
-    _NO_EMPTY,
+    "reduce",
+    nonempty=True,
+    **_PLACE,
 )
-ANY = _row("any", lambda x: float(any(x)), None, _removes, r"\bigvee_{{{axes}}}")
-ALL = _row("all", lambda x: float(all(x)), None, _removes, r"\bigwedge_{{{axes}}}")
-LOGSUMEXP = _row(
+any_ = _row(
+    "any", "1 where some entry is not zero, otherwise 0", lambda x: float(any(x)), None, "reduce", r"\bigvee", **_TRUTH
+)
+all_ = _row(
+    "all", "1 where no entry is zero, otherwise 0", lambda x: float(all(x)), None, "reduce", r"\bigwedge", **_TRUTH
+)
+logsumexp = _row(
     "logsumexp",
+    "log(sum(exp(x))) without overflow",
     _logsumexp,
-    lambda operands, y, params: function(SOFTMAX, operands),
-    _removes,
-    r"\operatorname{{logsumexp}}_{{{axes}}}",
+    lambda operands, y, params: function(softmax, operands),
+    "reduce",
 )
-SOFTMAX = _row("softmax", _softmax, _softmax_by, _keeps, r"\operatorname{{softmax}}_{{{axes}}}")
-LOG_SOFTMAX = _row("log_softmax", _log_softmax, _log_softmax_by, _keeps, r"\operatorname{{logsoftmax}}_{{{axes}}}")
-CUMPROD = _row("cumprod", _cumprod, _cumprod_of_others, _keeps, r"\operatorname{{cumprod}}_{{{axes}}}")
-SORT = _row(
-    "sort", sorted, _sort_by, _keeps, r"\operatorname{{sort}}_{{{axes}}}", "Ascending; equal entries keep order."
+softmax = _row(
+    "softmax",
+    "exp(x) / sum(exp(x)) without overflow",
+    _softmax,
+    _softmax_by,
+    "keep",
+    **known(range=(0, 1), maker=_softmax_along),
 )
-ARGSORT = _row(
-    "argsort", _argsort, _A_PLACE, _keeps, r"\operatorname{{argsort}}_{{{axes}}}", "Equal entries keep their order."
+log_softmax = _row(
+    "log_softmax",
+    "x - logsumexp(x)",
+    _log_softmax,
+    _log_softmax_by,
+    "keep",
+    r"\operatorname{{logsoftmax}}",
+    **known(range=(-math.inf, 0), maker=_log_softmax_along),
+)
+hardmax = _row(
+    "hardmax", "1/n at the n largest entries, otherwise 0", _shares("hardmax", special.maximum), None, "keep", **_SHARES
+)
+hardmin = _row(
+    "hardmin",
+    "1/n at the n smallest entries, otherwise 0",
+    _shares("hardmin", special.minimum),
+    None,
+    "keep",
+    **_SHARES,
+)
+cumprod = _row(
+    "cumprod",
+    "the products of the entries so far",
+    _cumprod,
+    _cumprod_of_others,
+    "keep",
+    **known(type="same", keeps_sign="all", grows=True, maker=_along_one),
+)
+sort = _row(
+    "sort",
+    "the entries in ascending order",
+    sorted,
+    _sort_by,
+    "keep",
+    note="Equal entries keep their order.",
+    **known(type="same", whole="kept", keeps_sign="all", choice="compares", maker=_along_one),
+)
+argsort = _row(
+    "argsort",
+    "the places of the entries in ascending order",
+    _argsort,
+    _A_PLACE,
+    "keep",
+    note="Equal entries keep their order.",
+    **_PLACE,
 )
 
 
-# Builders: over any axes, by position; ``None`` is all of them
+# What the core has already: over any axes, by position; ``None`` is all of them
 
 
+@short("the sum", math.fsum, kind="reduce", type="same")
 def sum_(x: Expr, axes: Axes = None) -> Expr:
     return transpose(x, others(x, positions(x, axes)))
 
 
+@short("the mean", lambda x: math.fsum(x) / len(x), kind="reduce")
 def mean(x: Expr, axes: Axes = None) -> Expr:
     return sum_(x, axes) / constant(count(x, positions(x, axes)))
 
 
+def _var(x: list) -> float:
+    centre = math.fsum(x) / len(x)
+    return math.fsum((v - centre) ** 2 for v in x) / len(x)
+
+
+@short("the mean squared distance from the mean", _var, kind="reduce")
 def var(x: Expr, axes: Axes = None) -> Expr:
-    """The mean squared distance from the mean; divided by the count."""
+    """Divided by the count."""
     rest = others(x, positions(x, axes))
     return mean((x - broadcast(mean(x, axes), rest, x.shape)) ** 2, axes)
 
 
+@short("the square root of var", lambda x: math.sqrt(_var(x)), kind="reduce")
 def std(x: Expr, axes: Axes = None) -> Expr:
     return sqrt(var(x, axes))
 
 
+@short("the square root of the sum of squares", lambda x: math.hypot(*x), kind="reduce")
 def norm(x: Expr, axes: Axes = None, p: float = 2) -> Expr:
     """The p-norm of the entries along ``axes``; ``p`` may be infinite, and 0 counts those that are not zero."""
     if p == math.inf:
@@ -258,87 +361,9 @@ def norm(x: Expr, axes: Axes = None, p: float = 2) -> Expr:
     return sum_(size**p, axes) ** (1 / Fraction(p))
 
 
-def prod(x: Expr, axes: Axes = None) -> Expr:
-    return reduced(PROD, x, axes)
-
-
-def max_(x: Expr, axes: Axes = None) -> Expr:
-    return reduced(MAX, x, axes)
-
-
-def min_(x: Expr, axes: Axes = None) -> Expr:
-    return reduced(MIN, x, axes)
-
-
-def hardmax(x: Expr, axes: Axes = None) -> Expr:
-    return _shared(HARDMAX, x, axes)
-
-
-def hardmin(x: Expr, axes: Axes = None) -> Expr:
-    return _shared(HARDMIN, x, axes)
-
-
-def _shared(op: Op, x: Expr, axes: Axes) -> Expr:
-    along = positions(x, axes)
-    if not along:
-        return one(x.shape)
-    order = (*others(x, along), *along)
-    further = (len(along) - 1,) if len(along) > 1 else ()
-    return product([(function(op, (transpose(x, order),), further), order)], range(x.order))
-
-
-def any_(x: Expr, axes: Axes = None) -> Expr:
-    return reduced(ANY, x, axes)
-
-
-def all_(x: Expr, axes: Axes = None) -> Expr:
-    return reduced(ALL, x, axes)
-
-
-def logsumexp(x: Expr, axes: Axes = None) -> Expr:
-    return reduced(LOGSUMEXP, x, axes)
-
-
-def argmax(x: Expr, axes: Axes = None) -> Expr:
-    return reduced(ARGMAX, x, _one_axis("argmax", x, axes))
-
-
-def argmin(x: Expr, axes: Axes = None) -> Expr:
-    return reduced(ARGMIN, x, _one_axis("argmin", x, axes))
-
-
-def softmax(x: Expr, axes: Axes = None) -> Expr:
-    return kept(SOFTMAX, x, axes) if len(positions(x, axes)) == 1 else exp(log_softmax(x, axes))
-
-
-def log_softmax(x: Expr, axes: Axes = None) -> Expr:
-    along = positions(x, axes)
-    if len(along) == 1:
-        return kept(LOG_SOFTMAX, x, along)
-    return x - broadcast(logsumexp(x, along), others(x, along), x.shape)
-
-
+@short("the sums of the entries so far", lambda x: list(accumulate(x)), kind="keep", type="same", grows=True)
 def cumsum(x: Expr, axes: Axes = None) -> Expr:
-    (along,) = _one_axis("cumsum", x, axes)
+    (along,) = one_axis("cumsum", x, axes)
     read = ["read" if axis == along else axis for axis in range(x.order)]
     n = x.shape[along]
     return product([(x, read), (triangle(n, n), (along, "read"))], range(x.order))
-
-
-def cumprod(x: Expr, axes: Axes = None) -> Expr:
-    return kept(CUMPROD, x, _one_axis("cumprod", x, axes))
-
-
-def sort(x: Expr, axes: Axes = None) -> Expr:
-    return kept(SORT, x, _one_axis("sort", x, axes))
-
-
-def argsort(x: Expr, axes: Axes = None) -> Expr:
-    return kept(ARGSORT, x, _one_axis("argsort", x, axes))
-
-
-def _one_axis(name: str, x: Expr, axes: Axes) -> tuple[int]:
-    chosen = positions(x, axes)
-    if len(chosen) != 1:
-        raise AxisError(f"{name} works along one axis, not {len(chosen)}; name one of the {x.order} axes.")
-    return chosen

@@ -72,11 +72,6 @@ def logaddexp(x: float, y: float) -> float:
     return maximum(x, y) + math.log1p(math.exp(-abs(x - y)))
 
 
-def gelu(x: float) -> float:
-    """``x`` times the normal distribution function, by ``erfc``, which keeps its accuracy in the left tail."""
-    return 0.5 * x * math.erfc(-x / math.sqrt(2.0))
-
-
 def ndtri(p: float) -> float:
     """The ``x`` at which the normal distribution function is ``p``; from a first guess by Newton's method."""
     if not 0 < p < 1:

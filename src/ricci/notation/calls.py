@@ -5,8 +5,9 @@ from __future__ import annotations
 from ricci.errors import nearest
 from ricci.expr import (
     Expr,
+    Op,
 )
-from ricci.functions.table import FUNCTIONS, Surface
+from ricci.functions.table import FUNCTIONS
 from ricci.notation import syntax
 from ricci.notation.leaves import Free, LeafBuilder, Named
 from ricci.notation.occurrences import used_up
@@ -34,10 +35,10 @@ class CallBuilder(LeafBuilder):
         if function.kind == "elementwise":
             if node.axes is not None or node.result is not None:
                 raise self.fail(f"{node.name} works entry by entry and takes no axes.", node, f"Write {node.name}(…).")
-            return self._aligned([self.sum(a, free) for a in node.args], function.build)
+            return self._aligned([self.sum(a, free) for a in node.args], function)
         return self._whole(node, function) if node.axes is None else self._over_axes(node, function, free)
 
-    def _over_axes(self, node: syntax.CallNode, function: Surface, free: Free) -> Named:
+    def _over_axes(self, node: syntax.CallNode, function: Op, free: Free) -> Named:
         axes = self._plain_names(node.axes or (), "a function's brackets")
         if len(axes) != len(node.axes or ()):
             raise self.fail(f"{node.name} names an axis twice.", node)
@@ -54,29 +55,29 @@ class CallBuilder(LeafBuilder):
         names = part.names
         places = tuple([names.index(axis) for axis in axes])
         kept = names if function.kind == "keep" else tuple([name for name in names if name not in axes])
-        return Named(function.build(part.expr, places), kept)
+        return Named(function(part.expr, places), kept)
 
-    def _matrix(self, node: syntax.CallNode, function: Surface, axes: tuple[str, ...], parts: list[Named]) -> Named:
+    def _matrix(self, node: syntax.CallNode, function: Op, axes: tuple[str, ...], parts: list[Named]) -> Named:
         row, column = axes
         rest = tuple(dict.fromkeys([n for part in parts for n in part.names if n not in axes]))
         first = parts[0]
         batch = tuple([n for n in first.names if n not in axes])
-        if function.result == "solve":
+        if function.gives == "solve":
             return self._solve(node, function, axes, parts)
-        value = function.build(first.arranged((*batch, row, column)), (len(batch), len(batch) + 1))
-        tail = {"scalar": (), "vector": (row,), "matrix": (row, column)}[function.result]
+        value = function(first.arranged((*batch, row, column)), (len(batch), len(batch) + 1))
+        tail = {"scalar": (), "vector": (row,), "matrix": (row, column)}[function.gives]
         return Named(value, (*rest, *tail))
 
-    def _solve(self, node: syntax.CallNode, function: Surface, axes: tuple[str, ...], parts: list[Named]) -> Named:
+    def _solve(self, node: syntax.CallNode, function: Op, axes: tuple[str, ...], parts: list[Named]) -> Named:
         row, column = axes
         matrix, right = parts
         if row not in right.names or column in right.names:
             raise self.fail(f"The right side of {node.name}[{row},{column}] has index {row!r}, not {column!r}.", node)
         every = dict.fromkeys([*matrix.names, *right.names])
         out = tuple([name for name in every if name != row])
-        return Named(function.build(matrix.expr, right.expr, matrix.names, right.names, row, column, out), out)
+        return Named(function(matrix.expr, right.expr, matrix.names, right.names, row, column, out), out)
 
-    def _whole(self, node: syntax.CallNode, function: Surface) -> Named:
+    def _whole(self, node: syntax.CallNode, function: Op) -> Named:
         """``det(A)``, ``inv(A)[i,j]``, ``sum(x)``: functions of whole tensors by name."""
         if not all(isinstance(a, syntax.TensorNode) and a.indices is None for a in node.args):
             axes = "i,j" if function.kind == "matrix" else "k"
@@ -88,14 +89,14 @@ class CallBuilder(LeafBuilder):
         parts = [self._whole_tensor(a) for a in node.args if isinstance(a, syntax.TensorNode)]
         order = len(parts[0].shape)
         if function.kind == "reduce":
-            value = function.build(parts[0], tuple(range(order)))
+            value = function(parts[0], tuple(range(order)))
         elif order != 2:
             raise self.fail(f"{node.name} of a whole tensor takes order 2; this one has order {order}.", node)
-        elif function.result == "solve":
+        elif function.gives == "solve":
             columns = tuple(range(2, 1 + len(parts[1].shape)))
-            value = function.build(*parts, (0, 1), (0, *columns), 0, 1, (1, *columns))
+            value = function(*parts, (0, 1), (0, *columns), 0, 1, (1, *columns))
         else:
-            value = function.build(parts[0], (0, 1))
+            value = function(parts[0], (0, 1))
         if node.result is None:
             if value.shape:
                 raise self.fail(

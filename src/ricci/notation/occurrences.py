@@ -67,11 +67,11 @@ def used_up(node: syntax.CallNode) -> set[str]:
     function = FUNCTIONS.get(node.name)
     if function is None:
         return set()
-    if function.kind == "reduce" or function.result == "scalar":
+    if function.kind == "reduce" or function.gives == "scalar":
         return set(names)
-    if function.result == "vector":
+    if function.gives == "vector":
         return set(names[1:])
-    return set(names[:1]) if function.result == "solve" else set()
+    return set(names[:1]) if function.gives == "solve" else set()
 
 
 def in_indices(indices: syntax.Indices) -> Open:

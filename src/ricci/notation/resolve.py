@@ -294,7 +294,7 @@ class ExpressionBuilder(CallBuilder):
 
     def _compare(self, node: syntax.Compare, free: Free) -> Named:
         parts = [self.sum(node.left, free), self.sum(node.right, free)]
-        return self._aligned(parts, FUNCTIONS[_COMPARE[node.op]].build)
+        return self._aligned(parts, FUNCTIONS[_COMPARE[node.op]])
 
     def _derivative(self, node: syntax.Derivative, free: Free) -> Named:
         target = node.variable

@@ -115,7 +115,7 @@ class Scope:
         first = node.args[0]
         if node.result is None or not isinstance(first, syntax.TensorNode) or len(node.result) > 2:
             return
-        axes = (1,) if FUNCTIONS[node.name].result == "solve" else range(len(node.result))
+        axes = (1,) if FUNCTIONS[node.name].gives == "solve" else range(len(node.result))
         for axis, index in zip(axes, node.result, strict=False):
             if index.plain:
                 self._link(first.name, axis, index.terms[0][1])

@@ -217,7 +217,7 @@ class Writer(ProductWriter):
         works_on = e.op.axes_of(e.params)
         lead = len(e.args[0].shape) - works_on[0]
         surface = FUNCTIONS.get(e.op.name)
-        result = surface.result if surface is not None and surface.kind == "matrix" else ""
+        result = surface.gives if surface is not None and surface.kind == "matrix" else ""
         first, rest = e.args[0], names[lead:]
         several = unmerged(first) if works_on == (1,) and not rest else None
         if several is not None:

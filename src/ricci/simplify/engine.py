@@ -48,7 +48,8 @@ def simplify(root: Expr, trace: list[Step] | None = None, rules: dict[str, Rule]
     """An expression of the same value that is more stable, or cheaper, or both; ``trace`` collects the steps.
 
     >>> from ricci.expr import variable
-    >>> from ricci.functions.elementwise import exp, log, softplus
+    >>> from ricci.functions.activations import softplus
+    >>> from ricci.functions.elementwise import exp, log
     >>> x, steps = variable("x", 1), []
     >>> simplify(log(1 + exp(x)), steps) is softplus(x)
     True

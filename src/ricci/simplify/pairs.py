@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from ricci.expr import HALF, Expr, Labels, Number, Product, Sum, add, constant, numeric, power
 from ricci.expr.build.scale import scale
 from ricci.expr.numbers import divide
+from ricci.functions import activations as act
 from ricci.functions import elementwise as el
 from ricci.simplify.match import (
     Factor,
@@ -66,16 +67,16 @@ TERMS = [
     Terms(("cos", 2), None, -1, lambda x: negative(power(el.sin(x), 2))),
     Terms(("cosh", 2), None, -1, lambda x: power(el.sinh(x), 2)),
     Terms(("sinh", 2), None, 1, lambda x: power(el.cosh(x), 2)),
-    Terms(("sigmoid", 1), None, -1, lambda x: negative(el.sigmoid(negative(x)))),
+    Terms(("sigmoid", 1), None, -1, lambda x: negative(act.sigmoid(negative(x)))),
     Terms(("sigmoid", 1), ("sigmoid", 1), 1, lambda x: ONE, opposite=True),
-    Terms(("sigmoid", 1), ("sigmoid", 2), -1, lambda x: el.sigmoid(x) * el.sigmoid(negative(x))),
+    Terms(("sigmoid", 1), ("sigmoid", 2), -1, lambda x: act.sigmoid(x) * act.sigmoid(negative(x))),
     Terms(("exp", 1), ("exp", 1), 1, lambda x: 2 * el.cosh(x), opposite=True, alone=True),
     Terms(("exp", 1), ("exp", 1), -1, lambda x: 2 * el.sinh(x), opposite=True, alone=True),
     Terms(("exp", 1), None, -1, el.expm1),
     Terms(("expm1", 1), None, 1, el.exp),
-    Terms(("erf", 1), None, -1, lambda x: negative(el.erfc(x))),
-    Terms(("erf", 1), None, 1, lambda x: el.erfc(negative(x))),
-    Terms(("erfc", 1), None, -1, lambda x: negative(el.erf(x))),
+    Terms(("erf", 1), None, -1, lambda x: negative(act.erfc(x))),
+    Terms(("erf", 1), None, 1, lambda x: act.erfc(negative(x))),
+    Terms(("erfc", 1), None, -1, lambda x: negative(act.erf(x))),
     Terms(("erfc", 1), ("erfc", 1), 1, lambda x: constant(2), opposite=True),
     Terms(("softplus", 1), ("softplus", 1), -1, lambda x: x, opposite=True),
 ]
@@ -152,9 +153,9 @@ class Factors:
 
 
 FACTORS = [
-    Factors("exp", "sigmoid", el.sigmoid, opposite=True),
+    Factors("exp", "sigmoid", act.sigmoid, opposite=True),
     Factors("exp", "exp", lambda x: ONE, opposite=True),
-    Factors("exp", "cosh", lambda x: 2 * el.sigmoid(2 * x), over=True),
+    Factors("exp", "cosh", lambda x: 2 * act.sigmoid(2 * x), over=True),
     Factors("expm1", "sigmoid", lambda x: el.tanh(HALF * x), opposite=True),
     Factors("sinh", "cosh", el.tanh, over=True),
     Factors("sin", "cos", el.tan, over=True),

@@ -167,7 +167,7 @@ def _parity(e: Expr) -> Expr | None:
     if not isinstance(x, Sum) or _sign(x) > 0:
         return None
     op = e.op  # type: ignore[attr-defined]
-    mirrored = el.Builder(op)(scale(-1, x))
+    mirrored = op(scale(-1, x))
     return scale(-1, mirrored) if op.name in ODD else mirrored
 
 

@@ -34,9 +34,10 @@ from ricci.expr import (
 )
 from ricci.expr.build.scale import primitive, scale
 from ricci.expr.structures import is_one
+from ricci.functions import activations as act
 from ricci.functions import elementwise as el
-from ricci.functions.matrix import LOGDET
-from ricci.functions.reductions import LOG_SOFTMAX, SOFTMAX, log_softmax, logsumexp, softmax
+from ricci.functions.matrix import logdet
+from ricci.functions.reductions import log_softmax, logsumexp, softmax
 from ricci.simplify.match import (
     Factor,
     Rule,
@@ -60,9 +61,9 @@ DEPTH = 4
 _LOGARITHMS: dict[str, Callable[[Expr], Expr]] = {
     "exp": lambda x: x,
     "exp2": lambda x: el.log(2) * x,
-    "sigmoid": lambda x: negative(el.softplus(negative(x))),
-    "softmax": lambda x: function(LOG_SOFTMAX, (x,)),
-    "det": lambda x: function(LOGDET, (x,)),
+    "sigmoid": lambda x: negative(act.softplus(negative(x))),
+    "softmax": lambda x: function(log_softmax, (x,)),
+    "det": lambda x: function(logdet, (x,)),
 }
 
 
@@ -123,8 +124,8 @@ def _of_sum(e: Sum, depth: int) -> Expr | None:
         parts.append((is_one(a) and c == 1, found if c == 1 else found + el.log(constant(c))))
     if len(parts) == 1:
         return None
-    total = reduce(el.logaddexp, [part for plain, part in parts if not plain])
-    return el.softplus(total) if any(plain for plain, _ in parts) else total
+    total = reduce(act.logaddexp, [part for plain, part in parts if not plain])
+    return act.softplus(total) if any(plain for plain, _ in parts) else total
 
 
 def _is_exponential(e: Expr) -> bool:
@@ -147,13 +148,13 @@ def _log_of_power(e: Expr) -> Expr | None:
 def _log_of_size(e: Expr) -> Expr | None:
     inner = operand(e.args[0], "abs")
     matrix = None if inner is None else operand(inner, "det")
-    return None if matrix is None else function(LOGDET, (matrix,))
+    return None if matrix is None else function(logdet, (matrix,))
 
 
 def _log1p(e: Expr) -> Expr | None:
     (x,) = e.args
     inner = logarithm(x) if _is_exponential(x) else None
-    return None if inner is None else el.softplus(inner)
+    return None if inner is None else act.softplus(inner)
 
 
 def _log_to_log1p(e: Expr) -> Expr | None:
@@ -169,13 +170,13 @@ def _log_to_log1p(e: Expr) -> Expr | None:
 
 def _exp_of_log_softmax(e: Expr) -> Expr | None:
     inner = operand(e.args[0], "log_softmax")
-    return None if inner is None else function(SOFTMAX, (inner,))
+    return None if inner is None else function(softmax, (inner,))
 
 
 def _exp_of_softplus(e: Expr) -> Expr | None:
     ((coef, inner), *more) = terms_of(e.args[0])
     x = operand(inner, "softplus")
-    return raised(el.sigmoid(negative(x)), -coef) if x is not None and not more and coef < 0 else None
+    return raised(act.sigmoid(negative(x)), -coef) if x is not None and not more and coef < 0 else None
 
 
 def _exp_of_log(e: Expr) -> Expr | None:
@@ -205,7 +206,7 @@ def _one_plus_exp(e: Expr) -> Expr | None:
 def _reciprocal_of_one_plus_exp(e: Expr) -> Expr | None:
     base, n = power_of(e)
     z = _one_plus_exp(base) if n < 0 else None
-    return None if z is None else raised(el.sigmoid(negative(z)), -n)
+    return None if z is None else raised(act.sigmoid(negative(z)), -n)
 
 
 def _one_plus_exp_times_sigmoid(e: Expr) -> Expr | None:
@@ -216,7 +217,7 @@ def _one_plus_exp_times_sigmoid(e: Expr) -> Expr | None:
         z = _one_plus_exp(base) if a > 0 else None
         if z is None:
             continue
-        sigmoid = el.sigmoid(negative(z))
+        sigmoid = act.sigmoid(negative(z))
         for q, (g, own) in enumerate(e.factors()):
             if own == labels and power_of(g)[0] is sigmoid:
                 left = power_of(g)[1] - a
@@ -267,7 +268,7 @@ def _sigmoid_quotient(e: Expr) -> Expr | None:
             where = [p for p, g in enumerate(e.factors()) if g == (mine, labels)]
             a, b = operand(mine, "exp"), operand(other, "exp")
             if where and a is not None and b is not None:
-                return exchanged(e, [at, where[0]], [(el.sigmoid(a - b), labels)])
+                return exchanged(e, [at, where[0]], [(act.sigmoid(a - b), labels)])
     return None
 
 
@@ -324,7 +325,7 @@ def _less_softplus(e: Expr) -> Expr | None:
             continue
         left = without(e, at, spread([(inner, factors[0][1] if inner.shape else ())], e))
         if left is not None:
-            return add([*left, (coef, spread([(el.softplus(negative(inner)), factors[0][1])], e))])
+            return add([*left, (coef, spread([(act.softplus(negative(inner)), factors[0][1])], e))])
     return None
 
 

@@ -119,7 +119,7 @@ def build_node(node: Raw, args: list[Expr]) -> Expr:
     if kind == "function":
         return core.function(OPS[data[0]], tuple(args), data[1])
     if kind == "over":
-        return FUNCTIONS[data[0]].build(args[0], data[1])
+        return FUNCTIONS[data[0]](args[0], data[1])
     if kind == "one_hot":
         return core.one_hot(args[0], data[0])
     if kind == "array":

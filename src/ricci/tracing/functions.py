@@ -49,7 +49,7 @@ def _elementwise(name: str) -> Callable[..., Traced]:
         if len(operands) != row.arity:
             raise InputError(f"rc.{name} takes {row.arity} operand(s), not {len(operands)}.")
         xs = [lift(x) for x in operands]
-        return pointwise(row.build, *xs, dtype=_dtype(name, *xs))
+        return pointwise(row, *xs, dtype=_dtype(name, *xs))
 
     return lower
 
@@ -61,7 +61,7 @@ def _over_axes(name: str) -> Callable[..., Traced]:
         x = lift(x)
         given = axes or (() if axis is None else (axis,) if isinstance(axis, int) else tuple(axis))
         places = normal_axes(x, given or None)
-        expr = row.build(x.expr, places)
+        expr = row(x.expr, places)
         if keepdims and row.kind == "reduce":
             expr = kept_as_ones(expr, places, x.ndim)
         if name in _PLACES:
@@ -75,11 +75,11 @@ def _matrix(name: str) -> Callable[..., Any]:
     row = FUNCTIONS[name]
 
     def lower(a: Any, *more: Any) -> Any:
-        if row.result == "solve":
+        if row.gives == "solve":
             return np.linalg.solve(lift(a), lift(*more))
         x = lift(a)
         if x.ndim < 2:
             raise InputError(f"rc.{name} is for matrices; this array has the shape {x.shape}.")
-        return like(x, row.build(x.expr, more or (-2, -1)), _dtype(name, x))
+        return like(x, row(x.expr, more or (-2, -1)), _dtype(name, x))
 
     return lower

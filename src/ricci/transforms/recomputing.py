@@ -2,7 +2,7 @@
 
 Its result is written twice: as it is, and with its operands behind barriers, so that no node of the second is one of
 the first. The value is that of the first and the derivative that of the second; see
-``ricci.functions.recomputing``.
+``ricci.functions.elementwise``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ricci.expr import Expr
-from ricci.functions.recomputing import barrier, recomputed
+from ricci.functions.elementwise import barrier, recomputed
 from ricci.tracing import frames, trees
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import lift

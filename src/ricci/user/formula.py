@@ -285,9 +285,9 @@ class Formula:
         row = FUNCTIONS[function]
         places = self.axes(*axes)
         if row.kind == "keep":
-            return self._new(row.build(self.expr, places))
+            return self._new(row(self.expr, places))
         kept = [name for position, name in enumerate(self.indices) if position not in places]
-        return self._new(row.build(self.expr, places), kept)
+        return self._new(row(self.expr, places), kept)
 
     def sum(self, *axes: str) -> Formula:
         """The sum over the named axes, or over all: ``u.sum("m")``."""
@@ -497,4 +497,4 @@ def multiplied(*operands: Operand) -> Formula:
 
 def apply(function: str, *operands: Operand) -> Formula:
     """An elementwise function of the table."""
-    return aligned(FUNCTIONS[function].build, *operands)
+    return aligned(FUNCTIONS[function], *operands)

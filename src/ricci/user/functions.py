@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ricci.errors import InputError
+from ricci.functions.documenting import documentation, signature
 from ricci.functions.table import FUNCTIONS
 from ricci.kinds import kind_of
 from ricci.user.formula import Formula, apply, as_formula
@@ -29,7 +30,7 @@ def function(name: str) -> Callable[..., Any]:
         return of_formulas(*args, **kwargs)
 
     call.__name__ = call.__qualname__ = name
-    call.__doc__ = row.help[:1].upper() + row.help[1:] + "."
+    call.__doc__, call.__signature__ = documentation(row), signature(row)  # type: ignore[attr-defined]
     return call
 
 
@@ -90,11 +91,11 @@ def _matrix(name: str) -> Callable[..., Formula]:
             )
         i, j = matrix.axes(*words) if words else (matrix.order - 2, matrix.order - 1)
         names = matrix.indices
-        if row.result == "solve":
+        if row.gives == "solve":
             return _solve(name, matrix, as_formula(operands[0]), names[i], names[j])
-        gone = {"scalar": {i, j}, "vector": {j}, "matrix": set()}[row.result]
+        gone = {"scalar": {i, j}, "vector": {j}, "matrix": set()}[row.gives]
         kept = [n for position, n in enumerate(names) if position not in gone]
-        return Formula(row.build(matrix.expr, (i, j)), kept, matrix.context)
+        return Formula(row(matrix.expr, (i, j)), kept, matrix.context)
 
     return call
 
@@ -104,5 +105,5 @@ def _solve(name: str, a: Formula, b: Formula, row: str, column: str) -> Formula:
     if row not in b.indices or column in b.indices:
         raise InputError(f"The right side of rc.{name} has the row index {row!r} of the matrix, and not {column!r}.")
     out = tuple([n for n in dict.fromkeys([*a.indices, *b.indices]) if n != row])
-    expr = FUNCTIONS[name].build(a.expr, b.expr, a.indices, b.indices, row, column, out)
+    expr = FUNCTIONS[name](a.expr, b.expr, a.indices, b.indices, row, column, out)
     return Formula(expr, out, a.context.merged(b.context))

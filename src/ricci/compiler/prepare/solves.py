@@ -13,7 +13,7 @@ from typing import Any
 
 from ricci.expr import Expr, Function, Product, Size, product
 from ricci.expr.build.apply import function
-from ricci.expr.nodes import OPS
+from ricci.expr.op import OPS
 from ricci.expr.walk import rewritten, users
 
 MOST = 3

@@ -18,8 +18,9 @@ from ricci.expr.build.apply import elementwise
 from ricci.expr.build.product import broadcast, product
 from ricci.expr.build.scale import numeric, primitive, scale
 from ricci.expr.dims import Dim, symbol
-from ricci.expr.nodes import Constant, Data, Elementwise, Expr, Op, Product, Shape, Structure, Sum, constructors, make
+from ricci.expr.nodes import Constant, Data, Elementwise, Expr, Product, Shape, Structure, Sum, constructors, make
 from ricci.expr.numbers import integer_power, loose, moves, number
+from ricci.expr.op import OPS, Op
 from ricci.expr.structures import is_one, one
 
 
@@ -133,8 +134,25 @@ def _by_base(x: Expr, n: Expr, _y: Expr) -> Expr:
     return n * power(x, n - 1)
 
 
+def _by_exponent(x: Expr, _n: Expr, y: Expr) -> Expr:
+    at_zero, log = elementwise(OPS["equal"], x, constant(0)), elementwise(OPS["log"], x)
+    return elementwise(OPS["where"], at_zero, constant(0), y * log)
+
+
 POWER = Op(
-    "power", 2, _pow_value, (_by_base, "its row is completed in functions/, by the logarithm"), rewrite=_power_rule
+    "power",
+    2,
+    _pow_value,
+    (_by_base, _by_exponent),
+    maker=lambda op, base, exponent: power(base, exponent),
+    help="a ** b",
+    operands="a, b",
+    sign="**",
+    rewrite=_power_rule,
+    grows=True,
+    tame=((0.1, 8), (-3, 3)),
+    numba="power",
+    traced=("np.float_power", "lax.pow"),
 )
 HALF = Fraction(1, 2)
 

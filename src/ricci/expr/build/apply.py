@@ -14,7 +14,8 @@ from ricci.expr.build.natural import arrangement, in_natural_order, tied_first
 from ricci.expr.build.product import as_scalar, broadcast
 from ricci.expr.build.scale import numeric
 from ricci.expr.dims import Size
-from ricci.expr.nodes import Elementwise, Expr, Function, Op, Shape, Structure, constructors, make
+from ricci.expr.nodes import Elementwise, Expr, Function, Shape, Structure, constructors, make
+from ricci.expr.op import Op
 from ricci.expr.structures import AT
 
 

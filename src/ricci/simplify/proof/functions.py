@@ -8,7 +8,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ricci.expr import POWER, Elementwise, numeric
-from ricci.expr.nodes import OPS
+from ricci.expr.op import OPS
 from ricci.simplify.proof.polynomials import Factor, Poly, number, plain, total
 from ricci.simplify.proof.powers import HALF, ONE, Powers, negative
 

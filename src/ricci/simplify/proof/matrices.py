@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from ricci.expr import Expr, Function, Op, delta, function
-from ricci.expr.nodes import OPS
+from ricci.expr.op import OPS
 from ricci.expr.structures import is_delta
 from ricci.simplify.proof.functions import Functions
 from ricci.simplify.proof.polynomials import (

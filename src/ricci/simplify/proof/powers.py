@@ -24,7 +24,7 @@ from ricci.expr import (
     function,
     numeric,
 )
-from ricci.expr.nodes import OPS
+from ricci.expr.op import OPS
 from ricci.simplify.proof.polynomials import (
     UNIT,
     Algebra,

@@ -19,6 +19,7 @@ import numpy as np
 
 from ricci.errors import ShapeError
 from ricci.expr import HALF, Expr, broadcast, constant, expand, power
+from ricci.functions import activations as act
 from ricci.functions import elementwise as e
 from ricci.functions import reductions as r
 from ricci.tracing.array import Traced
@@ -50,7 +51,7 @@ def logit(p: Expr) -> Expr:
 
 
 def log_expit(x: Expr) -> Expr:
-    return -e.softplus(-x)
+    return -act.softplus(-x)
 
 
 # Exponentials and powers
@@ -118,11 +119,11 @@ def gammasgn(x: Expr) -> Expr:
 
 def gamma(x: Expr) -> Expr:
     pole = e.less(x, 0) * e.equal(x, e.floor(x))
-    return e.where(pole, NAN, gammasgn(x) * e.exp(e.lgamma(x)))
+    return e.where(pole, NAN, gammasgn(x) * e.exp(act.lgamma(x)))
 
 
 def betaln(a: Expr, b: Expr) -> Expr:
-    return e.lgamma(a) + e.lgamma(b) - e.lgamma(a + b)
+    return act.lgamma(a) + act.lgamma(b) - act.lgamma(a + b)
 
 
 def beta(a: Expr, b: Expr) -> Expr:
@@ -130,11 +131,11 @@ def beta(a: Expr, b: Expr) -> Expr:
 
 
 def ndtr(x: Expr) -> Expr:
-    return e.erfc(-x * power(2, -HALF)) / 2
+    return act.erfc(-x * power(2, -HALF)) / 2
 
 
 def erfcinv(x: Expr) -> Expr:
-    return -e.ndtri(x / 2) * power(2, -HALF)
+    return -act.ndtri(x / 2) * power(2, -HALF)
 
 
 def huber(delta: Expr, x: Expr) -> Expr:
@@ -152,21 +153,21 @@ def pseudo_huber(delta: Expr, x: Expr) -> Expr:
 
 
 UFUNCS: dict[str, Build] = {
-    "expit": e.sigmoid,
+    "expit": act.sigmoid,
     "logit": logit,
     "log_expit": log_expit,
-    "erf": e.erf,
-    "erfc": e.erfc,
-    "erfinv": e.erfinv,
+    "erf": act.erf,
+    "erfc": act.erfc,
+    "erfinv": act.erfinv,
     "erfcinv": erfcinv,
     "ndtr": ndtr,
-    "ndtri": e.ndtri,
-    "log_ndtr": e.log_ndtr,
+    "ndtri": act.ndtri,
+    "log_ndtr": act.log_ndtr,
     "gamma": gamma,
-    "gammaln": e.lgamma,
-    "loggamma": lambda x: e.where(e.less(x, 0), NAN, e.lgamma(x)),
+    "gammaln": act.lgamma,
+    "loggamma": lambda x: e.where(e.less(x, 0), NAN, act.lgamma(x)),
     "gammasgn": gammasgn,
-    "psi": e.digamma,
+    "psi": act.digamma,
     "beta": beta,
     "betaln": betaln,
     "xlogy": times_log(e.log, 0),
@@ -192,13 +193,13 @@ UFUNCS: dict[str, Build] = {
 
 
 def polygamma(n: Any, x: Any) -> Traced:
-    return pointwise(e.polygamma, lift(n), lift(x), dtype=np.float64)
+    return pointwise(act.polygamma, lift(n), lift(x), dtype=np.float64)
 
 
 def multigammaln(a: Any, d: Any) -> Traced:
     x, count = lift(a), int(concrete(d, "The dimension of scipy.special.multigammaln"))
     start = Fraction(count * (count - 1), 4) * e.log(e.PI)
-    total = sum([e.lgamma(x.expr - Fraction(j, 2)) for j in range(count)], start)
+    total = sum([act.lgamma(x.expr - Fraction(j, 2)) for j in range(count)], start)
     return fresh(expand(total, x.shape), np.float64)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ricci.errors import DTypeError
 from ricci.expr import Expr, constant, numeric
+from ricci.functions import activations as act
 from ricci.functions import elementwise as e
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import BOOL, common, lift, pointwise, python_type, refuse
@@ -101,7 +102,7 @@ def _other_if_nan(pick: Build) -> Build:
 
 def logaddexp2(a: Expr, b: Expr) -> Expr:
     two = e.log(2)
-    return e.logaddexp(a * two, b * two) / two
+    return act.logaddexp(a * two, b * two) / two
 
 
 def _truth(x: Expr) -> Expr:
@@ -174,7 +175,7 @@ UFUNCS: dict[np.ufunc, Build] = {
     np.minimum: e.minimum,
     np.fmax: _other_if_nan(e.maximum),
     np.fmin: _other_if_nan(e.minimum),
-    np.logaddexp: e.logaddexp,
+    np.logaddexp: act.logaddexp,
     np.logaddexp2: logaddexp2,
     np.less: e.less,
     np.less_equal: e.less_equal,

@@ -1,0 +1,131 @@
+"""The row of a function: all that ricci knows of it, in one place.
+
+Everything else asks here: the notation which names there are, the printers how they are written, the calculus what the
+derivatives are, the rules what values can be, the compiler what each library calls the function, tracing which calls
+of NumPy, SciPy, PyTorch and JAX are it, the tests where it can be compared. A row names functions of libraries by
+text, since none of them may be imported here; what a library's own function cannot do is an exception, which the
+table of that backend has.
+
+A row builds its node when it is called. One that is ``short`` for other nodes builds those instead. Rows with a
+``help`` are the functions that users may write.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ricci.expr.nodes import Expr, Shape
+
+ROWS: dict[str, Op] = {}  # by name, all of them
+OPS: dict[str, Op] = {}  # those that nodes have
+
+
+@dataclass(eq=False, frozen=True)
+class Op:
+    """A row of the tables of functions.
+
+    ``value`` computes it on Python numbers (elementwise), or on nested lists of them (functions over axes): slow,
+    plain and independent of NumPy. ``partials`` has one entry for each operand: a function of the operands, the result
+    and the parameters that builds the local derivative; ``None`` where the derivative is zero almost everywhere; or a
+    text that says why there is none. Elementwise, the derivative has the shape of the result; over axes, it has the
+    common axes, then the result's own, then those of the operand.
+
+    ``kind`` says how a function treats indices, and how the row is called:
+
+    - ``elementwise``: ``f(*operands)``, operands of one shape or scalars;
+    - ``reduce``: ``f(x, axes)``, the axes at these positions go, the others keep their order;
+    - ``keep``: ``f(x, axes)``, all axes stay;
+    - ``matrix``: ``f(x, (row, column))``. By ``gives``: ``scalar``, both axes go; ``matrix``, both stay in place;
+      ``vector``, the row stays; ``solve``, called as ``f(a, b, a_labels, b_labels, row, column, out)``.
+    """
+
+    name: str
+    arity: int
+    value: Callable[..., Any]
+    partials: tuple[Callable[..., Expr] | str | None, ...]
+    kind: str = "elementwise"
+    gives: str = ""
+    maker: Callable[..., Expr] | None = None  # of the row and what it is called with
+    short: Callable[..., Expr] | None = None  # of that alone
+    # what people read
+    help: str = ""
+    operands: str = ""  # their names, with commas
+    note: str = ""
+    latex: str = ""
+    sign: str = ""  # what stands between the two operands, in Python and in equations
+    # what holds for all real numbers, and keeps NaN
+    symmetric: bool = False
+    rewrite: Callable[..., Expr | None] | None = None
+    points: dict = field(default_factory=dict)
+    parity: str = ""  # "odd" or "even"
+    inverse: str = ""  # the function that it is the inverse of, where it is defined
+    rising: bool = False  # the larger the operand, the larger the value
+    domain: str = ""  # where it is defined, if not everywhere
+    range: tuple[float, float] = (float("-inf"), float("inf"))  # between which all values are that are not NaN
+    keeps_sign: str = ""  # not negative if "all" operands are not, or "any" of them, or the "branches"
+    periodic: bool = False  # the operand is an angle
+    # what its values are
+    type: str = "floating"  # "same" as that of the operands, a "truth", a "place", or that of the "branches"
+    whole: str = ""  # whole numbers "always", or "kept" where the operands are
+    identity: bool = False  # the operand itself
+    choice: str = ""  # "compares" operands, whose numbers must be those of all their uses; or "selects" one
+    grows: bool = False  # integers may become too large for their type
+    # where random operands are neither singular nor large; the operands of jumps must be exact
+    tame: tuple[tuple[float, float], ...] = ()  # an interval for each operand
+    # what computes it: of the libraries, the paths of functions, and for all that have none a definition
+    by: Callable[..., Any] | None = None  # of a namespace with the rows, and operands with operators
+    numpy: str = ""
+    scipy: str = ""  # within scipy.special
+    torch: str = ""
+    jax: str = ""
+    numba: str = ""  # the name in a kernel, or a text with the operands; "math.…" is the C library's
+    cost: float = 10.0  # in a kernel: of arithmetic it is 1
+    # further names under which it is met when a function is traced: "np.fabs", "aten.sgn", "lax.logistic"
+    traced: tuple[str, ...] = ()
+    # over axes only: how many axes of each operand it works on, and the shape of the result on them
+    works_on: tuple[int, ...] = ()
+    result: Callable[..., Shape] | None = None
+    columns: bool = False  # the last operand carries further axes, their number being the first parameter, if any
+    rectangular: bool = False  # of matrices: rows and columns may differ in number
+    nonempty: bool = False  # over an axis of size 0 there is none
+    signless: bool = False  # columns come with either sign
+    # made in this process, for one function of the user's, and in no table:
+    body: Callable[..., Expr] | None = None  # of other nodes, which take its place before anything is computed
+    outside: Any = None  # or of code that only runs; see ``compiler/outside.py``
+    later: bool = False  # or not known before sizes are; then ``rewrite`` gives what takes its place
+
+    def axes_of(self, params: tuple) -> tuple[int, ...]:
+        """How many axes of each operand the function works on."""
+        further = params[0] if self.columns and params else 0
+        return (*self.works_on[:-1], self.works_on[-1] + further)
+
+    def __call__(self, *args: Any, **more: Any) -> Expr:
+        """The expression, by the kind of the row."""
+        if self.short is not None:
+            return self.short(*args, **more)
+        assert self.maker is not None
+        return self.maker(self, *args, **more)
+
+    def __repr__(self) -> str:
+        return f"op:{self.name}"
+
+    def __reduce__(self):
+        if self.body is not None or self.outside is not None or self.later:
+            raise TypeError(f"The function {self.name} was made in this process, so expressions with it stay in it.")
+        return find_op, (self.name,)
+
+    def __post_init__(self):
+        if self.body is not None or self.outside is not None or self.later:
+            return
+        if self.name in ROWS:
+            raise ValueError(f"There are two functions named {self.name!r}.")
+        ROWS[self.name] = self
+        if self.short is None:
+            OPS[self.name] = self
+
+
+def find_op(name: str) -> Op:
+    return OPS[name]
