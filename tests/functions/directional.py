@@ -3,8 +3,6 @@
 from collections.abc import Callable
 
 import numpy as np
-from ricci.expr.build.algebra import expand
-from ricci.expr.structures import is_zero
 
 from ricci.compiler.run.interpret import interpret
 from ricci.expr import (
@@ -22,6 +20,8 @@ from ricci.expr import (
     variable,
     zero,
 )
+from ricci.expr.build.algebra import expand
+from ricci.expr.structures import is_zero
 from ricci.functions.table import FUNCTIONS
 
 assert FUNCTIONS
