@@ -10,9 +10,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ParamSpec, overload
 
 from ricci.errors import InputError
 from ricci.scopes.watch import Use, Watcher, refuse_generators, user_line
@@ -36,6 +36,7 @@ class Row:
         return str(self.number), self.operation, self.pattern, axes, f"{before} -> {after}", self.line
 
 
+P = ParamSpec("P")
 _HEADS = ("#", "operation", "pattern", "axes", "shapes", "line")
 
 
@@ -68,6 +69,10 @@ class ShapeTable(Watcher):
         return f"<table>{''.join(f'<tr>{cells}</tr>' for cells in made)}</table>"
 
 
+@overload
+def shapes(function: Callable[P, Coroutine[Any, Any, Any]]) -> Callable[P, Coroutine[Any, Any, ShapeTable]]: ...
+@overload
+def shapes(function: Callable[P, Any]) -> Callable[P, ShapeTable]: ...
 def shapes(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that runs ``function`` and returns the table of its operations; awaited if ``function`` is.
 

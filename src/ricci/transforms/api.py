@@ -2,19 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Concatenate, Literal, Unpack, overload
 
+from ricci.compiler.compressed.result import Compressed
 from ricci.compiler.run.function import Compiled
 from ricci.errors import InputError
 from ricci.transforms import deriving
 from ricci.transforms.linear import identity, linearize, vjp
 from ricci.transforms.transformed import Transformed
+from ricci.transforms.typed import A, Argnums, Blocks, OfFirst, P, R, Several, TransformOptions, X
 from ricci.user.formula import Formula
 
-Argnums = int | str | Sequence[int] | Sequence[str]
 
-
+@overload
+def grad(
+    function: OfFirst[A, P, R],
+    argnums: Literal[0] = 0,
+    has_aux: Literal[False] = False,
+    **options: Unpack[TransformOptions],
+) -> Transformed[Concatenate[A, P], A]: ...
+@overload
+def grad(
+    function: OfFirst[A, P, tuple[R, X]],
+    argnums: Literal[0] = 0,
+    *,
+    has_aux: Literal[True],
+    **options: Unpack[TransformOptions],
+) -> Transformed[Concatenate[A, P], tuple[A, X]]: ...
+@overload
+def grad(
+    function: Callable[P, R], argnums: Several, has_aux: Literal[False] = False, **options: Unpack[TransformOptions]
+) -> Transformed[P, tuple[Any, ...]]: ...
+@overload
+def grad(
+    function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Unpack[TransformOptions]
+) -> Transformed[..., Any]: ...
 def grad(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Transformed:
     """The gradient of a function whose result is a scalar, by the argument ``argnums``, or by several.
 
@@ -33,6 +56,29 @@ def grad(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **opti
     )
 
 
+@overload
+def value_and_grad(
+    function: OfFirst[A, P, R],
+    argnums: Literal[0] = 0,
+    has_aux: Literal[False] = False,
+    **options: Unpack[TransformOptions],
+) -> Transformed[Concatenate[A, P], tuple[R, A]]: ...
+@overload
+def value_and_grad(
+    function: OfFirst[A, P, tuple[R, X]],
+    argnums: Literal[0] = 0,
+    *,
+    has_aux: Literal[True],
+    **options: Unpack[TransformOptions],
+) -> Transformed[Concatenate[A, P], tuple[tuple[R, X], A]]: ...
+@overload
+def value_and_grad(
+    function: Callable[P, R], argnums: Several, has_aux: Literal[False] = False, **options: Unpack[TransformOptions]
+) -> Transformed[P, tuple[R, tuple[Any, ...]]]: ...
+@overload
+def value_and_grad(
+    function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Unpack[TransformOptions]
+) -> Transformed[..., Any]: ...
 def value_and_grad(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Transformed:
     """The value and the gradient, what they share computed once.
 
@@ -44,6 +90,24 @@ def value_and_grad(function: Callable, argnums: Argnums = 0, has_aux: bool = Fal
     return Transformed(function, derive, "value_and_grad", argnums=argnums, has_aux=has_aux, **options)
 
 
+@overload
+def jacobian(
+    function: OfFirst[A, P, R],
+    argnums: Literal[0] = 0,
+    has_aux: Literal[False] = False,
+    *,
+    mode: str = "auto",
+    **options: Unpack[TransformOptions],
+) -> Transformed[Concatenate[A, P], Blocks[A, R]]: ...
+@overload
+def jacobian(
+    function: Callable,
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    mode: str = "auto",
+    **options: Unpack[TransformOptions],
+) -> Transformed[..., Any]: ...
 def jacobian(
     function: Callable, argnums: Argnums = 0, has_aux: bool = False, *, mode: str = "auto", **options: Any
 ) -> Transformed:
@@ -60,18 +124,70 @@ def jacobian(
     return Transformed(function, derive, "jacobian", argnums=argnums, has_aux=has_aux, **options)
 
 
+@overload
+def jacfwd(
+    function: OfFirst[A, P, R],
+    argnums: Literal[0] = 0,
+    has_aux: Literal[False] = False,
+    **options: Unpack[TransformOptions],
+) -> Transformed[Concatenate[A, P], Blocks[A, R]]: ...
+@overload
+def jacfwd(
+    function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Unpack[TransformOptions]
+) -> Transformed[..., Any]: ...
 def jacfwd(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Transformed:
     """The Jacobian by forward mode."""
     derive = deriving.jacobian(argnums, "forward", "jacfwd")
     return Transformed(function, derive, "jacfwd", argnums=argnums, has_aux=has_aux, **options)
 
 
+@overload
+def jacrev(
+    function: OfFirst[A, P, R],
+    argnums: Literal[0] = 0,
+    has_aux: Literal[False] = False,
+    **options: Unpack[TransformOptions],
+) -> Transformed[Concatenate[A, P], Blocks[A, R]]: ...
+@overload
+def jacrev(
+    function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Unpack[TransformOptions]
+) -> Transformed[..., Any]: ...
 def jacrev(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Transformed:
     """The Jacobian by reverse mode."""
     derive = deriving.jacobian(argnums, "reverse", "jacrev")
     return Transformed(function, derive, "jacrev", argnums=argnums, has_aux=has_aux, **options)
 
 
+@overload
+def hessian(
+    function: OfFirst[A, P, R],
+    argnums: Literal[0] = 0,
+    has_aux: Literal[False] = False,
+    *,
+    mode: str = "auto",
+    compressed: Literal[False] = False,
+    **options: Unpack[TransformOptions],
+) -> Transformed[Concatenate[A, P], Blocks[A, A]]: ...
+@overload
+def hessian(
+    function: OfFirst[A, P, R],
+    argnums: Literal[0] = 0,
+    has_aux: Literal[False] = False,
+    *,
+    mode: str = "auto",
+    compressed: Literal[True],
+    **options: Unpack[TransformOptions],
+) -> Transformed[Concatenate[A, P], Compressed]: ...
+@overload
+def hessian(
+    function: Callable,
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    mode: str = "auto",
+    compressed: bool = False,
+    **options: Unpack[TransformOptions],
+) -> Transformed[..., Any]: ...
 def hessian(
     function: Callable,
     argnums: Argnums = 0,
@@ -96,6 +212,12 @@ def hessian(
     return Transformed(function, derive, "hessian", argnums=argnums, has_aux=has_aux, compressed=compressed, **options)
 
 
+@overload
+def hvp(
+    function: OfFirst[A, P, R], argnums: Literal[0] = 0, **options: Unpack[TransformOptions]
+) -> Transformed[..., A]: ...
+@overload
+def hvp(function: Callable, argnums: Argnums = 0, **options: Unpack[TransformOptions]) -> Transformed[..., Any]: ...
 def hvp(function: Callable, argnums: Argnums = 0, **options: Any) -> Transformed:
     """The Hessian times a direction, which is the last argument of the call; the Hessian is not made.
 
@@ -107,8 +229,8 @@ def hvp(function: Callable, argnums: Argnums = 0, **options: Any) -> Transformed
 
 
 def gauss_newton_vp(
-    function: Callable, loss: Callable | None = None, argnums: Argnums = 0, **options: Any
-) -> Transformed:
+    function: Callable, loss: Callable | None = None, argnums: Argnums = 0, **options: Unpack[TransformOptions]
+) -> Transformed[..., Any]:
     """``Jᵀ H J v``: ``J`` the Jacobian of ``function``, ``H`` the Hessian of ``loss`` by its result; ``v`` comes last.
 
     Without ``loss`` it is ``Jᵀ J v``, that of half the sum of squares.
@@ -144,6 +266,14 @@ def gauss_newton_vp(
     return Transformed(multiplied, identity, "gauss_newton_vp", **options)
 
 
+@overload
+def hessian_diagonal(
+    function: OfFirst[A, P, R], argnums: Literal[0] = 0, **options: Unpack[TransformOptions]
+) -> Transformed[Concatenate[A, P], A]: ...
+@overload
+def hessian_diagonal(
+    function: Callable, argnums: Argnums = 0, **options: Unpack[TransformOptions]
+) -> Transformed[..., Any]: ...
 def hessian_diagonal(function: Callable, argnums: Argnums = 0, **options: Any) -> Transformed:
     """The second derivative by each entry alone; the rest of the Hessian is not computed.
 
@@ -155,7 +285,7 @@ def hessian_diagonal(function: Callable, argnums: Argnums = 0, **options: Any) -
     return Transformed(function, derive, "hessian_diagonal", argnums=argnums, **options)
 
 
-def laplacian(function: Callable, argnums: Argnums = 0, **options: Any) -> Transformed:
+def laplacian(function: Callable[P, R], argnums: Argnums = 0, **options: Unpack[TransformOptions]) -> Transformed[P, R]:
     """The sum of the second derivatives by each entry.
 
     >>> import numpy as np, ricci as rc
@@ -166,7 +296,9 @@ def laplacian(function: Callable, argnums: Argnums = 0, **options: Any) -> Trans
     return Transformed(function, derive, "laplacian", argnums=argnums, **options)
 
 
-def taylor(function: Callable, order: int, argnums: Argnums = 0, **options: Any) -> Transformed:
+def taylor(
+    function: Callable[..., R], order: int, argnums: Argnums = 0, **options: Unpack[TransformOptions]
+) -> Transformed[..., tuple[R, ...]]:
     """The value and its derivatives along a direction up to ``order``; the direction is the last argument of the call.
 
     >>> import numpy as np, ricci as rc
@@ -180,6 +312,14 @@ def taylor(function: Callable, order: int, argnums: Argnums = 0, **options: Any)
     return Transformed(function, deriving.taylor(order, argnums), "taylor", extras=1, argnums=argnums, **options)
 
 
+@overload
+def elementwise_grad(
+    function: OfFirst[A, P, R], argnums: Literal[0] = 0, **options: Unpack[TransformOptions]
+) -> Transformed[Concatenate[A, P], A]: ...
+@overload
+def elementwise_grad(
+    function: Callable, argnums: Argnums = 0, **options: Unpack[TransformOptions]
+) -> Transformed[..., Any]: ...
 def elementwise_grad(function: Callable, argnums: Argnums = 0, **options: Any) -> Transformed:
     """The derivative entry by entry, of a function that works entry by entry; for any other it is an error.
 
@@ -191,7 +331,7 @@ def elementwise_grad(function: Callable, argnums: Argnums = 0, **options: Any) -
     return Transformed(function, derive, "elementwise_grad", argnums=argnums, **options)
 
 
-def compile_function(function: Callable, backend: str | None = None, **options: Any) -> Transformed:
+def compile_function(function: Callable[P, R], backend: str | None = None, **options: Any) -> Transformed[P, R]:
     """The function itself, traced and compiled."""
     known = {k: options.pop(k) for k in ("static_argnums", "static_argnames") if k in options}
     return Transformed(function, identity, "compile", backend=backend, options=options, **known)

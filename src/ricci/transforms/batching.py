@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from ricci.errors import InputError, ShapeError, TraceError
 from ricci.expr import Expr, topological, variable
@@ -21,9 +21,10 @@ from ricci.tracing.shapes import Shaped
 from ricci.tracing.trees import LEAF, Form
 from ricci.transforms.linear import identity
 from ricci.transforms.transformed import Transformed
+from ricci.transforms.typed import TransformOptions
 
 
-class Mapped(Transformed):
+class Mapped(Transformed[..., Any]):
     """A function along a further axis of its arguments."""
 
     def __init__(
@@ -167,8 +168,8 @@ def vmap(
     out_axes: Any = 0,
     axis_name: str | None = None,
     axis_size: int | None = None,
-    **options: Any,
-) -> Transformed:
+    **options: Unpack[TransformOptions],
+) -> Transformed[..., Any]:
     """The function along an axis of its arguments, without a loop: ``in_axes`` says which, None for none.
 
     It may name arguments, ``in_axes={"x": 0}``; the others are not mapped then.

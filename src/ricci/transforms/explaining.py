@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, Unpack
 
 from ricci.einops.formulas import FORMULA
 from ricci.errors import InputError
@@ -17,6 +17,7 @@ from ricci.transforms.deriving import Wanted
 from ricci.transforms.formulas import as_function
 from ricci.transforms.linear import identity
 from ricci.transforms.transformed import Transformed, replace_all
+from ricci.transforms.typed import P, TransformOptions
 from ricci.user.formula import Formula
 
 _LETTERS = "ijklmnpqrstuvw"
@@ -24,7 +25,7 @@ MOST_SHOWN = 400  # nodes of formulas that are written out
 MOST_DERIVED = 60  # nodes of a function whose derivation is written out
 
 
-def trace(function: Callable, **options: Any) -> Callable[..., Any]:
+def trace(function: Callable[P, Any], **options: Unpack[TransformOptions]) -> Callable[P, Any]:
     """The expression that a function computes: a formula of its arguments, for arrays like those of the call.
 
     >>> import numpy as np, ricci as rc
@@ -36,10 +37,10 @@ def trace(function: Callable, **options: Any) -> Callable[..., Any]:
     >>> print(loss.diff("w"))
     dlogloss_dw[i] = -sigmoid(-w[i'] X[j,i'] y[j]) X[j,i] y[j]
     """
-    function = as_function(function, "trace")
-    transformed = function if isinstance(function, Transformed) else Transformed(function, identity, "trace", **options)
+    known = as_function(function, "trace")
+    transformed = known if isinstance(known, Transformed) else Transformed(known, identity, "trace", **options)
 
-    @functools.wraps(function)
+    @functools.wraps(known)
     def call(*args: Any, **kwargs: Any) -> Any:
         recording = transformed.recorded(transformed.arguments(args, kwargs))
         return formulas(transformed.derive(recording), transformed.what in ("trace", "compile"))
@@ -104,7 +105,7 @@ class Explanation:
     __repr__ = __str__
 
 
-def explain(function: Callable, **options: Any) -> Callable[..., Explanation]:
+def explain(function: Callable[P, Any], **options: Unpack[TransformOptions]) -> Callable[P, Explanation]:
     """The formula, the derivation, the plan and the source of a transformed function, for the arguments of a call.
 
     >>> import numpy as np, ricci as rc

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from ricci.transforms.deriving import Wanted, along, floats, matched, paired, sp
 from ricci.transforms.eager import on_tensors
 from ricci.transforms.formulas import as_function
 from ricci.transforms.transformed import Program, Transformed, placed
+from ricci.transforms.typed import R, X
 
 MOST_KEPT = 256
 _kept: dict[Any, Transformed] = {}
@@ -60,6 +61,14 @@ def _tuple(primals: Any, what: str, word: str) -> tuple:
     return tuple(primals)
 
 
+@overload
+def jvp(
+    function: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any], has_aux: Literal[False] = False
+) -> tuple[R, R]: ...
+@overload
+def jvp(
+    function: Callable[..., tuple[R, X]], primals: Sequence[Any], tangents: Sequence[Any], has_aux: Literal[True]
+) -> tuple[R, R, X]: ...
 def jvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> tuple:
     """The value and its derivative along ``tangents``: one for each argument, of its shape.
 
@@ -230,6 +239,14 @@ def _at_once(args: tuple) -> bool:
     return frames.current() is None and not any(isinstance(leaf, Operand) for leaf in leaves)
 
 
+@overload
+def vjp(
+    function: Callable[..., R], *primals: Any, has_aux: Literal[False] = False
+) -> tuple[R, Callable[[Any], tuple[Any, ...]]]: ...
+@overload
+def vjp(
+    function: Callable[..., tuple[R, X]], *primals: Any, has_aux: Literal[True]
+) -> tuple[R, Callable[[Any], tuple[Any, ...]], X]: ...
 def vjp(function: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     """The value, and a function from gradients by the results to gradients by the arguments.
 
@@ -263,6 +280,14 @@ def _back(recording: Recording) -> Recording:
     return recording.with_outputs(wanted.form, pulled(ys, bars, wanted.inputs), wanted.dtypes)
 
 
+@overload
+def linearize(
+    function: Callable[..., R], *primals: Any, has_aux: Literal[False] = False
+) -> tuple[R, Callable[..., R]]: ...
+@overload
+def linearize(
+    function: Callable[..., tuple[R, X]], *primals: Any, has_aux: Literal[True]
+) -> tuple[R, Callable[..., R], X]: ...
 def linearize(function: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     """The value, and the derivative as a function of directions, one for each argument.
 

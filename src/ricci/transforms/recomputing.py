@@ -22,9 +22,10 @@ from ricci.tracing.recording import Arguments, Static, record
 from ricci.transforms.eager import on_tensors
 from ricci.transforms.formulas import as_function
 from ricci.transforms.transformed import replace_all
+from ricci.transforms.typed import P, R
 
 
-def checkpoint(function: Callable) -> Callable:
+def checkpoint(function: Callable[P, R]) -> Callable[P, R]:
     """The same function; its derivative computes inner values again, which takes time and saves memory.
 
     >>> import numpy as np, ricci as rc

@@ -14,7 +14,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Generic, overload
 
 import numpy as np
 
@@ -40,12 +40,13 @@ from ricci.tracing.watched import observed
 from ricci.transforms import nans
 from ricci.transforms.eager import on_tensors
 from ricci.transforms.formulas import as_function
+from ricci.transforms.typed import AnyArray, ArrayT, Blocks, P, R_co, ResultT
 
 MOST_PROGRAMS = 256
 Derive = Callable[[Recording], Recording]
 
 
-class Transformed:
+class Transformed(Generic[P, R_co]):
     """A function of arrays, made of another one."""
 
     def __init__(
@@ -89,6 +90,20 @@ class Transformed:
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
+    @overload
+    def __call__(
+        self: Transformed[P, Blocks[np.ndarray, AnyArray | float]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> np.ndarray: ...
+    @overload
+    def __call__(
+        self: Transformed[P, Blocks[ArrayT, AnyArray | float]], /, *args: P.args, **kwargs: P.kwargs
+    ) -> ArrayT: ...
+    @overload
+    def __call__(self: Transformed[P, Blocks[float, ResultT]], /, *args: P.args, **kwargs: P.kwargs) -> ResultT: ...
+    @overload
+    def __call__(self: Transformed[P, Blocks[Any, Any]], /, *args: P.args, **kwargs: P.kwargs) -> Any: ...
+    @overload
+    def __call__(self, /, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if frames.current() is None:
             arrays: list[Any] = []

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ricci.compiler.compressed.result import CompressedFunction
 from ricci.compiler.prepare.distribute import distributed
@@ -17,6 +17,10 @@ from ricci.notation.context import merged
 from ricci.simplify import simplify_all
 from ricci.user.formula import Formula
 
+if TYPE_CHECKING:
+    from ricci.transforms.transformed import Transformed
+    from ricci.transforms.typed import P, R
+
 __all__ = ["cache_clear", "cache_info", "compile"]
 
 
@@ -28,6 +32,36 @@ def cache_clear() -> None:
         operations.cache_clear()
 
 
+@overload
+def compile(
+    formulas: Formula | Iterable[Formula],
+    backend: str | None = None,
+    *,
+    compressed: Literal[True],
+    simplify: bool = True,
+    fused: bool | None = None,
+    jit: bool | None = None,
+) -> CompressedFunction: ...
+@overload
+def compile(
+    formulas: Formula | Iterable[Formula],
+    backend: str | None = None,
+    *,
+    compressed: bool = False,
+    simplify: bool = True,
+    fused: bool | None = None,
+    jit: bool | None = None,
+) -> Compiled: ...
+@overload
+def compile(
+    formulas: Callable[P, R],
+    backend: str | None = None,
+    *,
+    fused: bool | None = None,
+    jit: bool | None = None,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+) -> Transformed[P, R]: ...
 def compile(
     formulas: Formula | Iterable[Formula] | Callable,
     backend: str | None = None,

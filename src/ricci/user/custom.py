@@ -18,7 +18,7 @@ import functools
 import inspect
 from collections.abc import Callable, Hashable, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, Generic, TypeVar, overload
 
 import numpy as np
 
@@ -41,17 +41,20 @@ from ricci.transforms.eager import on_tensors
 from ricci.transforms.formulas import as_function
 from ricci.transforms.linearity import is_linear
 from ricci.transforms.transformed import replace_all
+from ricci.transforms.typed import P, R, R_co
 from ricci.user.custom_formulas import among, by_entry, on_formulas
+
+Given = TypeVar("Given", bound=Callable | str)  # a rule
 
 _numbers = count()
 QUOTE = "'"
 EXAMPLE = 0.5  # within the domain of most functions
 
 
-class Custom:
+class Custom(Generic[P, R_co]):
     """A function with a rule for its derivative."""
 
-    def __init__(self, function: Callable):
+    def __init__(self, function: Callable[P, R_co]):
         functools.update_wrapper(self, function, updated=())
         self.function = function
         self.rule: tuple[str, Any] | None = None
@@ -69,7 +72,7 @@ class Custom:
         self.on_formulas.clear()
         return rule
 
-    def derivative(self, rule: Callable | str) -> Any:
+    def derivative(self, rule: Given) -> Given:
         """The derivative: a function of the operands, or a text in their names, and ``y`` for the result.
 
         It gives the derivative entry by entry where the result has that shape, or the Jacobian, with the axes of the
@@ -77,14 +80,18 @@ class Custom:
         """
         return self._set("derivative", rule)
 
-    def jvp(self, rule: Callable) -> Callable:
+    def jvp(self, rule: Given) -> Given:
         """The derivative along tangents: ``rule(primals, tangents)``, both tuples; linear in the tangents."""
         return self._set("jvp", rule)
 
-    def vjp(self, rule: Callable) -> Callable:
+    def vjp(self, rule: Given) -> Given:
         """What flows back: ``rule(primals, gradient)`` gives a gradient for each operand; linear in ``gradient``."""
         return self._set("vjp", rule)
 
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+    @overload
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if among(args, kwargs):
             self._check_rule()
@@ -397,7 +404,7 @@ def _arrays(found: Recording, number: int, name: str) -> list[Expr]:
     return outputs
 
 
-def custom(function: Callable) -> Custom:
+def custom(function: Callable[P, R]) -> Custom[P, R]:
     """A function whose derivative is given by a rule: ``.derivative``, ``.jvp`` or ``.vjp``; one is enough.
 
     >>> import numpy as np, ricci as rc

@@ -10,8 +10,8 @@ matter.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ricci.errors import AxisError, InputError, RuleError, ShapeError, nearest
 from ricci.expr import Expr, Size, constant, dims, index_size, product, variables
@@ -22,11 +22,21 @@ from ricci.functions.table import FUNCTIONS
 from ricci.kinds import kind_of
 from ricci.notation.context import EMPTY, Context, merged
 from ricci.notation.resolve import resolve
+from ricci.user.formula_methods import FormulaMethods
+
+if TYPE_CHECKING:
+    from ricci.compiler.compressed.result import CompressedFunction
+    from ricci.compiler.run.function import Compiled
+    from ricci.drawing import Drawing
+    from ricci.show.derivation import Derivation
+    from ricci.show.structure import StructureReport
+    from ricci.user.equations import Equation
+    from ricci.user.equivalence import Undecided
 
 Operand = Any  # a Formula or a number
 
 
-class Formula:
+class Formula(FormulaMethods):
     """A tensor expression with named indices.
 
     >>> from ricci import parse
@@ -112,7 +122,7 @@ class Formula:
     def __bool__(self) -> bool:
         raise InputError("A formula has no truth value before it is evaluated; call it, or use rc.where(…).")
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         raise InputError("A formula is not a sequence; use index notation, or call it and iterate over the result.")
 
     def __getitem__(self, name: str) -> Formula:
@@ -165,7 +175,7 @@ class Formula:
 
     # What it is worth.
 
-    def __call__(self, /, *, sizes: Mapping[str, int] | None = None, **inputs: Any) -> Any:
+    def __call__(self, /, *, sizes: Mapping[str, int] | Any = None, **inputs: Any) -> Any:
         """The value for arrays or numbers as inputs, whose sizes are checked; traced arrays and tensors record it."""
         from ricci.compiler.run.elsewhere import Called, asked, recorded
         from ricci.compiler.run.evaluate import evaluate
@@ -280,6 +290,10 @@ class Formula:
             raise AxisError(f"An axis is named twice in {' '.join(words)!r}.")
         return tuple([self.indices.index(word) for word in words]) if words else tuple(range(self.order))
 
+    def applied(self, function: str, *others: Operand) -> Formula:
+        """An elementwise function of the table of this formula and others."""
+        return apply(function, self, *others)
+
     def over(self, function: str, *axes: str) -> Formula:
         """A function of the table over named axes: ``x.over("softmax", "k")``."""
         row = FUNCTIONS[function]
@@ -355,7 +369,27 @@ class Formula:
 
         return self._again(simplify(self.expr), self.indices, self.name)
 
-    def compile(self, backend: str | None = None, *, compressed: bool = False, **options: Any) -> Any:
+    @overload
+    def compile(
+        self,
+        backend: str | None = None,
+        *,
+        compressed: Literal[True],
+        simplify: bool = True,
+        fused: bool | None = None,
+        jit: bool | None = None,
+    ) -> CompressedFunction: ...
+    @overload
+    def compile(
+        self,
+        backend: str | None = None,
+        *,
+        compressed: bool = False,
+        simplify: bool = True,
+        fused: bool | None = None,
+        jit: bool | None = None,
+    ) -> Compiled: ...
+    def compile(self, backend: str | None = None, **options: Any) -> Compiled:
         """A fast function of arrays: for "numpy", "torch" or "jax", or for whatever arrays it is called with.
 
         >>> from ricci import parse
@@ -365,9 +399,9 @@ class Formula:
         """
         from ricci.user.compiling import compile
 
-        return compile(self, backend, compressed=compressed, **options)
+        return compile(self, backend, **options)
 
-    def equivalent(self, other: Formula, at: Any = None) -> Any:
+    def equivalent(self, other: Formula, at: Iterable[Mapping[str, Any]] | None = None) -> bool | Undecided:
         """Whether both are equal wherever both are defined.
 
         ``True`` where that is proved, ``False`` where values at a random point differ, or at one of those given with
@@ -383,26 +417,26 @@ class Formula:
 
         return equivalent(self, other, at)
 
-    def structure(self):
+    def structure(self) -> StructureReport:
         """What the result is made of: cores, deltas, ones and symmetries, and how many numbers it takes."""
         from ricci.show.structure import report
 
         return report(self.expr, self.indices, self.shape)
 
-    def graph(self, **options: Any):
+    def graph(self, **options: Any) -> Drawing:
         """The graph of the expression as a drawing: DOT text, and SVG where Graphviz is installed."""
         from ricci.drawing import draw
 
         return draw(self, **options)
 
-    def derivation(self):
+    def derivation(self) -> Derivation:
         """The steps that lead to this derivative, each with its rule."""
         from ricci.user.derivatives import derivation
 
         return derivation(self)
 
     @property
-    def equation(self):
+    def equation(self) -> Equation:
         """This formula as an equation, to work with by the rules of index notation."""
         from ricci.user.equations import Equation
 
@@ -414,33 +448,6 @@ def derive_in_text(y: Expr, x: Expr) -> Expr:
     from ricci.simplify import simplify
 
     return simplify(derivative(simplify(y), x))
-
-
-def _over(function: str) -> Callable[..., Formula]:
-    def method(self: Formula, *axes: str) -> Formula:
-        return self.over(function, *axes)
-
-    method.__name__ = function
-    method.__doc__ = f"{FUNCTIONS[function].help}; over the named axes, or all."
-    return method
-
-
-def _entrywise(function: str) -> Callable[..., Formula]:
-    arity = FUNCTIONS[function].arity
-
-    def method(self: Formula, *others: Operand) -> Formula:
-        if len(others) + 1 != arity:
-            raise InputError(f"f.{function}(…) takes {arity - 1} operand(s) beside f, not {len(others)}.")
-        return apply(function, self, *others)
-
-    method.__name__, method.__doc__ = function, f"{FUNCTIONS[function].help}; entry by entry."
-    return method
-
-
-_NOT_METHODS = ("barrier", "neg", "where")
-for _name, _row in FUNCTIONS.items():
-    if _row.kind != "matrix" and _name not in (*_NOT_METHODS, *vars(Formula)):
-        setattr(Formula, _name, _entrywise(_name) if _row.kind == "elementwise" else _over(_name))
 
 
 def as_formula(value: Operand) -> Formula:

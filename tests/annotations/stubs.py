@@ -1,0 +1,202 @@
+"""What type checkers read of names that are made at run time, written from the tables.
+
+``rc.exp``, ``y.softmax("k")`` and ``t.sum()`` are made of rows, so no source says what they take and give. The files
+``.pyi`` that do are generated: ``python tests/annotations/stubs.py`` (with ``src`` on the path) writes them anew.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import textwrap
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import ricci
+from ricci.functions.table import FUNCTIONS, Surface
+from ricci.functions.usage import operands_of
+from ricci.user.formula_methods import FormulaMethods
+
+SOURCE = Path(ricci.__file__).parent
+HEAD = "# Written by tests/annotations/stubs.py from the tables; run it when they change.\n"
+
+
+def _function(name: str, parameters: str, result: str, body: str = "...", over: bool = False) -> str:
+    """One signature; ``body`` is a docstring, or nothing."""
+    rest = " ..." if body == "..." else "\n" + textwrap.indent(body, "    ")
+    return f"{'@overload' + chr(10) if over else ''}def {name}({parameters}) -> {result}:{rest}"
+
+
+def _docstring(text: str) -> str:
+    return f'"""{text.rstrip()}\n"""' if "\n" in text else f'"""{text}"""'
+
+
+# ricci itself
+
+PACKAGE = """
+from collections.abc import Sequence
+from typing import Any, TypeVar, overload
+
+import numpy as np
+
+from ricci import numpy as numpy
+{imports}
+from ricci.transforms.typed import AnyArray
+
+_Own = TypeVar("_Own", bound=Formula | AnyArray)
+_F = TypeVar("_F", bound=Formula)
+_Axes = int | Sequence[int] | None
+_List = list[Any] | tuple[Any, ...]
+_Plain = np.ndarray | np.generic | _List
+
+__version__: str
+__all__ = [
+    {names}
+]
+
+"""
+
+
+def package() -> str:
+    """The names of ``rc``: those that are imported when they are asked for, and the functions of the table."""
+    later: dict[str, tuple[str, ...]] = vars(ricci)["_LATER"]
+    imports = "\n".join(
+        f"from {module} import (\n    {listed(f'{name} as {name}' for name in names)}\n)"
+        for module, names in later.items()
+    )
+    names = listed(f'"{name}"' for name in ricci.__all__)
+    rows = [row for name, row in FUNCTIONS.items() if name not in ricci.__all__]
+    return PACKAGE.format(imports=imports, names=names) + "\n".join(of_table(row) for row in rows)
+
+
+def listed(words: Iterable[str]) -> str:
+    return "\n    ".join(f"{word}," for word in words)
+
+
+def of_table(row: Surface) -> str:
+    """``rc.<name>``: what it gives for formulas, arrays of NumPy, other arrays and numbers."""
+    made = {"elementwise": _elementwise, "reduce": _over_axes, "keep": _over_axes, "matrix": _matrix}[row.kind](row)
+    doc = _docstring(getattr(ricci, row.name).__doc__)
+    parts = [
+        _function(row.name, parameters, result, doc if k == 0 else "...", len(made) > 1)
+        for k, (parameters, result) in enumerate(made)
+    ]
+    return "\n".join(parts) + "\n"
+
+
+PLACES_AND_TRUTHS = {"any", "all", "argmax", "argmin", "argsort", "less", "less_equal", "greater", "greater_equal"}
+PLACES_AND_TRUTHS |= {"equal", "not_equal"}
+
+
+def _elementwise(row: Surface) -> list[tuple[str, str]]:
+    names = operands_of(row)
+
+    def all_of(kind: str) -> str:
+        return "".join(f"{name}: {kind}, " for name in names) + "/"
+
+    if row.name in PLACES_AND_TRUTHS:  # which of tensors are plain arrays
+        return [(all_of("_F | float"), "_F"), (all_of("Any"), "Any")]
+    if len(names) == 1:
+        kinds = [("np.ndarray", "np.ndarray"), ("_Own", "_Own"), ("float", "Formula"), ("_List", "Any")]
+        return [(all_of(kind), result) for kind, result in kinds]
+    values = names[1:] if row.name == "where" else names  # which the result is like
+    rest = "".join(f"{name}: Any, " for name in names if name not in values)
+
+    def like(kind: str, one: str = "", others: str = "") -> str:
+        return rest + "".join(f"{name}: {kind if name == one or not one else others}, " for name in values) + "/"
+
+    tensors = [(like("Tensor", name, "Any"), "Tensor") for name in values]
+    formulas = [(like("Formula", name, "Any"), "Formula") for name in values]
+    return [
+        *tensors,
+        *formulas,
+        (like("float"), "Any" if rest else "Formula"),
+        (like("np.ndarray | float"), "np.ndarray"),
+        (like("_Own | float"), "_Own"),
+        (like("_Plain | float"), "Any"),
+    ]
+
+
+def _over_axes(row: Surface) -> list[tuple[str, str]]:
+    options = "*axes: int, axis: _Axes = None"
+    if row.kind == "reduce":
+        options += ", keepdims: bool = False"
+    of_formulas = ("x: Formula | float, /, *axes: str", "Formula")
+    if row.name in PLACES_AND_TRUTHS:
+        return [of_formulas, (f"x: AnyArray | _List, /, {options}", "Any")]
+    whole = "Any" if row.kind == "reduce" else "np.ndarray"  # the sum of all entries is a number
+    return [
+        ("x: Formula, /, *axes: str", "Formula"),
+        (f"x: np.ndarray, /, {options}", whole),
+        (f"x: _Own, /, {options}", "_Own"),
+        (f"x: _List, /, {options}", "Any"),
+        ("x: float, /", "Formula"),
+    ]
+
+
+def _matrix(row: Surface) -> list[tuple[str, str]]:
+    names = operands_of(row)
+    whole = "Any" if row.result == "scalar" else "np.ndarray"
+    if len(names) == 2:
+        a, b = names
+        return [
+            (f"{a}: Formula, {b}: Formula, /, *axes: str", "Formula"),
+            (f"{a}: Tensor, {b}: Any, /", "Tensor"),
+            (f"{a}: Any, {b}: Tensor, /", "Tensor"),
+            (f"{a}: np.ndarray, {b}: np.ndarray, /", whole),
+            (f"{a}: _Own, {b}: _Own, /", "_Own"),
+            (f"{a}: _Plain, {b}: _Plain, /", "Any"),
+        ]
+    return [
+        (f"{names[0]}: Formula, /, *axes: str", "Formula"),
+        (f"{names[0]}: np.ndarray, /, *axes: int", whole),
+        (f"{names[0]}: _Own, /, *axes: int", "_Own"),
+        (f"{names[0]}: _List, /, *axes: int", "Any"),
+    ]
+
+
+# Methods of formulas
+
+FORMULA = """
+from ricci.user.formula import Formula
+
+class FormulaMethods:
+    __slots__ = ()
+"""
+
+
+def formula_methods() -> str:
+    return FORMULA + "".join(textwrap.indent(_formula_method(name), "    ") for name in made_in(FormulaMethods))
+
+
+def _formula_method(name: str) -> str:
+    row = FUNCTIONS[name]
+    others = "".join(f", {other}: Formula | float" for other in operands_of(row)[1:])
+    parameters = f"self{others}, /" if others else "self" if row.kind == "elementwise" else "self, *axes: str"
+    return _function(name, parameters, "Formula", _docstring(getattr(FormulaMethods, name).__doc__)) + "\n"
+
+
+def made_in(owner: type) -> Iterable[str]:
+    """The names of methods that a class got from the tables, beside those that its source defines."""
+    source = inspect.getsource(owner)
+    return [
+        name
+        for name, value in vars(owner).items()
+        if inspect.isfunction(value) and not re.search(rf"\bdef {name}\(", source)
+    ]
+
+
+STUBS: dict[str, Callable[[], str]] = {
+    "__init__.pyi": package,
+    "user/formula_methods.pyi": formula_methods,
+}
+
+
+def written(path: str) -> str:
+    """What a file should be."""
+    return HEAD + STUBS[path]()
+
+
+if __name__ == "__main__":
+    for path in STUBS:
+        (SOURCE / path).write_text(written(path), encoding="utf-8")
