@@ -25,6 +25,7 @@ ORDER = [
     ["simplify"],
     ["show"],
     ["compiler"],
+    ["user.formula_methods"],
     ["user.formula"],
     ["einops"],
     ["tracing"],
@@ -66,13 +67,18 @@ def part_of(module):
 
 
 def imported(source, module):
-    """All modules of ricci that a source imports, anywhere in it: name, line, and whether inside a function."""
+    """All modules of ricci that a source imports, anywhere in it: name, line, and whether inside a function.
+
+    What stands under ``if TYPE_CHECKING:`` is never imported; it only says what a method gives.
+    """
     package = module.split(".")[: None if module.endswith(".__init__") else -1]
     package = [word for word in package if word != "__init__"]
     stack = [(node, False) for node in ast.parse(source).body]
     while stack:
         node, inside = stack.pop()
         inside = inside or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            continue
         stack += [(child, inside) for child in ast.iter_child_nodes(node)]
         found = []
         if isinstance(node, ast.Import):
@@ -150,6 +156,7 @@ def test_the_check_can_fail(module, source):
         ("ricci.expr.__init__", "from .node import Expr\nfrom ..errors import RicciError"),
         ("ricci.user.formula", "def f():\n    from ricci.user.equations import Equation"),
         ("ricci.show.text", "from ricci.notation import syntax"),
+        ("ricci.user.formula", "if TYPE_CHECKING:\n    from ricci.user.equations import Equation"),
     ],
 )
 def test_the_check_lets_pass_what_is_right(module, source):

@@ -11,10 +11,14 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 import ricci
 from ricci.functions.table import FUNCTIONS, Surface
 from ricci.functions.usage import operands_of
+from ricci.tracing.operand import Operand
 from ricci.user.formula_methods import FormulaMethods
 
 SOURCE = Path(ricci.__file__).parent
@@ -176,6 +180,56 @@ def _formula_method(name: str) -> str:
     return _function(name, parameters, "Formula", _docstring(getattr(FormulaMethods, name).__doc__)) + "\n"
 
 
+# Operators and methods of arrays
+
+ARRAY = """
+from typing import Any, Self
+
+class ArrayMethods:
+    __slots__ = ()
+"""
+NOT_LIKE_IT = {"nonzero", "searchsorted", "argpartition"} | {f"__{name}__" for name in ("and", "or", "xor", "invert")}
+NOT_LIKE_IT |= {f"__{prefix}{name}__" for name in ("and", "or", "xor") for prefix in ("r", "i")}
+NOT_LIKE_IT |= {f"__{name}__" for name in ("lt", "le", "gt", "ge", "eq", "ne")}
+
+
+def array_methods() -> str:
+    return ARRAY + "".join(textwrap.indent(_array_method(name), "    ") for name in made_in(Operand))
+
+
+def _array_method(name: str) -> str:
+    """What it gives is like the array, unless it is a truth or a place: these have no gradient, and are plain."""
+    result = "Any" if name in PLACES_AND_TRUTHS | NOT_LIKE_IT else "Self"
+    if name.startswith("__"):
+        others = "" if name in ("__neg__", "__pos__", "__abs__", "__invert__") else ", other: Any, /"
+        return _function(name, f"self{others}", result) + "\n"
+    doc = _docstring(getattr(Operand, name).__doc__)
+    known = getattr(np, name, None)
+    if known is not None and not isinstance(known, np.ufunc):
+        return _function(name, _parameters(known), result, doc) + "\n"
+    row = FUNCTIONS[name]
+    if row.kind == "elementwise":
+        others = "".join(f", {other}: Any" for other in operands_of(row)[1:])
+        return _function(name, f"self{others}", result, doc) + "\n"
+    options = ", keepdims: bool = False" if row.kind == "reduce" else ""
+    return _function(name, f"self, *axes: int, axis: Any = None{options}", result, doc) + "\n"
+
+
+def _parameters(function: Any) -> str:
+    """Those of a function of NumPy, with the array in the place of the first."""
+    _, *others = inspect.signature(function).parameters.values()
+    found, star = ["self"], False
+    for p in others:
+        if p.kind is p.KEYWORD_ONLY and not star:
+            found.append("*")
+            star = True
+        if p.kind is p.VAR_KEYWORD:
+            found.append(f"**{p.name}: Any")
+        else:
+            found.append(f"{p.name}: Any" + ("" if p.default is p.empty else " = ..."))
+    return ", ".join(found)
+
+
 def made_in(owner: type) -> Iterable[str]:
     """The names of methods that a class got from the tables, beside those that its source defines."""
     source = inspect.getsource(owner)
@@ -189,6 +243,7 @@ def made_in(owner: type) -> Iterable[str]:
 STUBS: dict[str, Callable[[], str]] = {
     "__init__.pyi": package,
     "user/formula_methods.pyi": formula_methods,
+    "tracing/array_methods.pyi": array_methods,
 }
 
 

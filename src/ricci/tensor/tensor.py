@@ -219,8 +219,8 @@ class Tensor(Recorded):
         flow_back(self, gradient, retain_graph or create_graph, create_graph)
 
     @property
-    def grad(self) -> Tensor | None:
-        """The gradient that ``backward`` has added up here, as a tensor."""
+    def grad(self) -> Tensor | Any:
+        """The gradient that ``backward`` has added up here, as a tensor; None where there is none."""
         if self._grad is not None and not isinstance(self._grad, Tensor):
             self._grad = made(self._grad, None, axes=self._axes)
         elif self._grad is not None and self._grad._axes is None:

@@ -15,6 +15,7 @@ from ricci.compiler.compressed.result import Compressed
 from ricci.compiler.run.elsewhere import KINDS
 from ricci.errors import InputError
 from ricci.functions.table import FUNCTIONS
+from ricci.tracing.array_methods import ArrayMethods
 from ricci.tracing.frames import user_place
 from ricci.tracing.meanings import is_torch
 
@@ -59,7 +60,7 @@ def _row_method(name: str) -> Callable:
     return method
 
 
-class Operand:
+class Operand(ArrayMethods):
     """An array that takes part in NumPy's protocols. Subclasses say what a call of a function does."""
 
     __slots__ = ()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from itertools import product as product_of
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 from ricci.calculus import graph, modes
 from ricci.errors import InputError, RuleError
@@ -34,7 +34,11 @@ class Origin(NamedTuple):
 
 
 def diff(
-    formula: Formula, *wrt: Target, mode: str = "auto", cut: Sequence[Formula] | None = None, effort: float = 0.0
+    formula: Formula,
+    *wrt: Target | Sequence[Target],
+    mode: str = "auto",
+    cut: Target | Sequence[Target] | None = None,
+    effort: float = 0.0,
 ) -> Formula:
     """The derivative by each of ``wrt`` in turn; its indices are those of ``formula``, then those of the variables.
 
@@ -55,11 +59,13 @@ def _check_formula(formula: object, what: str) -> None:
         raise InputError(f"rc.{what} takes a formula first, as rc.parse makes it, not {type(formula).__name__}.")
 
 
-def _flat(wrt: Sequence[Target]) -> list[Target]:
+def _flat(wrt: Sequence[Any]) -> list[Target]:
     return [t for target in wrt for t in (target if isinstance(target, (list, tuple)) else (target,))]
 
 
-def _diff_once(formula: Formula, target: Target, mode: str, cut: Sequence[Target] | None, effort: float) -> Formula:
+def _diff_once(
+    formula: Formula, target: Target, mode: str, cut: Target | Sequence[Target] | None, effort: float
+) -> Formula:
     by = find(formula, target)
     if cut is None:
         reading = read(formula, [by])
@@ -139,7 +145,7 @@ def derivation(formula: Formula) -> Derivation:
     return Derivation(steps)
 
 
-def diff_all(formula: Formula, *wrt: Target, mode: str = "reverse") -> tuple[Formula, ...]:
+def diff_all(formula: Formula, *wrt: Target | Sequence[Target], mode: str = "reverse") -> tuple[Formula, ...]:
     """The derivatives by several variables, in one sweep; each is what ``diff`` by it alone gives."""
     _check_formula(formula, "diff_all")
     if not _flat(wrt):
@@ -152,7 +158,7 @@ def diff_all(formula: Formula, *wrt: Target, mode: str = "reverse") -> tuple[For
     return tuple([_derived(formula, by, expr, namer.again()) for by, expr in pairs])
 
 
-def pushforward(formula: Formula, dots: Mapping[Target, Formula]) -> Formula:
+def pushforward(formula: Formula, dots: Mapping[Any, Formula]) -> Formula:
     """The derivative along given directions (jvp): ``rc.pushforward(f, {"w": w_dot})``.
 
     A direction has the indices of its variable, in any order, and perhaps further ones, which the result then has too,
@@ -236,6 +242,10 @@ def _check_further(formula: Formula, by: By, found: tuple[str, ...], wanted: tup
         )
 
 
+@overload
+def pullback(formula: Formula, wrt: Target, y_bar: Formula | None = None) -> Formula: ...
+@overload
+def pullback(formula: Formula, wrt: Sequence[Target], y_bar: Formula | None = None) -> tuple[Formula, ...]: ...
 def pullback(formula: Formula, wrt: Sequence[Target] | Target, y_bar: Formula | None = None) -> Any:
     """The gradients that flow back to the inputs when ``y_bar`` comes in (vjp), all in one sweep.
 

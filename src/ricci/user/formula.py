@@ -10,7 +10,7 @@ matter.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ricci.errors import AxisError, InputError, RuleError, ShapeError, nearest
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from ricci.show.structure import StructureReport
     from ricci.user.equations import Equation
     from ricci.user.equivalence import Undecided
+    from ricci.user.targets import Target
 
 Operand = Any  # a Formula or a number
 
@@ -290,7 +291,7 @@ class Formula(FormulaMethods):
             raise AxisError(f"An axis is named twice in {' '.join(words)!r}.")
         return tuple([self.indices.index(word) for word in words]) if words else tuple(range(self.order))
 
-    def applied(self, function: str, *others: Operand) -> Formula:
+    def _applied(self, function: str, *others: Operand) -> Formula:
         """An elementwise function of the table of this formula and others."""
         return apply(function, self, *others)
 
@@ -346,13 +347,19 @@ class Formula(FormulaMethods):
 
     # Derivatives.
 
-    def diff(self, *wrt: Any, mode: str = "auto", cut: Any = None, effort: float = 0.0) -> Formula:
+    def diff(
+        self,
+        *wrt: Target | Sequence[Target],
+        mode: str = "auto",
+        cut: Target | Sequence[Target] | None = None,
+        effort: float = 0.0,
+    ) -> Formula:
         """The derivative by variables, one after another: ``loss.diff("w", "w")``, ``y.diff("x[p,q]")``."""
         from ricci.user.derivatives import diff
 
         return diff(self, *wrt, mode=mode, cut=cut, effort=effort)
 
-    def diff_all(self, *wrt: Any, mode: str = "reverse") -> tuple[Formula, ...]:
+    def diff_all(self, *wrt: Target | Sequence[Target], mode: str = "reverse") -> tuple[Formula, ...]:
         """The derivatives by several variables, in one sweep."""
         from ricci.user.derivatives import diff_all
 

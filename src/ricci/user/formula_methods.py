@@ -32,7 +32,7 @@ def _entrywise(function: str) -> Callable[..., Any]:
     def method(self: Any, *others: Any) -> Any:
         if len(others) + 1 != arity:
             raise InputError(f"f.{function}(…) takes {arity - 1} operand(s) beside f, not {len(others)}.")
-        return self.applied(function, *others)
+        return self._applied(function, *others)
 
     method.__doc__ = f"{FUNCTIONS[function].help}; entry by entry."
     return method

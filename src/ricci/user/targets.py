@@ -14,7 +14,6 @@ import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
-from typing import Any
 
 from ricci.calculus import modes
 from ricci.errors import InputError, nearest
@@ -25,7 +24,7 @@ from ricci.notation.resolve import has_derivatives, resolve
 from ricci.simplify import simplify, simplify_all
 from ricci.user.formula import Formula, derive_in_text
 
-Target = Any  # a name, a name with indices, or a Formula
+Target = str | Formula  # a name, a name with indices, or the formula of a variable
 Made = dict[Expr, Expr]  # stand-ins, and what they stand for in terms of the others
 
 

@@ -1,0 +1,183 @@
+"""What type checkers know of ricci: read by pyright, never run.
+
+``assert_type`` says what something is. A line with ``pyright: ignore`` is a mistake that must be found: where it is
+not, the comment itself is reported, since it was not needed.
+"""
+
+# pyright: reportUnnecessaryTypeIgnoreComment=true
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, assert_type
+
+import numpy as np
+
+import ricci as rc
+from ricci.compiler.compressed.result import CompressedFunction
+from ricci.compiler.plan.plans import Plan
+from ricci.compiler.run.function import Compiled
+from ricci.drawing import Drawing
+from ricci.scopes import ShapeTable
+from ricci.show.derivation import Derivation
+from ricci.transforms.explaining import Explanation
+from ricci.user.equations import Equation
+from ricci.user.equivalence import Undecided
+
+Arrays = dict[str, np.ndarray]
+
+
+class OtherArray:
+    """An array of some other library."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+
+def formulas(f: rc.Formula) -> None:
+    assert_type(rc.parse("y = x[i] x[i]"), rc.Formula)
+    assert_type(f + 1, rc.Formula)
+    assert_type(2 * f / f - f**2, rc.Formula)
+    assert_type(f.diff("x", "x"), rc.Formula)
+    assert_type(f.diff_all("x"), tuple[rc.Formula, ...])
+    assert_type(rc.pullback(f, "x"), rc.Formula)
+    assert_type(rc.pullback(f, ["x", "w"]), tuple[rc.Formula, ...])
+    assert_type(f.sum("i").exp().softmax("k").maximum(0), rc.Formula)
+    assert_type(f.compile("numpy"), Compiled)
+    assert_type(f.compile(compressed=True), CompressedFunction)
+    assert_type(rc.compile([f, f]), Compiled)
+    assert_type(f.compile().plan, Plan)
+    assert_type(f.compile().source, str)
+    assert_type(f.latex(), str)
+    assert_type(f.graph(), Drawing)
+    assert_type(f.derivation(), Derivation)
+    assert_type(f.equation, Equation)
+    assert_type(f.equivalent(f), bool | Undecided)
+    assert_type(f.variables, tuple[str, ...])
+    f.softmaxx("k")  # pyright: ignore[reportAttributeAccessIssue]
+    f.exp(1)  # pyright: ignore[reportCallIssue]
+    f.compile(backnd="numpy")  # pyright: ignore[reportCallIssue]
+    rc.parse(3)  # pyright: ignore[reportArgumentType]
+
+
+def functions(f: rc.Formula, x: np.ndarray, t: rc.Tensor, o: OtherArray) -> None:
+    assert_type(rc.exp(f), rc.Formula)
+    assert_type(rc.exp(2.0), rc.Formula)
+    assert_type(rc.exp(x), np.ndarray)
+    assert_type(rc.exp(np.ones((2, 3))), np.ndarray)
+    assert_type(rc.exp(t), rc.Tensor)
+    assert_type(rc.exp(o), OtherArray)
+    assert_type(rc.maximum(f, 0), rc.Formula)
+    assert_type(rc.maximum(0.0, t), rc.Tensor)
+    assert_type(rc.maximum(t, x), rc.Tensor)
+    assert_type(rc.maximum(x, 1), np.ndarray)
+    assert_type(rc.maximum(o, 1), OtherArray)
+    assert_type(rc.where(x > 0, t, 0.0), rc.Tensor)
+    assert_type(rc.clip(f, 0, 1), rc.Formula)
+    assert_type(rc.less(f, 1), rc.Formula)
+    assert_type(rc.softmax(f, "k"), rc.Formula)
+    assert_type(rc.softmax(x, -1), np.ndarray)
+    assert_type(rc.softmax(t, axis=-1), rc.Tensor)
+    assert_type(rc.sum(f), rc.Formula)
+    assert_type(rc.sum(t, axis=(0, 1), keepdims=True), rc.Tensor)
+    assert_type(rc.sum(x), Any)
+    assert_type(rc.det(f), rc.Formula)
+    assert_type(rc.inv(t), rc.Tensor)
+    assert_type(rc.solve(x, x), np.ndarray)
+    assert_type(rc.solve(f, f), rc.Formula)
+    rc.expp(f)  # pyright: ignore[reportAttributeAccessIssue]
+    rc.exp()  # pyright: ignore[reportCallIssue]
+    rc.exp("x")  # pyright: ignore[reportArgumentType, reportCallIssue]
+    rc.exp(f, f)  # pyright: ignore[reportCallIssue]
+    rc.softmax(f, dim="k")  # pyright: ignore[reportCallIssue]
+    rc.softmax(x, keepdims=True)  # pyright: ignore[reportCallIssue]
+
+
+def tensors(x: np.ndarray) -> None:
+    t = rc.Tensor([1.0])
+    assert_type(t * 2, rc.Tensor)
+    assert_type(1 - t / t**2 @ t, rc.Tensor)
+    assert_type(x @ t, Any)
+    assert_type(t.sum(), rc.Tensor)
+    assert_type(t.mean(axis=0, keepdims=True).exp().softmax(-1), rc.Tensor)
+    assert_type(-t, rc.Tensor)
+    assert_type(t.detach(), rc.Tensor)
+    assert_type(t.numpy(), np.ndarray)
+    assert_type(t.shape, tuple[int, ...])
+    assert_type(t.backward(), None)
+    assert_type(t.requires_grad, bool)
+    t.grad.sum().backward()
+    t += 1
+    assert_type(t, rc.Tensor)
+    t.summ()  # pyright: ignore[reportAttributeAccessIssue]
+    t.sum(axs=0)  # pyright: ignore[reportCallIssue]
+    t.backwards()  # pyright: ignore[reportAttributeAccessIssue]
+    rc.Tensor()  # pyright: ignore[reportCallIssue]
+    rc.Tensor([1.0], require_grad=True)  # pyright: ignore[reportCallIssue]
+
+
+def loss(x: np.ndarray, y: float, *, scale: float = 1.0) -> float: ...
+def layers(p: Arrays, x: np.ndarray) -> tuple[float, Arrays]: ...
+def vectors(x: np.ndarray) -> np.ndarray: ...
+def curve(x: float) -> np.ndarray: ...
+def slope(x: float) -> float: ...
+def pair(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]: ...
+def other(x: OtherArray) -> OtherArray: ...
+
+
+def transforms(x: np.ndarray, p: Arrays, o: OtherArray, f: rc.Formula) -> None:
+    assert_type(rc.grad(loss)(x, 2.0, scale=3.0), np.ndarray)
+    assert_type(rc.grad(slope)(2.0), float)
+    assert_type(rc.grad(layers, has_aux=True)(p, x), tuple[Arrays, Arrays])
+    assert_type(rc.grad(loss, argnums=(0, 1))(x, 2.0), tuple[Any, ...])
+    assert_type(rc.grad(loss, 1)(x, 2.0), Any)
+    assert_type(rc.grad(f, "x")(x=x), Any)
+    assert_type(rc.value_and_grad(loss)(x, 2.0), tuple[float, np.ndarray])
+    assert_type(rc.value_and_grad(layers, has_aux=True)(p, x), tuple[tuple[float, Arrays], Arrays])
+    assert_type(rc.value_and_grad(loss, argnums=(0, 1))(x, 2.0), tuple[float, tuple[Any, ...]])
+    assert_type(rc.jacobian(vectors)(x), np.ndarray)
+    assert_type(rc.jacfwd(curve)(2.0), np.ndarray)
+    assert_type(rc.jacrev(slope)(2.0), float)
+    assert_type(rc.jacobian(other)(o), OtherArray)
+    assert_type(rc.jacobian(pair)(x), Any)
+    assert_type(rc.hessian(loss)(x, 2.0), np.ndarray)
+    assert_type(rc.hessian(slope)(2.0), float)
+    assert_type(rc.hessian(loss, compressed=True)(x, 2.0), rc.Compressed)
+    assert_type(rc.hvp(loss)(x, 2.0, x), np.ndarray)
+    assert_type(rc.hessian_diagonal(loss)(x, 2.0), np.ndarray)
+    assert_type(rc.laplacian(loss)(x, 2.0), float)
+    assert_type(rc.taylor(slope, 3)(1.0, 2.0), tuple[float, ...])
+    assert_type(rc.compile(loss)(x, 2.0), float)
+    assert_type(rc.checkpoint(loss)(x, 2.0), float)
+    assert_type(rc.jvp(vectors, (x,), (x,)), tuple[np.ndarray, np.ndarray])
+    assert_type(rc.vjp(vectors, x), tuple[np.ndarray, Callable[[Any], tuple[Any, ...]]])
+    assert_type(rc.linearize(vectors, x)[0], np.ndarray)
+    assert_type(rc.explain(rc.grad(loss))(x, 2.0), Explanation)
+    assert_type(rc.shapes(vectors)(x), ShapeTable)
+    assert_type(rc.grad(rc.grad(slope))(1.0), float)
+    rc.grad(lambda v: (v**2).sum() + v["a"] @ v.x)(x)
+    rc.hessian(lambda v: (v**2).sum() + v["a"] @ v.x)(x)
+    rc.grad(loss, argnum=0)  # pyright: ignore[reportCallIssue]
+    rc.grad(3)  # pyright: ignore[reportArgumentType, reportCallIssue]
+    rc.grad(loss)(x)  # pyright: ignore[reportCallIssue]
+    rc.grad(loss)(2.0, 2.0)  # pyright: ignore[reportArgumentType]
+    rc.grad(loss)(x, 2.0, scales=1.0)  # pyright: ignore[reportCallIssue]
+    rc.hesian(loss)  # pyright: ignore[reportAttributeAccessIssue]
+    rc.jacobian(loss, modus="forward")  # pyright: ignore[reportCallIssue]
+
+
+@rc.custom
+def doubled(x: np.ndarray) -> np.ndarray:
+    return 2 * x
+
+
+@rc.signature("b t -> b")
+def summed(x: np.ndarray) -> np.ndarray:
+    return x.sum(1)
+
+
+def decorated(x: np.ndarray, f: rc.Formula) -> None:
+    assert_type(doubled(x), np.ndarray)
+    assert_type(doubled(f), Any)
+    assert_type(summed(x), np.ndarray)
+    summed(x, x)  # pyright: ignore[reportCallIssue]
