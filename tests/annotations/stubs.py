@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 import ricci
-from ricci.functions.table import FUNCTIONS, Surface
-from ricci.functions.usage import operands_of
+from ricci.expr import Op
+from ricci.functions.table import FUNCTIONS
 from ricci.tracing.operand import Operand
 from ricci.user.formula_methods import FormulaMethods
 
@@ -77,7 +77,7 @@ def listed(words: Iterable[str]) -> str:
     return "\n    ".join(f"{word}," for word in words)
 
 
-def of_table(row: Surface) -> str:
+def of_table(row: Op) -> str:
     """``rc.<name>``: what it gives for formulas, arrays of NumPy, other arrays and numbers."""
     made = {"elementwise": _elementwise, "reduce": _over_axes, "keep": _over_axes, "matrix": _matrix}[row.kind](row)
     doc = _docstring(getattr(ricci, row.name).__doc__)
@@ -88,17 +88,16 @@ def of_table(row: Surface) -> str:
     return "\n".join(parts) + "\n"
 
 
-PLACES_AND_TRUTHS = {"any", "all", "argmax", "argmin", "argsort", "less", "less_equal", "greater", "greater_equal"}
-PLACES_AND_TRUTHS |= {"equal", "not_equal"}
+PLAIN = ("place", "truth")  # what rows of these types give has no gradient: of tensors it is a plain array
 
 
-def _elementwise(row: Surface) -> list[tuple[str, str]]:
-    names = operands_of(row)
+def _elementwise(row: Op) -> list[tuple[str, str]]:
+    names = row.operands.split(", ")
 
     def all_of(kind: str) -> str:
         return "".join(f"{name}: {kind}, " for name in names) + "/"
 
-    if row.name in PLACES_AND_TRUTHS:  # which of tensors are plain arrays
+    if row.type in PLAIN:
         return [(all_of("_F | float"), "_F"), (all_of("Any"), "Any")]
     if len(names) == 1:
         kinds = [("np.ndarray", "np.ndarray"), ("_Own", "_Own"), ("float", "Formula"), ("_List", "Any")]
@@ -121,12 +120,12 @@ def _elementwise(row: Surface) -> list[tuple[str, str]]:
     ]
 
 
-def _over_axes(row: Surface) -> list[tuple[str, str]]:
+def _over_axes(row: Op) -> list[tuple[str, str]]:
     options = "*axes: int, axis: _Axes = None"
     if row.kind == "reduce":
         options += ", keepdims: bool = False"
     of_formulas = ("x: Formula | float, /, *axes: str", "Formula")
-    if row.name in PLACES_AND_TRUTHS:
+    if row.type in PLAIN:
         return [of_formulas, (f"x: AnyArray | _List, /, {options}", "Any")]
     whole = "Any" if row.kind == "reduce" else "np.ndarray"  # the sum of all entries is a number
     return [
@@ -138,9 +137,9 @@ def _over_axes(row: Surface) -> list[tuple[str, str]]:
     ]
 
 
-def _matrix(row: Surface) -> list[tuple[str, str]]:
-    names = operands_of(row)
-    whole = "Any" if row.result == "scalar" else "np.ndarray"
+def _matrix(row: Op) -> list[tuple[str, str]]:
+    names = row.operands.split(", ")
+    whole = "Any" if row.gives == "scalar" else "np.ndarray"
     if len(names) == 2:
         a, b = names
         return [
@@ -175,7 +174,7 @@ def formula_methods() -> str:
 
 def _formula_method(name: str) -> str:
     row = FUNCTIONS[name]
-    others = "".join(f", {other}: Formula | float" for other in operands_of(row)[1:])
+    others = "".join(f", {other}: Formula | float" for other in row.operands.split(", ")[1:])
     parameters = f"self{others}, /" if others else "self" if row.kind == "elementwise" else "self, *axes: str"
     return _function(name, parameters, "Formula", _docstring(getattr(FormulaMethods, name).__doc__)) + "\n"
 
@@ -198,8 +197,9 @@ def array_methods() -> str:
 
 
 def _array_method(name: str) -> str:
-    """What it gives is like the array, unless it is a truth or a place: these have no gradient, and are plain."""
-    result = "Any" if name in PLACES_AND_TRUTHS | NOT_LIKE_IT else "Self"
+    """What it gives is like the array, unless it is a truth or a place."""
+    plain = name in NOT_LIKE_IT or (name in FUNCTIONS and FUNCTIONS[name].type in PLAIN)
+    result = "Any" if plain else "Self"
     if name.startswith("__"):
         others = "" if name in ("__neg__", "__pos__", "__abs__", "__invert__") else ", other: Any, /"
         return _function(name, f"self{others}", result) + "\n"
@@ -209,7 +209,7 @@ def _array_method(name: str) -> str:
         return _function(name, _parameters(known), result, doc) + "\n"
     row = FUNCTIONS[name]
     if row.kind == "elementwise":
-        others = "".join(f", {other}: Any" for other in operands_of(row)[1:])
+        others = "".join(f", {other}: Any" for other in row.operands.split(", ")[1:])
         return _function(name, f"self{others}", result, doc) + "\n"
     options = ", keepdims: bool = False" if row.kind == "reduce" else ""
     return _function(name, f"self, *axes: int, axis: Any = None{options}", result, doc) + "\n"

@@ -84,7 +84,7 @@ class Tensor(Recorded):
     # What it holds
 
     @property
-    def value(self) -> Any:
+    def value(self) -> np.ndarray:
         """The values; they cannot be written into."""
         return self.numpy()
 
@@ -98,7 +98,7 @@ class Tensor(Recorded):
         with no_grad():
             self[...] = value
 
-    def numpy(self) -> Any:
+    def numpy(self) -> np.ndarray:
         """The values as an array of NumPy, a view that cannot be written into."""
         view = np.asarray(self._value).view()
         view.flags.writeable = False
@@ -163,7 +163,7 @@ class Tensor(Recorded):
 
         return names_from(self, known)
 
-    def rename(self, axes: Any) -> Any:
+    def rename(self, axes: Any) -> Tensor:
         """The tensor with other names for its axes, ``"b t"``; ``_`` takes a name away."""
         names = axes_of(axes, self.shape)
         result = call(np.positive, (self,), {}) if self.requires_grad else made(self._value, None)

@@ -94,6 +94,8 @@ class ArrayMethods:
         """``np.trace`` of this array."""
     def var(self, axis: Any = ..., dtype: Any = ..., out: Any = ..., ddof: Any = ..., keepdims: Any = ..., *, where: Any = ..., mean: Any = ..., correction: Any = ...) -> Self:
         """``np.var`` of this array."""
+    def power(self, b: Any) -> Self:
+        """``np.power`` of this array."""
     def abs(self) -> Self:
         """``np.absolute`` of this array."""
     def sign(self) -> Self:
@@ -104,14 +106,10 @@ class ArrayMethods:
         """``np.ceil`` of this array."""
     def mod(self, b: Any) -> Self:
         """``np.remainder`` of this array."""
-    def square(self) -> Self:
-        """``np.square`` of this array."""
-    def sqrt(self) -> Self:
-        """``np.sqrt`` of this array."""
+    def stop_gradient(self) -> Self:
+        """``rc.stop_gradient`` of this array."""
     def cbrt(self) -> Self:
         """``np.cbrt`` of this array."""
-    def reciprocal(self) -> Self:
-        """``np.reciprocal`` of this array."""
     def exp(self) -> Self:
         """``np.exp`` of this array."""
     def exp2(self) -> Self:
@@ -154,6 +152,36 @@ class ArrayMethods:
         """``np.arctanh`` of this array."""
     def hypot(self, b: Any) -> Self:
         """``np.hypot`` of this array."""
+    def maximum(self, b: Any) -> Self:
+        """``np.maximum`` of this array."""
+    def minimum(self, b: Any) -> Self:
+        """``np.minimum`` of this array."""
+    def less(self, b: Any) -> Any:
+        """``np.less`` of this array."""
+    def less_equal(self, b: Any) -> Any:
+        """``np.less_equal`` of this array."""
+    def equal(self, b: Any) -> Any:
+        """``np.equal`` of this array."""
+    def not_equal(self, b: Any) -> Any:
+        """``np.not_equal`` of this array."""
+    def greater(self, b: Any) -> Any:
+        """``np.greater`` of this array."""
+    def greater_equal(self, b: Any) -> Any:
+        """``np.greater_equal`` of this array."""
+    def add(self, b: Any) -> Self:
+        """``np.add`` of this array."""
+    def subtract(self, b: Any) -> Self:
+        """``np.subtract`` of this array."""
+    def multiply(self, b: Any) -> Self:
+        """``np.multiply`` of this array."""
+    def divide(self, b: Any) -> Self:
+        """``np.divide`` of this array."""
+    def square(self) -> Self:
+        """``np.square`` of this array."""
+    def sqrt(self) -> Self:
+        """``np.sqrt`` of this array."""
+    def reciprocal(self) -> Self:
+        """``np.reciprocal`` of this array."""
     def sigmoid(self) -> Self:
         """``rc.sigmoid`` of this array."""
     def softplus(self) -> Self:
@@ -168,6 +196,8 @@ class ArrayMethods:
         """``rc.gelu`` of this array."""
     def silu(self) -> Self:
         """``rc.silu`` of this array."""
+    def logaddexp(self, b: Any) -> Self:
+        """``np.logaddexp`` of this array."""
     def erf(self) -> Self:
         """``rc.erf`` of this array."""
     def erfc(self) -> Self:
@@ -184,38 +214,6 @@ class ArrayMethods:
         """``rc.digamma`` of this array."""
     def polygamma(self, x: Any) -> Self:
         """``rc.polygamma`` of this array."""
-    def add(self, b: Any) -> Self:
-        """``np.add`` of this array."""
-    def subtract(self, b: Any) -> Self:
-        """``np.subtract`` of this array."""
-    def multiply(self, b: Any) -> Self:
-        """``np.multiply`` of this array."""
-    def divide(self, b: Any) -> Self:
-        """``np.divide`` of this array."""
-    def power(self, b: Any) -> Self:
-        """``np.power`` of this array."""
-    def maximum(self, b: Any) -> Self:
-        """``np.maximum`` of this array."""
-    def minimum(self, b: Any) -> Self:
-        """``np.minimum`` of this array."""
-    def logaddexp(self, b: Any) -> Self:
-        """``np.logaddexp`` of this array."""
-    def less(self, b: Any) -> Any:
-        """``np.less`` of this array."""
-    def less_equal(self, b: Any) -> Any:
-        """``np.less_equal`` of this array."""
-    def greater(self, b: Any) -> Any:
-        """``np.greater`` of this array."""
-    def greater_equal(self, b: Any) -> Any:
-        """``np.greater_equal`` of this array."""
-    def equal(self, b: Any) -> Any:
-        """``np.equal`` of this array."""
-    def not_equal(self, b: Any) -> Any:
-        """``np.not_equal`` of this array."""
-    def stop_gradient(self) -> Self:
-        """``rc.stop_gradient`` of this array."""
-    def norm(self, *axes: int, axis: Any = None, keepdims: bool = False) -> Self:
-        """``rc.norm`` of this array."""
     def logsumexp(self, *axes: int, axis: Any = None, keepdims: bool = False) -> Self:
         """``rc.logsumexp`` of this array."""
     def softmax(self, *axes: int, axis: Any = None) -> Self:
@@ -226,3 +224,5 @@ class ArrayMethods:
         """``rc.hardmax`` of this array."""
     def hardmin(self, *axes: int, axis: Any = None) -> Self:
         """``rc.hardmin`` of this array."""
+    def norm(self, *axes: int, axis: Any = None, keepdims: bool = False) -> Self:
+        """``rc.norm`` of this array."""

@@ -4,6 +4,8 @@ from ricci.user.formula import Formula
 
 class FormulaMethods:
     __slots__ = ()
+    def power(self, b: Formula | float, /) -> Formula:
+        """a ** b; entry by entry."""
     def abs(self) -> Formula:
         """the size of x; its derivative at 0 is 0; entry by entry."""
     def sign(self) -> Formula:
@@ -15,15 +17,11 @@ class FormulaMethods:
     def round(self) -> Formula:
         """the nearest whole number; halves go to the even one; entry by entry."""
     def mod(self, b: Formula | float, /) -> Formula:
-        """mod(a, b), the remainder of a divided by b, with the sign of b; entry by entry."""
-    def square(self) -> Formula:
-        """x**2; entry by entry."""
-    def sqrt(self) -> Formula:
-        """x**(1/2); entry by entry."""
+        """the remainder of a divided by b, with the sign of b; entry by entry."""
+    def stop_gradient(self) -> Formula:
+        """x, taken as a constant by derivatives; entry by entry."""
     def cbrt(self) -> Formula:
         """the cube root, also of negative numbers; entry by entry."""
-    def reciprocal(self) -> Formula:
-        """1/x; entry by entry."""
     def exp(self) -> Formula:
         """the exponential function; entry by entry."""
     def exp2(self) -> Formula:
@@ -51,7 +49,7 @@ class FormulaMethods:
     def atan(self) -> Formula:
         """the inverse of the tangent; entry by entry."""
     def atan2(self, b: Formula | float, /) -> Formula:
-        """atan2(a, b), the angle of the point (b, a); entry by entry."""
+        """the angle of the point (b, a); entry by entry."""
     def sinh(self) -> Formula:
         """the hyperbolic sine; entry by entry."""
     def cosh(self) -> Formula:
@@ -66,6 +64,38 @@ class FormulaMethods:
         """the inverse of the hyperbolic tangent; entry by entry."""
     def hypot(self, b: Formula | float, /) -> Formula:
         """sqrt(a**2 + b**2) without overflow; entry by entry."""
+    def maximum(self, b: Formula | float, /) -> Formula:
+        """the larger of a and b; entry by entry."""
+    def minimum(self, b: Formula | float, /) -> Formula:
+        """the smaller of a and b; entry by entry."""
+    def less(self, b: Formula | float, /) -> Formula:
+        """1 where a < b, otherwise 0; entry by entry."""
+    def less_equal(self, b: Formula | float, /) -> Formula:
+        """1 where a <= b, otherwise 0; entry by entry."""
+    def equal(self, b: Formula | float, /) -> Formula:
+        """1 where a == b, otherwise 0; entry by entry."""
+    def not_equal(self, b: Formula | float, /) -> Formula:
+        """1 where a != b, otherwise 0; entry by entry."""
+    def greater(self, b: Formula | float, /) -> Formula:
+        """1 where a > b, otherwise 0; entry by entry."""
+    def greater_equal(self, b: Formula | float, /) -> Formula:
+        """1 where a >= b, otherwise 0; entry by entry."""
+    def clip(self, low: Formula | float, high: Formula | float, /) -> Formula:
+        """x moved into the interval; entry by entry."""
+    def add(self, b: Formula | float, /) -> Formula:
+        """a + b; entry by entry."""
+    def subtract(self, b: Formula | float, /) -> Formula:
+        """a - b; entry by entry."""
+    def multiply(self, b: Formula | float, /) -> Formula:
+        """a * b, entry by entry; entry by entry."""
+    def divide(self, b: Formula | float, /) -> Formula:
+        """a / b; entry by entry."""
+    def square(self) -> Formula:
+        """x**2; entry by entry."""
+    def sqrt(self) -> Formula:
+        """x**(1/2); entry by entry."""
+    def reciprocal(self) -> Formula:
+        """1/x; entry by entry."""
     def sigmoid(self) -> Formula:
         """1/(1 + exp(-x)); entry by entry."""
     def softplus(self) -> Formula:
@@ -80,6 +110,8 @@ class FormulaMethods:
         """x times the normal distribution function at x; entry by entry."""
     def silu(self) -> Formula:
         """x sigmoid(x); entry by entry."""
+    def logaddexp(self, b: Formula | float, /) -> Formula:
+        """log(exp(a) + exp(b)) without overflow; entry by entry."""
     def erf(self) -> Formula:
         """the error function; entry by entry."""
     def erfc(self) -> Formula:
@@ -95,57 +127,13 @@ class FormulaMethods:
     def digamma(self) -> Formula:
         """the derivative of lgamma; entry by entry."""
     def polygamma(self, x: Formula | float, /) -> Formula:
-        """polygamma(n, x), the derivative of order n of digamma; entry by entry."""
-    def add(self, b: Formula | float, /) -> Formula:
-        """a + b; entry by entry."""
-    def subtract(self, b: Formula | float, /) -> Formula:
-        """a - b; entry by entry."""
-    def multiply(self, b: Formula | float, /) -> Formula:
-        """a * b, entry by entry; entry by entry."""
-    def divide(self, b: Formula | float, /) -> Formula:
-        """a / b; entry by entry."""
-    def power(self, b: Formula | float, /) -> Formula:
-        """a ** b; entry by entry."""
-    def maximum(self, b: Formula | float, /) -> Formula:
-        """the larger of a and b; entry by entry."""
-    def minimum(self, b: Formula | float, /) -> Formula:
-        """the smaller of a and b; entry by entry."""
-    def clip(self, low: Formula | float, high: Formula | float, /) -> Formula:
-        """clip(x, low, high), x moved into the interval; entry by entry."""
-    def logaddexp(self, b: Formula | float, /) -> Formula:
-        """log(exp(a) + exp(b)) without overflow; entry by entry."""
-    def less(self, b: Formula | float, /) -> Formula:
-        """1 where a < b, otherwise 0; entry by entry."""
-    def less_equal(self, b: Formula | float, /) -> Formula:
-        """1 where a <= b, otherwise 0; entry by entry."""
-    def greater(self, b: Formula | float, /) -> Formula:
-        """1 where a > b, otherwise 0; entry by entry."""
-    def greater_equal(self, b: Formula | float, /) -> Formula:
-        """1 where a >= b, otherwise 0; entry by entry."""
-    def equal(self, b: Formula | float, /) -> Formula:
-        """1 where a == b, otherwise 0; entry by entry."""
-    def not_equal(self, b: Formula | float, /) -> Formula:
-        """1 where a != b, otherwise 0; entry by entry."""
-    def stop_gradient(self) -> Formula:
-        """x, taken as a constant by derivatives; entry by entry."""
-    def sum(self, *axes: str) -> Formula:
-        """the sum; over the named axes, or all."""
-    def mean(self, *axes: str) -> Formula:
-        """the mean; over the named axes, or all."""
-    def var(self, *axes: str) -> Formula:
-        """the mean squared distance from the mean; over the named axes, or all."""
-    def std(self, *axes: str) -> Formula:
-        """the square root of var; over the named axes, or all."""
+        """the derivative of order n of digamma; entry by entry."""
     def prod(self, *axes: str) -> Formula:
         """the product; over the named axes, or all."""
     def max(self, *axes: str) -> Formula:
         """the largest entry; entries that tie share the derivative; over the named axes, or all."""
     def min(self, *axes: str) -> Formula:
         """the smallest entry; entries that tie share the derivative; over the named axes, or all."""
-    def norm(self, *axes: str) -> Formula:
-        """the square root of the sum of squares; over the named axes, or all."""
-    def logsumexp(self, *axes: str) -> Formula:
-        """log(sum(exp(x))) without overflow; over the named axes, or all."""
     def argmax(self, *axes: str) -> Formula:
         """the place of the largest entry; over the named axes, or all."""
     def argmin(self, *axes: str) -> Formula:
@@ -154,6 +142,8 @@ class FormulaMethods:
         """1 where some entry is not zero, otherwise 0; over the named axes, or all."""
     def all(self, *axes: str) -> Formula:
         """1 where no entry is zero, otherwise 0; over the named axes, or all."""
+    def logsumexp(self, *axes: str) -> Formula:
+        """log(sum(exp(x))) without overflow; over the named axes, or all."""
     def softmax(self, *axes: str) -> Formula:
         """exp(x) / sum(exp(x)) without overflow; over the named axes, or all."""
     def log_softmax(self, *axes: str) -> Formula:
@@ -162,11 +152,21 @@ class FormulaMethods:
         """1/n at the n largest entries, otherwise 0; over the named axes, or all."""
     def hardmin(self, *axes: str) -> Formula:
         """1/n at the n smallest entries, otherwise 0; over the named axes, or all."""
-    def cumsum(self, *axes: str) -> Formula:
-        """the sums of the entries so far; over the named axes, or all."""
     def cumprod(self, *axes: str) -> Formula:
         """the products of the entries so far; over the named axes, or all."""
     def sort(self, *axes: str) -> Formula:
         """the entries in ascending order; over the named axes, or all."""
     def argsort(self, *axes: str) -> Formula:
         """the places of the entries in ascending order; over the named axes, or all."""
+    def sum(self, *axes: str) -> Formula:
+        """the sum; over the named axes, or all."""
+    def mean(self, *axes: str) -> Formula:
+        """the mean; over the named axes, or all."""
+    def var(self, *axes: str) -> Formula:
+        """the mean squared distance from the mean; over the named axes, or all."""
+    def std(self, *axes: str) -> Formula:
+        """the square root of var; over the named axes, or all."""
+    def norm(self, *axes: str) -> Formula:
+        """the square root of the sum of squares; over the named axes, or all."""
+    def cumsum(self, *axes: str) -> Formula:
+        """the sums of the entries so far; over the named axes, or all."""
