@@ -21,7 +21,7 @@ from harness import CLOCK
 from report import machine
 
 import ricci.einops as ours
-from ricci.einops import tables
+from ricci.caches import cache_clear
 
 try:
     import einops
@@ -333,7 +333,7 @@ def first_calls() -> None:
 
 
 def forget_ours() -> None:
-    tables.clear()
+    cache_clear()
 
 
 def forget_einops() -> None:

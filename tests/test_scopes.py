@@ -32,7 +32,6 @@ from ricci.scopes import (
     note,
     shapes,
     signature,
-    subscribe,
     watch,
 )
 
@@ -552,29 +551,31 @@ def test_a_generator_closed_in_another_context():
     assert not watch.OPEN
 
 
-def test_subscribe(monkeypatch):
-    monkeypatch.setattr(watch, "_CALLBACKS", [])
-    early, late = [], []
-    subscribe(early.append)
-    assert early == []
+def test_calls_are_kept_only_while_nothing_is_watched():
+    calls = watch.CallCache("a test of scopes", 4)
+    calls.keep("before", 1)
+    assert calls["before"] == 1
     with axes():
-        assert early == [True]
-        subscribe(late.append)  # by something that is imported within a scope
-        assert late == [True]
+        assert calls["before"] is None
+        calls.keep("within", 2)
+        late = watch.CallCache("a test of scopes", 4)  # of something that is imported within a scope
+        late.keep("within", 2)
         with axes(inherit=False):
             pass
         shapes(len)("abc")
-        assert early == [True]
-    assert early == late == [True, False]
+        calls.keep("within", 2)
+        assert calls.all() == late.all() == {}
+    calls.keep("after", 3)
+    assert calls.all() == {"after": 3}
     with pytest.raises(ZeroDivisionError), axes():
         _ = 1 / 0
-    assert early == [True, False, True, False]
+    assert calls.all() == {}
+    calls.keep("after", 3)
+    assert calls.all() == {"after": 3}
 
 
-def test_subscribe_counts_over_threads(monkeypatch):
-    monkeypatch.setattr(watch, "_CALLBACKS", [])
-    seen, entered, leave = [], threading.Event(), threading.Event()
-    subscribe(seen.append)
+def test_calls_are_not_kept_while_another_thread_watches():
+    calls, entered, leave = watch.CallCache("a test of scopes", 4), threading.Event(), threading.Event()
 
     def work():
         with axes():
@@ -585,10 +586,12 @@ def test_subscribe_counts_over_threads(monkeypatch):
     with axes():
         thread.start()
         assert entered.wait(20)
-    assert seen == [True]
+    calls.keep("within", 1)
+    assert calls.all() == {}
     leave.set()
     thread.join()
-    assert seen == [True, False]
+    calls.keep("after", 2)
+    assert calls.all() == {"after": 2}
 
 
 # Signatures.

@@ -44,7 +44,8 @@ _LATER = {  # imported when first asked for; ``__init__.pyi``, made of this, say
     "ricci.tensor": ("Tensor", "enable_grad", "no_grad"),
     "ricci.tracing.trees": ("tree_map",),
     "ricci.compiler.compressed.result": ("Compressed",),
-    "ricci.user.compiling": ("cache_clear", "cache_info", "compile"),
+    "ricci.caches": ("cache_clear", "cache_info"),
+    "ricci.user.compiling": ("compile",),
     "ricci.user.derivatives": ("diff", "diff_all", "elimination_cost", "pullback", "pushforward"),
     "ricci.einops.wide": (
         "einsum",

@@ -70,9 +70,11 @@ from ricci.tracing.trees import (
 from ricci.compiler.compressed.result import (
     Compressed as Compressed,
 )
-from ricci.user.compiling import (
+from ricci.caches import (
     cache_clear as cache_clear,
     cache_info as cache_info,
+)
+from ricci.user.compiling import (
     compile as compile,
 )
 from ricci.user.derivatives import (

@@ -2,10 +2,10 @@
 
 A cache has a name and a bound. When it is full, what was used longest ago leaves first. There are three forms:
 
-- :class:`Cache`, a dictionary. A lookup is one of a plain dictionary, without a lock or a note of the time. Keys are
-  in two halves: a key that is met moves to the newer one, and when that is full it becomes the older one, whose keys
-  are forgotten. So what was not used while half of ``most`` others came leaves, and a table never has more than
-  ``most``. Any number of caches may have one name, one for each object of a class.
+- :class:`Cache`, a table. A lookup is one in a plain dictionary, without a lock or a note of the time: keys are in two
+  halves, and a key of the older one that is met moves to the newer one. When that is full it becomes the older one,
+  whose keys are forgotten. So what was not used while half of ``most`` others came leaves, and a table never has more
+  than ``most``. Any number of caches may have one name, one for each object of a class.
 - :func:`cached`, for functions whose arguments are the key: ``functools.lru_cache``.
 - :class:`Pool`, for memory that is taken for a call and given back; its bound is in bytes.
 
@@ -42,8 +42,11 @@ class Counts(NamedTuple):
     maxsize: int
 
 
-class Cache(dict):
-    """A bounded dictionary: ``cache[key]`` is None for a key that is not there, ``keep`` puts one in.
+class Cache:
+    """A bounded table: ``cache[key]`` is None for a key that is not there, ``keep`` puts one in.
+
+    ``known`` is its newer half, a plain dictionary, for lookups that must cost no more than that; where it has nothing,
+    ``cache[key]`` looks further.
 
     >>> squares = Cache("an example", 4)
     >>> for n in range(1000):
@@ -53,29 +56,23 @@ class Cache(dict):
     (996004, None)
     """
 
-    __slots__ = ("__weakref__", "hits", "misses", "most", "name", "older")
+    __slots__ = ("__weakref__", "hits", "known", "misses", "most", "name", "older")
 
     def __init__(self, name: str, most: int):
-        super().__init__()
         self.name, self.most = name, most
+        self.known: dict[Any, Any] = {}  # always the same object, so that others may hold it
         self.older: dict[Any, Any] = {}
         self.hits = self.misses = 0
-        with _LOCK:
-            _KEPT.setdefault(name, WeakSet()).add(self)
+        register(name, self)
 
-    __hash__ = object.__hash__  # type: ignore
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    get = dict.__getitem__  # type: ignore  # dict's own would not ask __missing__
-
-    def __missing__(self, key: Any) -> Any:
-        with _LOCK:
-            found = self.older.pop(key, None)
-            if found is not None:
-                self._put(key, found)
-            return found
+    def __getitem__(self, key: Any) -> Any:
+        found = self.known.get(key)
+        if found is None and key in self.older:
+            with _LOCK:
+                found = self.older.pop(key, None)
+                if found is not None:
+                    self._put(key, found)
+        return found
 
     def keep(self, key: Any, value: Any) -> None:
         with _LOCK:
@@ -84,10 +81,10 @@ class Cache(dict):
             self._put(key, value)
 
     def _put(self, key: Any, value: Any) -> None:
-        if len(self) >= max(1, self.most // 2) and key not in self:
-            self.older = dict(self)
-            super().clear()
-        self[key] = value
+        if len(self.known) >= max(1, self.most // 2) and key not in self.known:
+            self.older = dict(self.known)
+            self.known.clear()
+        self.known[key] = value
 
     def made(self, key: Any, make: Callable[[], T]) -> T:
         """What is kept under a key, made if there is nothing. Two threads may both make it; one is kept."""
@@ -105,19 +102,19 @@ class Cache(dict):
     def all(self) -> dict[Any, Any]:
         """Everything that is kept."""
         with _LOCK:
-            return {**self.older, **self}
+            return {**self.older, **self.known}
 
     def clear(self) -> None:
         with _LOCK:
-            super().clear()
+            self.known.clear()
             self.older = {}
             self.hits = self.misses = 0
 
     def counts(self) -> Counts:
-        return Counts(self.hits, self.misses, len(self) + len(self.older), self.most)
+        return Counts(self.hits, self.misses, len(self.known) + len(self.older), self.most)
 
     def __reduce__(self) -> tuple:
-        return Cache, (self.name, self.most)  # a copy, and what is sent elsewhere, begins empty
+        return type(self), (self.name, self.most)  # a copy, and what is sent elsewhere, begins empty
 
 
 class Pool(Generic[T]):
@@ -131,7 +128,7 @@ class Pool(Generic[T]):
         self.pieces: OrderedDict[Any, list[T]] = OrderedDict()
         self.nbytes = self.hits = self.misses = 0
         self.lock = threading.Lock()
-        _always(name, self)
+        register(name, self)
 
     def take(self, owner: Any, free: Callable[[T], bool] | None = None) -> T | None:
         """A piece that nobody else has: the latest one, which is the likeliest to be in the processor's cache."""
@@ -189,18 +186,20 @@ def cached(name: str, most: int) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         made: Any = functools.lru_cache(most)(function)
-        _always(name, _Function(made))
+        made.kept = _Function(made)  # which lives as long as the function
+        register(name, made.kept)
         return made
 
     return decorate
 
 
-_KEPT: dict[str, Any] = {}  # the caches of each name: a weak set, or a list
+_KEPT: dict[str, WeakSet[Any]] = {}  # the caches of each name
 
 
-def _always(name: str, cache: Any) -> None:
+def register(name: str, cache: Any) -> None:
+    """Anything that has ``clear()`` and ``counts()``, as long as somebody holds it."""
     with _LOCK:
-        _KEPT.setdefault(name, []).append(cache)
+        _KEPT.setdefault(name, WeakSet()).add(cache)
 
 
 def _all() -> dict[str, list[Any]]:
@@ -230,9 +229,11 @@ class CacheInfo(Shown, Mapping[str, Counts]):
         heads = ["cache", "number", "kept", "at most", "made", "found again"]
         rows = []
         for name, c in self._found.items():
-            rows.append([name, f"{self._numbers[name]:,}", f"{c.size:,}", f"{c.maxsize:,}", f"{c.misses:,}"])
-            rows[-1].append(f"{c.hits:,}" if c.hits else "")
-        return Grid(heads, rows, right={1, 2, 3, 4, 5})
+            if c.misses:
+                row = [self._numbers[name], c.size, c.maxsize, c.misses, c.hits or ""]
+                rows.append([name, *[f"{n:,}" if n != "" else "" for n in row]])
+        unused = len(self._found) - len(rows)
+        return Grid(heads, rows, right={1, 2, 3, 4, 5}, below=f"{unused} caches were not used.")
 
 
 PLANS, MOST_PLANS = "plans of compiled functions", 512

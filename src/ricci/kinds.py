@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ricci.caches import Cache
 from ricci.errors import InputError, RuleError
 
-_MOST = 1000  # types that are kept; some are made on the fly
-_known: dict[type, str] = {bool: "number", int: "number", float: "number", complex: "number"}
+_known = Cache("kinds of types", 1000)  # some types are made on the fly
 
 # The kind of the types of a package; of NumPy, PyTorch and JAX also of the classes that others derive from theirs.
 _PACKAGES = {
@@ -62,15 +62,16 @@ def kind_of(value: Any) -> str:
     ('number', 'list', 'other')
     """
     kind = type(value)
-    found = _known.get(kind)
+    found = _known.known.get(kind)
     if found is None:
         found = _kind(kind)
-        if len(_known) < _MOST:
-            _known[kind] = found
+        _known.keep(kind, found)
     return found
 
 
 def _kind(kind: type) -> str:
+    if kind in (bool, int, float, complex):
+        return "number"
     if issubclass(kind, (list, tuple)):
         return "list"
     for base in kind.__mro__:

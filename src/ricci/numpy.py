@@ -13,12 +13,13 @@ np.float64(4.14159...)
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache, update_wrapper
+from functools import update_wrapper
 from types import ModuleType
 from typing import Any
 
 import numpy as _numpy
 
+from ricci.caches import cached
 from ricci.tracing.array import Traced
 from ricci.tracing.frames import current
 from ricci.tracing.operand import Operand
@@ -67,7 +68,7 @@ class _Function:
         return f"<ricci's {self._function!r}>"
 
 
-@cache
+@cached("functions of ricci.numpy", 2048)
 def _wrapped(function: Callable[..., Any]) -> _Function:
     return _Function(function)
 

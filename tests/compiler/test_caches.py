@@ -82,9 +82,9 @@ def test_clearing_forgets_plans_shortcuts_and_memory(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(emit_numpy, "LARGE", 1)
     f = rc.parse(LOGISTIC).compile("numpy", fused=False)
     expected = f(**data(5))
-    assert workspace.kept_bytes() > 0
+    assert workspace.POOL.nbytes > 0
     rc.cache_clear()
-    assert counts() == (0, 0, 0) and workspace.kept_bytes() == 0
+    assert counts() == (0, 0, 0) and workspace.POOL.nbytes == 0
     assert f(**data(5)) == expected
     assert counts() == (0, 1, 1)
 
@@ -93,7 +93,7 @@ def test_clearing_forgets_plans_shortcuts_and_memory(monkeypatch: pytest.MonkeyP
 
 
 def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(function._cache, "maxsize", 6)
+    monkeypatch.setattr(function._plans, "most", 6)
     monkeypatch.setattr(function, "MOST_SHORTCUTS", 4)
     f = rc.parse(LOGISTIC).compile("numpy", fused=False)
     expected = {m: rc.parse(LOGISTIC)(**data(m)) for m in range(1, 21)}
@@ -101,12 +101,12 @@ def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch):
         for m in expected:
             np.testing.assert_allclose(f(**data(m)), expected[m])
             assert rc.cache_info().size <= 6
-            assert len(f._shortcuts) <= 4
+            assert len(f._shortcuts.all()) <= 4
     assert rc.cache_info().misses == 40
 
 
 def test_the_plan_used_longest_ago_goes_first(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(function._cache, "maxsize", 2)
+    monkeypatch.setattr(function._plans, "most", 2)
     for m in (5, 6, 5, 7, 5):
         rc.parse(LOGISTIC).compile("numpy", fused=False)(**data(m))  # a new function each time: no shortcuts
     assert counts() == (2, 3, 2)  # 5 was there again both times, 6 gave way to 7
@@ -114,20 +114,21 @@ def test_the_plan_used_longest_ago_goes_first(monkeypatch: pytest.MonkeyPatch):
 
 def test_the_memory_kept_is_bounded(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(emit_numpy, "LARGE", 1)
-    monkeypatch.setattr(workspace, "MOST", 2000)
+    monkeypatch.setattr(workspace.POOL, "most", 2000)
     f = rc.parse(LOGISTIC).diff("w").compile("numpy", fused=False)
     for m in range(1, 40):
         np.testing.assert_allclose(f(**data(m)), rc.parse(LOGISTIC).diff("w")(**data(m)), rtol=1e-9, atol=1e-12)
-        assert workspace.kept_bytes() <= 2000
+        assert workspace.POOL.nbytes <= 2000
 
 
 def test_functions_that_nobody_has_are_forgotten():
-    before = len(function._functions)
+    name = "calls of compiled functions"
+    before = rc.cache_info()[name].maxsize if name in rc.cache_info() else 0
     f = rc.parse(LOGISTIC).compile("numpy")
     f(**data(5))
-    assert len(function._functions) == before + 1
+    assert rc.cache_info()[name].maxsize == before + function.MOST_SHORTCUTS
     del f
-    assert len(function._functions) == before
+    assert (rc.cache_info()[name].maxsize if name in rc.cache_info() else 0) == before
 
 
 # A new size
@@ -175,7 +176,7 @@ def test_a_new_size_takes_milliseconds():
 def test_threads_with_different_shapes(large: int, monkeypatch: pytest.MonkeyPatch):
     """Eight threads call one function, with shapes that others use too, while its plans come and go."""
     monkeypatch.setattr(emit_numpy, "LARGE", large)
-    monkeypatch.setattr(function._cache, "maxsize", 4)
+    monkeypatch.setattr(function._plans, "most", 4)
     monkeypatch.setattr(function, "MOST_SHORTCUTS", 3)
     formula = rc.parse(LOGISTIC).diff("w")
     f = formula.compile("numpy", fused=False)

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ricci.einops import contraction, tables
+from ricci.caches import cache_clear
+from ricci.einops import contraction
 from ricci.einops.backends import backend_of
 from ricci.einops.contraction import einsum, wide_einsum
 from ricci.einops.equations import compact
@@ -349,12 +350,12 @@ def test_tables_do_not_confuse_sizes():
 
 
 def test_a_failed_call_leaves_nothing_behind():
-    tables.clear()
+    cache_clear()
     a = np.ones((2, 3))
     for call in (einsum, wide_einsum):
         with pytest.raises(EinopsError):
             call(a, a, "i j, j k -> i k")
-    assert not contraction._known and not contraction._plain and not contraction._wide
+    assert not contraction._known.all() and not contraction._plain.all() and not contraction._wide.all()
     assert einsum(a, a.T, "i j, j k -> i k").shape == (2, 2)
     with pytest.raises(EinopsValueError):
         einsum(a, a, "i j, j k -> i k")
@@ -362,13 +363,15 @@ def test_a_failed_call_leaves_nothing_behind():
 
 
 def test_tables_are_bounded(monkeypatch):
-    monkeypatch.setattr(contraction, "_MOST", 8)
-    tables.clear()
+    cache_clear()
+    for calls in (contraction._known, contraction._plain, contraction._wide):
+        monkeypatch.setattr(calls, "most", 8)
     for k in range(40):
         wide_einsum(f"a{k} -> a{k}", np.ones(2))
         einsum(np.ones(2), f"a{k} -> a{k}")
-    assert len(contraction._wide) <= 8 and len(contraction._plain) <= 8 and len(contraction._known) <= 8
-    tables.clear()
+    for calls in (contraction._known, contraction._plain, contraction._wide):
+        assert 0 < len(calls.all()) <= 8
+    cache_clear()
 
 
 def test_threads():

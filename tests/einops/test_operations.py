@@ -22,7 +22,8 @@ from hypothesis import strategies as st
 from reference import REDUCTIONS, Call, random_array, random_call, reduced_axes, reference
 
 import ricci.einops as einops
-from ricci.einops import operations, tables
+from ricci.caches import cache_clear, cache_info
+from ricci.einops import operations
 from ricci.errors import EinopsError
 
 RANDOM = st.randoms(use_true_random=False)
@@ -274,7 +275,7 @@ def test_what_equals_a_size_is_not_taken_for_it(name: str, operation: str) -> No
     make = KINDS[name]().make
     rng = random.Random(5)
     for turn in range(12):
-        tables.clear()
+        cache_clear()
         order = [*REFUSED, *TAKEN, 1, 1.0]
         rng.shuffle(order)
         for size in order * 2:
@@ -299,7 +300,7 @@ def test_a_call_that_failed_changes_nothing(name: str) -> None:
         lambda x: einops.reduce(x, "(a b) c -> a", "sum", a=4),
     ]
     for call in calls:
-        tables.clear()
+        cache_clear()
         for x in wrong:
             with pytest.raises(EinopsError):
                 call(x)
@@ -312,11 +313,11 @@ def test_a_call_that_failed_changes_nothing(name: str) -> None:
 
 def kept() -> int:
     """How many calls the tables hold."""
-    return sum(len(found) for found in operations._calls.values())
+    return sum(len(found.all()) for found in operations._calls.values())
 
 
 def test_a_call_that_raises_in_the_framework_leaves_nothing() -> None:
-    tables.clear()
+    cache_clear()
     texts = np.array([["a", "b"]], dtype=object)
     for _ in range(2):
         with pytest.raises(TypeError):
@@ -327,7 +328,7 @@ def test_a_call_that_raises_in_the_framework_leaves_nothing() -> None:
 
 
 def test_tables_are_bounded() -> None:
-    tables.clear()
+    cache_clear()
     x = np.zeros((2, 3))
     for k in range(operations._MOST + 1500):
         einops.rearrange(x, f"a{k} b -> b a{k}")
@@ -337,18 +338,17 @@ def test_tables_are_bounded() -> None:
     assert 1000 < kept() <= operations._MOST
     for k in range(6_000):
         einops.parse_shape(x, f"a{k} b{k}")
-    assert all(len(found) <= 10_000 for found in tables._tables)
-    assert operations.recipe_of.cache_info().currsize <= operations.recipe_of.cache_info().maxsize
+    assert all(found.size <= found.maxsize for found in cache_info().values())
     np.testing.assert_array_equal(einops.rearrange(x + [1, 2, 3], "a0 b -> b a0"), (x + [1, 2, 3]).T)
 
 
 def test_shapes_are_bounded() -> None:
-    tables.clear()
+    cache_clear()
     for k in range(operations._MOST_SHAPES + 700):
         assert einops.rearrange(np.zeros((2, k)), "a b -> (a b)").shape == (2 * k,)
-    (run,) = operations._calls[False].values()
+    (run,) = operations._calls[False].all().values()
     inner = {name: value for f in (run, inspect.getclosurevars(run).nonlocals["other"]) for name, value in nonlocals(f)}
-    assert 0 < len(inner["by_shape"]) <= operations._MOST_SHAPES
+    assert 0 < len(inner["by_shape"].all()) <= operations._MOST_SHAPES
 
 
 def nonlocals(function: Callable) -> list[tuple[str, Any]]:
@@ -375,7 +375,7 @@ def test_threads() -> None:
     with ThreadPoolExecutor(8) as pool:
         running = [pool.submit(work, seed) for seed in range(8)]
         for _ in range(40):
-            tables.clear()
+            cache_clear()
             time.sleep(0.01)
         stop.set()
         assert sum(found.result() for found in running) > 1000

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ricci.caches import cache_clear
 from ricci.tensor import Tensor, no_grad, operations
 
 rng = np.random.default_rng(7)
@@ -135,32 +136,32 @@ def test_results_that_get_no_gradient_count_as_zero():
 def test_a_loop_over_many_rows_makes_few_programs():
     big = rng.normal(size=(200, 3))
     x = Tensor(big)
-    operations.cache_clear()
+    cache_clear()
     total = Tensor(0.0)
     for i in range(-100, 100):
         total = total + (x[i] * x[i]).sum()
     total.backward()
     np.testing.assert_allclose(x.grad.numpy(), 2 * big)
-    assert len(operations._cache.found) < 40
+    assert len(operations._operations.all()) < 40
 
 
 def test_numbers_that_vary_share_a_program():
     x = Tensor(V)
-    operations.cache_clear()
+    cache_clear()
     for rate in np.linspace(0, 1, 50).tolist():
         (x * rate).sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), np.full(4, 25.0))
-    assert len(operations._cache.found) <= 3
+    assert len(operations._operations.all()) <= 3
 
 
 @pytest.mark.parametrize("f", [lambda x: x * 0.1, lambda x: x @ np.ones(4, np.float32), lambda x: np.sin(x).sum()])
 def test_single_precision_stays(f):
-    operations.cache_clear()
+    cache_clear()
     x = Tensor(A.astype(np.float32))
     y = f(x)
     assert y.dtype == np.float32
     y.sum().backward()
-    assert all(use.program is None or use.program.casts is None for use in operations._flat.values())
+    assert all(use.program is None or use.program.casts is None for use in operations._flat.all().values())
     assert x.grad.dtype == np.float32
 
 

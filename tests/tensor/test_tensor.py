@@ -11,6 +11,7 @@ import warnings
 import numpy as np
 import pytest
 
+from ricci.caches import cache_clear
 from ricci.errors import DTypeError, InputError, RuleError, ShapeError, TraceError
 from ricci.tensor import Tensor, enable_grad, no_grad, operations
 from ricci.tensor.calls import apply
@@ -493,13 +494,14 @@ def test_apply_on_arrays_meets_a_tensor():
 
 
 def test_caches_are_bounded(monkeypatch):
-    monkeypatch.setattr(operations, "MOST_OPERATIONS", 8)
-    operations.cache_clear()
+    cache_clear()
+    for kept in (operations._operations, operations._flat):
+        monkeypatch.setattr(kept, "most", 8)
     for n in range(1, 30):
         x = Tensor(np.ones(n))
         (x * x).sum().backward()
         assert x.grad.tolist() == [2] * n
-    assert len(operations._cache.found) <= 8 and len(operations._flat) <= 8
+    assert 0 < len(operations._operations.all()) <= 8 and 0 < len(operations._flat.all()) <= 8
 
 
 def test_unknown_functions():

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
+from ricci.caches import cached
 from ricci.calculus.local import Edge, Factor, Label
 from ricci.expr import Expr, Number, Product, Size, Structure, Sum, dims, numeric
 from ricci.expr.structures import is_delta
@@ -27,7 +27,7 @@ class _Assumed(dict):
         return ASSUMED_SIZE
 
 
-@lru_cache(maxsize=1 << 14)
+@cached("sizes that are assumed", 1 << 14)
 def size_of(size: Size) -> int:
     return size if isinstance(size, int) else dims.evaluate(size, _Assumed())
 
@@ -143,7 +143,7 @@ def _numbered(
     return Weight(rows, columns, (*listed, *dummies), frozenset([*seen, *places]), free)
 
 
-@lru_cache(maxsize=1 << 14)
+@cached("costs of composing edges", 1 << 14)
 def joined(outer: Weight, inner: Weight) -> tuple[int, Weight]:
     """Multiplications to compose two edges, and the weight of what results."""
     if not outer.sizes and not inner.sizes:
@@ -162,7 +162,7 @@ def joined(outer: Weight, inner: Weight) -> tuple[int, Weight]:
     return cost, Weight(whole.out, whole.into, whole.sizes[: len(ends)], whole.carried & ends, free)
 
 
-@lru_cache(maxsize=1 << 14)
+@cached("weights of sums of edges", 1 << 14)
 def added(one: Weight, other: Weight) -> Weight:
     """The weight of the sum of two parallel edges; where only one of them has a delta, the sum is dense."""
     if one.out == other.out and one.into == other.into:

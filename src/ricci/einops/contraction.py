@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ricci.caches import Cache
 from ricci.einops.backends.base import Backend
 from ricci.einops.equations import compact, explained
 from ricci.einops.labels import Labels, Terms, labels_of, merged_back, solved, split_up, terms_of
@@ -31,16 +32,17 @@ from ricci.einops.products import (
     traced_beside_torch,
 )
 from ricci.einops.semirings import check_names, combined
-from ricci.einops.tables import keep, keep_call, table, table_of_calls
 from ricci.errors import EinopsError, EinopsTypeError, EinopsValueError
+from ricci.scopes.watch import CallCache
 
 _MOST = 4096  # calls that are kept
 _MOST_SHAPES = 512  # shapes that are kept for a call
 
-_known: dict[tuple, Callable] = table()  # all calls that were met
+_kinds = plain_kinds.known
+_known = Cache("contractions", _MOST)  # all calls that were met
 # What einsum looks into: the same calls, or none while axes are watched.
-_plain: dict[tuple, Callable] = table_of_calls()
-_wide: dict[tuple, Callable] = table_of_calls()  # the same for wide_einsum
+_plain = CallCache("calls of einsum", _MOST)
+_wide = CallCache("calls of einsum in the wider language", _MOST)
 
 
 def einsum(*tensors_and_pattern: Any) -> Any:
@@ -52,8 +54,8 @@ def einsum(*tensors_and_pattern: Any) -> Any:
     """
     if len(tensors_and_pattern) == 3:
         x, y, pattern = tensors_and_pattern
-        if x.__class__ in plain_kinds and pattern.__class__ is str:
-            run = _plain.get((pattern, x.__class__, y.__class__))
+        if x.__class__ in _kinds and pattern.__class__ is str:
+            run = _plain.known.get((pattern, x.__class__, y.__class__))
             if run is not None:
                 try:
                     return run(x, y)
@@ -61,8 +63,8 @@ def einsum(*tensors_and_pattern: Any) -> Any:
                     raise explained(error, pattern, (x, y)) from None
     elif tensors_and_pattern:
         *tensors, pattern = tensors_and_pattern
-        if tensors_and_pattern[0].__class__ in plain_kinds and pattern.__class__ is str:
-            run = _plain.get((pattern, *map(type, tensors)))
+        if tensors_and_pattern[0].__class__ in _kinds and pattern.__class__ is str:
+            run = _plain.known.get((pattern, *map(type, tensors)))
             if run is not None:
                 return _tried(run, pattern, tensors)
     return _first_plain(tensors_and_pattern)
@@ -87,16 +89,16 @@ def _first_plain(arguments: tuple) -> Any:
         return _anew(backend, tensors, pattern, "multiply", "sum", {}, "all")
     kinds = tuple(map(type, tensors))
     key = (pattern, *kinds)
-    run = _known.get(key)
+    run = _known[key]
     if run is not None:
         result = _tried(run, pattern, tensors)
     else:
         run = _plain_run(backend, kinds, pattern)
         result = _tried(run, pattern, tensors)  # a call that fails leaves nothing behind
-        keep(_known, key, run, _MOST)
+        _known.keep(key, run)
     if not backend.traced:
-        keep_call(_plain, key, run, _MOST)
-        keep(plain_kinds, kinds[0], True, _MOST)
+        _plain.keep(key, run)
+        plain_kinds.keep(kinds[0], True)
     return result
 
 
@@ -125,11 +127,11 @@ def _by_shape(
     backend: Backend, pattern: str, names: tuple, values: tuple, op: Any, reduce: Any, broadcasts: str
 ) -> Callable:
     """One function for the shapes of all arrays together, made when they are met."""
-    table: dict[tuple, Callable] = {}
+    table = Cache("shapes of contractions", _MOST_SHAPES)
     kind = "einops" if broadcasts == "all" else "einsum"
 
     def run(*xs: Any) -> Any:
-        made = table.get(tuple([x.shape for x in xs]))
+        made = table.known.get(tuple([x.shape for x in xs]))
         return made(*xs) if made is not None else new(xs)
 
     def new(xs: tuple) -> Any:
@@ -138,7 +140,7 @@ def _by_shape(
         made = planned(backend, xs, labels, shapes, values, op, reduce, broadcasts)
         result = made(*xs)
         if all(map(all_plain, shapes)):
-            keep(table, shapes, made, _MOST_SHAPES)
+            table.keep(shapes, made)
         return result
 
     return run
@@ -215,15 +217,15 @@ def wide_einsum(*operands: Any, op: Any = "multiply", reduce: Any = "sum", **siz
         pattern, x, y = operands
         if pattern.__class__ is not str:
             x, y, pattern = operands
-        if x.__class__ in plain_kinds and pattern.__class__ is str:
-            run = _wide.get((pattern, x.__class__, y.__class__))
+        if x.__class__ in _kinds and pattern.__class__ is str:
+            run = _wide.known.get((pattern, x.__class__, y.__class__))
             if run is not None:
                 return run(x, y)
     elif len(operands) > 1 and op.__class__ is str and reduce.__class__ is str:
         pattern, *tensors = operands if operands[0].__class__ is str else (operands[-1], *operands[:-1])
-        if tensors[0].__class__ in plain_kinds:
+        if tensors[0].__class__ in _kinds:
             key = _key(pattern, tensors, op, reduce, sizes)
-            run = _wide.get(key) if key is not None else None
+            run = _wide.known.get(key) if key is not None else None
             if run is not None:
                 return run(*tensors)
     return _first_wide(operands, op, reduce, sizes)
@@ -241,7 +243,7 @@ def _first_wide(operands: tuple, op: Any, reduce: Any, lengths: dict[str, Any]) 
         sizes = sizes_given(lengths, pattern)
         check_names(op, reduce)
         return _anew(backend, tensors, pattern, op, reduce, sizes, "hidden")
-    run = _known.get((key, "wide"))
+    run = _known[key, "wide"]
     if run is not None:
         result = run(*tensors)
     else:
@@ -249,10 +251,10 @@ def _first_wide(operands: tuple, op: Any, reduce: Any, lengths: dict[str, Any]) 
         check_names(op, reduce)
         run = _wide_run(backend, tensors, pattern, op, reduce, sizes)
         result = run(*tensors)
-        keep(_known, (key, "wide"), run, _MOST)
+        _known.keep((key, "wide"), run)
     if not backend.traced:
-        keep_call(_wide, key, run, _MOST)
-        keep(plain_kinds, type(tensors[0]), True, _MOST)
+        _wide.keep(key, run)
+        plain_kinds.keep(type(tensors[0]), True)
     return result
 
 

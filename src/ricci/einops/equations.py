@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from string import ascii_letters
 from typing import Any
 
+from ricci.caches import cached
 from ricci.einops.labels import context_of, labels_of, solved
 from ricci.einops.patterns import DISCOURAGED, ELLIPSIS, check_name, parse, span_of
-from ricci.einops.tables import cached
 from ricci.errors import AxisSpaceError, EinopsError, EinopsRefusal, EinopsValueError, nearest
 
 
-@cached
-@lru_cache(1024)
+@cached("equations of patterns", 1024)
 def compact(pattern: str) -> str:
     """The pattern with a letter for each name, as ``np.einsum`` reads it, and einops' refusals.
 

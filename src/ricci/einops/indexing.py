@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ricci.caches import Cache
 from ricci.einops.backends.base import Backend
 from ricci.einops.contraction import in_shapes, noted, pattern_and_arrays
 from ricci.einops.labels import Labels, Terms, labels_of, merged_back, solved, split_up, terms_of
@@ -21,7 +22,6 @@ from ricci.einops.operations import all_plain, sizes_given
 from ricci.einops.patterns import span_of
 from ricci.einops.products import aligned, as_torch, common_backend, compiling, total, traced_beside_torch
 from ricci.einops.scattering import REDUCTIONS, as_places, kept_out, kernel_of, out_of_range, taken
-from ricci.einops.tables import keep, table
 from ricci.errors import EinopsError, EinopsTypeError, nearest
 
 _MOST = 2048
@@ -38,7 +38,7 @@ class Plan(NamedTuple):
     run: Callable
 
 
-_plans: dict[tuple, Plan] = table()
+_plans = Cache("calls of gather and scatter", _MOST)
 
 
 def gather(*operands: Any, **sizes: Any) -> Any:
@@ -92,11 +92,11 @@ def _call(what: str, operands: Sequence[Any], lengths: Mapping[str, Any], reduce
     key = (pattern, what, reduce, backend.name, shapes, names, values)
     if not all(map(all_plain, (*shapes, values))):
         return _done(_planned(what, backend, shapes, pattern, reduce, names, values), backend, xs, arrays, pattern)
-    plan = _plans.get(key)
+    plan = _plans[key]
     if plan is None:
         plan = _planned(what, backend, shapes, pattern, reduce, names, values)
         result = _done(plan, backend, xs, arrays, pattern)  # a call that fails leaves nothing behind
-        keep(_plans, key, plan, _MOST)
+        _plans.keep(key, plan)
         return result
     return _done(plan, backend, xs, arrays, pattern)
 

@@ -11,11 +11,11 @@ where several have the same. So everything is slices, rearrangements of blocks, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple
 
+from ricci.caches import Cache, cached
 from ricci.einops.backends.base import Backend, apply_by_axes, compiled
 from ricci.einops.naming import check, note, watched
 from ricci.einops.operations import all_plain, rearrange, sizes_given
@@ -23,11 +23,9 @@ from ricci.einops.patterns import ELLIPSIS, Joined, group_text, names_of, parse,
 from ricci.einops.products import as_torch, common_backend, compiling, traced_beside_torch
 from ricci.einops.recipes import differ, divides, moves, recipe_of
 from ricci.einops.recipes import sizes_of as axis_sizes
-from ricci.einops.tables import cached, keep, table
 from ricci.errors import EinopsError, EinopsTypeError, nearest
 
-_MOST = 1024
-_plans: dict[tuple, Plan] = table()
+_plans = Cache("calls that join and split", 1024)
 
 
 class Block(NamedTuple):
@@ -67,12 +65,12 @@ def rearrange_many(tensors: Any, pattern: str, lengths: Mapping[str, Any]) -> An
     sizes = sizes_given(lengths, pattern)
     key = (pattern, backend.name, *map(type, xs), shapes, *sizes, *sizes.values())
     plain = all(map(all_plain, (*shapes, sizes.values())))
-    plan = _plans.get(key) if plain else None
+    plan = _plans[key] if plain else None
     if plan is None:
         plan = _planned(backend, xs, shapes, pattern, sizes)
         result = _done(backend, xs, plan, pattern)  # a call that fails leaves nothing behind
         if plain:
-            keep(_plans, key, plan, _MOST)
+            _plans.keep(key, plan)
         return result
     return _done(backend, xs, plan, pattern)
 
@@ -103,8 +101,7 @@ def _whole(backend: Backend, x: Any, axes: Sequence[tuple], sizes: Mapping[str, 
 # Patterns
 
 
-@cached
-@lru_cache(1024)
+@cached("patterns that join and split", 1024)
 def layout_of(pattern: str, ndims: tuple[int, ...]) -> Layout:
     """Which blocks go where."""
     parsed = parse(pattern, wide=True)

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import count
 from typing import Any, NamedTuple
 
+from ricci.caches import cached
 from ricci.einops.backends.base import Backend
 from ricci.einops.patterns import ELLIPSIS, Joined, Pattern, group_text, parse, span_of
 from ricci.einops.recipes import called, differ, divides, merged_sizes
-from ricci.einops.tables import cached
 from ricci.errors import EinopsError, nearest
 
 Groups = tuple[tuple[int, ...], ...]  # for each axis of an array its labels
@@ -41,8 +40,7 @@ class Labels(NamedTuple):
         return called(self.axes, groups)
 
 
-@cached
-@lru_cache(4096)
+@cached("labels of patterns", 4096)
 def labels_of(pattern: str, ndims: tuple[int, ...], names: tuple[str, ...] = (), kind: str = "einsum") -> Labels:
     """Read a pattern for arrays with these numbers of axes, and sizes given for ``names``.
 

@@ -16,28 +16,30 @@ import operator
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ricci.caches import Cache
 from ricci.einops.backends import Code, backend_of, compiling, is_traced
 from ricci.einops.backends.base import Backend, Run, apply, apply_by_axes, compiled, guarded, of_something
 from ricci.einops.naming import carried, check, note, watched
 from ricci.einops.patterns import check_text, span_of
 from ricci.einops.products import as_torch, of_one_kind, traced_beside_torch
 from ricci.einops.recipes import CALLABLE, Moves, Recipe, called, differ, moves, recipe_of, sizes_of, wrong_order
-from ricci.einops.tables import keep, keep_call, table, table_of_calls
 from ricci.errors import EinopsError, EinopsTypeError
 from ricci.scopes import watch
+from ricci.scopes.watch import CallCache
 
 _MOST = 4096  # calls that are kept
 _MOST_SHAPES = 512  # shapes that are kept for a call
 
 # In einops' language, and in the wider one: the functions by call, and the latest call with sizes by pattern.
-_calls: dict[bool, dict[tuple, Run]] = {False: table_of_calls(), True: table_of_calls()}
-_recent: dict[bool, dict[str, tuple]] = {False: table_of_calls(), True: table_of_calls()}
-plain_kinds: dict[type, bool] = table()  # types of arrays that are looked up at once
+_calls = {wide: CallCache("calls of rearrange, reduce, repeat", _MOST) for wide in (False, True)}
+_recent = {wide: CallCache("latest calls by patterns", _MOST) for wide in (False, True)}
+plain_kinds = Cache("types of arrays", _MOST)  # those that are looked up at once
 
 
 def make_rearrange(wide: bool) -> Callable:
     """rearrange, in einops' language or in the wider one."""
-    calls, plain, recent, nothing = _calls[wide], plain_kinds, _recent[wide], (None, None, None)
+    calls, plain, nothing = _calls[wide].known, plain_kinds.known, (None, None, None)
+    recent = _recent[wide].known
 
     def rearrange(tensor: Any, pattern: str, **axes_lengths: Any) -> Any:
         """Reorder, split and merge the axes of an array, as the pattern says; a view where that can be.
@@ -71,7 +73,7 @@ def make_rearrange(wide: bool) -> Callable:
 
 def make_repeat(wide: bool) -> Callable:
     """repeat, in einops' language or in the wider one."""
-    calls, plain = _calls[wide], plain_kinds
+    calls, plain = _calls[wide].known, plain_kinds.known
 
     def repeat(tensor: Any, pattern: str, **axes_lengths: Any) -> Any:
         """Repeat the entries of an array along axes that are new on the right.
@@ -94,7 +96,7 @@ def make_repeat(wide: bool) -> Callable:
 
 def make_reduce(wide: bool) -> Callable:
     """reduce, in einops' language or in the wider one."""
-    calls, plain = _calls[wide], plain_kinds
+    calls, plain = _calls[wide].known, plain_kinds.known
 
     def reduce(tensor: Any, pattern: str, reduction: Any, **axes_lengths: Any) -> Any:
         """Reduce an array over the axes that are not on the right: by name, or by a function of an array and axes.
@@ -203,14 +205,14 @@ def _remember(
     if recipe.shapeless and "..." not in recipe.pattern:
         run = _of_order(run, todo, backend, kind, recipe)
     else:
-        others = _by_shape(backend, recipe, sizes, wide, kind, {shape: run})
+        others = _by_shape(backend, recipe, sizes, wide, kind, shape, run)
         run = guarded(backend, todo, run, kind, shape, others) if backend.concrete(kind) else others
     run = backend.unless_named(run, lambda x: first_call(x, pattern, operation, {**sizes}, wide))
-    keep_call(_calls[wide], key, run, _MOST)
+    _calls[wide].keep(key, run)
     if recipe.operation == "rearrange" and sizes and min(sizes.values()) > 1:  # True equals 1 and must not find it
-        keep_call(_recent[wide], recipe.pattern, (kind, {**sizes}, run), _MOST)
+        _recent[wide].keep(recipe.pattern, (kind, {**sizes}, run))
     if not backend.traced:
-        keep(plain_kinds, kind, True, _MOST)
+        plain_kinds.keep(kind, True)
 
 
 def _of_order(run: Run, todo: Moves, backend: Backend, kind: type, recipe: Recipe) -> Run:
@@ -228,14 +230,17 @@ def _of_order(run: Run, todo: Moves, backend: Backend, kind: type, recipe: Recip
 
 
 def _by_shape(
-    backend: Backend, recipe: Recipe, sizes: Mapping[str, int], wide: bool, kind: type, by_shape: dict[tuple, Run]
+    backend: Backend, recipe: Recipe, sizes: Mapping[str, int], wide: bool, kind: type, met: tuple, known: Run
 ) -> Run:
-    """One function for each shape, made when it is met."""
+    """One function for each shape, made when it is met; ``known`` is that of the shape that was met already."""
+    by_shape = Cache("shapes of rearrange, reduce, repeat", _MOST_SHAPES)
+    by_shape.keep(met, known)
+    shapes = by_shape.known
     pattern, operation, names, values = recipe.pattern, recipe.operation, tuple(sizes), tuple(sizes.values())
 
     def run(x: Any) -> Any:
         try:
-            made = by_shape.get(x.shape)
+            made = shapes.get(x.shape)
         except TypeError:  # symbols in the shape, which cannot be looked up
             made = None
         return made(x) if made is not None else new(x)
@@ -248,7 +253,7 @@ def _by_shape(
             raise in_context(error, shape, sizes) from None
         made = compiled(backend, todo, operation, kind)
         if all_plain(shape):
-            keep(by_shape, shape, made, _MOST_SHAPES)
+            by_shape.keep(shape, made)
         return made(x)
 
     return run

@@ -7,27 +7,25 @@ the arrays are joined. What each of them had is the list of packed shapes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from operator import index
 from typing import Any
 
+from ricci.caches import cached
 from ricci.einops.backends import backend_of, compiling
 from ricci.einops.naming import check, note, watched
 from ricci.einops.operations import all_plain, plain_kinds
 from ricci.einops.patterns import check_name, check_text
 from ricci.einops.products import as_torch, common_backend, of_one_kind, traced_beside_torch
 from ricci.einops.recipes import differ, divides
-from ricci.einops.tables import cached, keep_call, table_of_calls
 from ricci.errors import EinopsError, EinopsTypeError
 from ricci.kinds import as_numpy, kind_of
+from ricci.scopes.watch import CallCache
 
-_MOST = 2048
-_packs: dict[tuple, Callable] = table_of_calls()
-_unpacks: dict[tuple, tuple] = table_of_calls()
+_packs = CallCache("calls of pack", 2048)
+_unpacks = CallCache("calls of unpack", 2048)
 
 
-@cached
-@lru_cache(512)
+@cached("patterns of pack", 512)
 def read(pattern: str, operation: str) -> tuple[int, int]:
     """The numbers of axes before and after the star."""
     words = pattern.split()
@@ -64,12 +62,12 @@ def pack(tensors: Sequence[Any], pattern: str) -> tuple[Any, list[Any]]:
     try:
         if len(tensors) == 2:  # the commonest case, without a loop
             x, y = tensors
-            if x.__class__ in plain_kinds or not compiling(x):
-                run = _packs.get((pattern, x.__class__, x.shape, y.__class__, y.shape))
+            if x.__class__ in plain_kinds.known or not compiling(x):
+                run = _packs.known.get((pattern, x.__class__, x.shape, y.__class__, y.shape))
                 if run is not None:
                     return run(tensors)
         elif not compiling(tensors[0]):
-            run = _packs.get(_key(pattern, tensors))
+            run = _packs.known.get(_key(pattern, tensors))
             if run is not None:
                 return run(tensors)
     except (AttributeError, TypeError, LookupError):
@@ -97,7 +95,7 @@ def _first_pack(tensors: Sequence[Any], pattern: str) -> tuple[Any, list[Any]]:
     if not watched(backend, tensors):
         result, shapes = run(tensors)
         if backend.direct and backend.name != "ricci" and all(all_plain(tensor.shape) for tensor in tensors):
-            keep_call(_packs, _key(pattern, tensors), run, _MOST)
+            _packs.keep(_key(pattern, tensors), run)
         return backend.named(result, around) if backend.name == "formula" else result, shapes
     inputs, sizes = _names(pattern, packed, tensors)
     result, shapes = run(check(backend, "pack", pattern, inputs, sizes))
@@ -179,7 +177,7 @@ def unpack(tensor: Any, packed_shapes: Sequence[Any], pattern: str) -> list[Any]
     """
     if not compiling(tensor):
         try:
-            plan = _unpacks.get((type(tensor), pattern, tensor.shape, *packed_shapes))
+            plan = _unpacks.known.get((type(tensor), pattern, tensor.shape, *packed_shapes))
             if plan is not None and _plain_shapes(packed_shapes):
                 return _unpacked(tensor, plan)
         except (AttributeError, TypeError):
@@ -225,7 +223,7 @@ def _first_unpack(tensor: Any, packed_shapes: Sequence[Any], pattern: str) -> li
     seen = watched(backend, (tensor,))
     if backend.direct and not seen:
         if backend.name != "ricci":
-            keep_call(_unpacks, (type(tensor), pattern, tensor.shape, *shapes), plan, _MOST)
+            _unpacks.keep((type(tensor), pattern, tensor.shape, *shapes), plan)
         return _unpacked(tensor, plan)
     inputs, sizes = _names(pattern, [(0,)], [tensor])
     (bare,) = check(backend, "unpack", pattern, inputs, sizes)

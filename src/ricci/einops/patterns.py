@@ -19,7 +19,7 @@ import warnings
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ricci.einops.tables import keep, table
+from ricci.caches import Cache
 from ricci.errors import EinopsError, EinopsTypeError
 
 ELLIPSIS = "..."
@@ -27,8 +27,7 @@ Axis = str | int
 Group = Any  # a tuple of axes, or the string ELLIPSIS, or Joined
 Side = tuple[Group, ...]
 
-_MOST_NAMES = 10_000
-_names: dict[str, bool] = table()  # names that were met and are good
+_names = Cache("names of axes", 10_000)  # those that were met and are good
 _TOKEN = re.compile(r"->|[\w.…]+|[^ ]")
 
 
@@ -110,7 +109,7 @@ def _side(tokens: list[str], offset: int, wide: bool, repeats: bool, skips: bool
     pieces: list | None = None
     seen: set[str] = set()
     for k, token in enumerate(tokens):
-        if token in _names:
+        if token in _names.known:
             if token in seen and not repeats:
                 raise _duplicate(offset + k, token, wide)
             seen.add(token)
@@ -160,7 +159,7 @@ def check_name(name: str, wide: bool = False) -> bool:
         if not wide:
             _warn(name)
     else:
-        keep(_names, name, True, _MOST_NAMES)
+        _names.keep(name, True)
     return True
 
 

@@ -10,11 +10,10 @@ the left side first, in order, then the new ones.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
+from ricci.caches import cached
 from ricci.einops.patterns import ELLIPSIS, Joined, Pattern, group_span, parse, span_of
-from ricci.einops.tables import cached
 from ricci.errors import EinopsError, nearest
 
 REDUCTIONS = ("min", "max", "sum", "mean", "prod", "any", "all")
@@ -58,8 +57,7 @@ class Moves(NamedTuple):
     merged: tuple | None
 
 
-@cached
-@lru_cache(4096)
+@cached("recipes of patterns", 4096)
 def recipe_of(pattern: str, operation: str, names: tuple[str, ...], ndim: int, wide: bool = False) -> Recipe:
     """The recipe of a pattern, for arrays with ``ndim`` axes and sizes given for ``names``."""
     parsed = parse(pattern, wide)

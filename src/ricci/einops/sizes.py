@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from ricci.caches import Cache
 from ricci.einops.backends import backend_of, compiling
 from ricci.einops.labels import labels_of, solved
 from ricci.einops.operations import first_call, in_context, sizes_given
 from ricci.einops.patterns import ELLIPSIS, check_text, group_span, names_of, parse, parse_side, side_text, span_of
 from ricci.einops.recipes import differ
-from ricci.einops.tables import keep, table
 from ricci.errors import EinopsError, nearest
 
-_MOST = 2048
-_plain: dict[tuple, tuple[str, ...]] = table()  # the names of patterns that are names only
+_plain = Cache("calls of parse_shape", 2048)  # the names of patterns that are names only
 
 
 def parse_shape(x: Any, pattern: str) -> dict[str, Any]:
@@ -26,7 +25,7 @@ def parse_shape(x: Any, pattern: str) -> dict[str, Any]:
     if compiling(x):
         return _parse_shape(x, pattern)
     try:
-        names = _plain.get((type(x), pattern))
+        names = _plain.known.get((type(x), pattern))
     except TypeError:  # not a pattern
         names = None
     if names is not None:
@@ -35,7 +34,7 @@ def parse_shape(x: Any, pattern: str) -> dict[str, Any]:
             return dict(zip(names, shape))
     found = _parse_shape(x, pattern)
     if len(found) == len(x.shape):
-        keep(_plain, (type(x), pattern), tuple(found), _MOST)
+        _plain.keep((type(x), pattern), tuple(found))
     return found
 
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
+from ricci.caches import cached
 from ricci.expr.dims import Size
 from ricci.expr.op import Op
 
@@ -209,7 +209,7 @@ def make(kind: type[Expr], args: tuple[Expr, ...], shape: Shape, *data: Any) -> 
     return found
 
 
-@lru_cache(maxsize=4096)
+@cached("texts of nodes", 4096)
 def _own_text(kind: type[Expr], data: tuple, shape: Shape) -> str:
     """What a node is apart from its operands, as text; many nodes share it."""
     return f"{kind.__name__}{data}{shape}"

@@ -10,13 +10,13 @@ names outlive the operation, in three ways:
 - a table, ``rc.shapes(f)(x)``, of every operation that a function runs (:mod:`ricci.scopes.tables`).
 
 Operations report to whatever watches them through :func:`check` and :func:`note`; while nothing watches anywhere in the
-process they need not even ask, which :func:`subscribe` tells them (:mod:`ricci.scopes.watch`).
+process they need not even ask, since what they keep of earlier calls is empty otherwise (:mod:`ricci.scopes.watch`).
 """
 
 from ricci.scopes.scope import AxisSizeError, AxisSpaceError, Scope, axes
 from ricci.scopes.signatures import signature
 from ricci.scopes.tables import Row, ShapeTable, shapes
-from ricci.scopes.watch import WATCHERS, Use, Watcher, check, note, subscribe
+from ricci.scopes.watch import WATCHERS, Use, Watcher, check, note
 
 __all__ = [
     "WATCHERS",
@@ -32,5 +32,4 @@ __all__ = [
     "note",
     "shapes",
     "signature",
-    "subscribe",
 ]

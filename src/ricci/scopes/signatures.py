@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from numbers import Number
 from typing import Any, ClassVar, NamedTuple, SupportsIndex, TypeVar, cast
 
+from ricci.caches import Cache
 from ricci.errors import InputError, InvariantError, RicciError, ShapeError, caret, nearest
 from ricci.scopes.reading import Array, Arrays, sides
 from ricci.scopes.scope import WHOLE, AxisSizeError, Binding, Names, Scope, differ, natural, spots
@@ -51,7 +52,7 @@ class Spec:
         for name in given:
             if name not in self.names:
                 raise InputError(f"The signature {text!r} has no axis {name!r}. {nearest(name, self.names)}".rstrip())
-        self._names = functools.lru_cache(64)(self._names_of)
+        self._names = Cache("names of signatures", 64)
         self._match_parameters(arguments, list(inspect.signature(function).parameters.values()))
         self.results = None
         if results is not None:
@@ -115,11 +116,12 @@ class Spec:
         own = {name: Binding(sizes.get(name), self.place, True) for name in self.names}
         scope = Scope(own, inherit=False, text=f"of the signature {self.text!r}")
         for value, array in _with_shapes(self.arguments, values):
-            scope.remember(value, self._names(array, len(value.shape)))
+            scope.remember(value, self._names_of(array, len(value.shape)))
         return scope
 
     def _names_of(self, array: Array, order: int) -> Names:
-        return {spot: {name: self.place} for spot, name in spots(array.parts(order))}
+        make = lambda: {spot: {name: self.place} for spot, name in spots(array.parts(order))}  # noqa: E731
+        return self._names.made((array, order), make)
 
     def _match(self, side: Side, values: Sequence[Any], sizes: dict[str, Any], seen: Seen) -> None:
         """Put the sizes of the values into ``sizes``, and compare with those that are there."""

@@ -17,7 +17,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
+from ricci.caches import Cache
 from ricci.errors import InputError
 
 Part = str | tuple[str, ...] | None  # a named axis, the names within a composite one, or an axis without a name
@@ -104,44 +106,39 @@ def _told() -> list[Watcher]:
     return [watcher for watcher in WATCHERS.get() if watcher.open and (not watcher.nested or watcher is scope)]
 
 
-# Whether anything is watched in any thread. The lock is reentrant because a garbage collection while it is held may
-# close a generator that stands in a scope; for the same reason each callback is told what holds at that moment.
+# What is watched in any thread. The lock is reentrant because a garbage collection while it is held may close a
+# generator that stands in a scope.
 LOCK = threading.RLock()
 OPEN: set[Watcher] = set()
-_CALLBACKS: list[Callable[[bool], object]] = []
+_CALLS: WeakSet[CallCache] = WeakSet()
 
 
-def subscribe(callback: Callable[[bool], object]) -> None:
-    """Call ``callback(True)`` when the first watcher of the process is entered, now if there is one already, and
-    ``callback(False)`` when the last one is left."""
-    with LOCK:
-        _CALLBACKS.append(callback)
-        if OPEN:
-            callback(True)
+class CallCache(Cache):
+    """A cache of calls that is empty while axes are watched: every call is then seen by those who watch, and with no
+    scope, watching costs nothing.
+    """
 
+    def __init__(self, name: str, most: int):
+        super().__init__(name, most)
+        _CALLS.add(self)
 
-def watching() -> bool:
-    """Whether anything is watched in any thread; asked while holding :data:`LOCK`."""
-    return bool(OPEN)
+    def keep(self, key: Any, value: Any) -> None:
+        with LOCK:
+            if not OPEN:
+                super().keep(key, value)
 
 
 def _entered(watcher: Watcher) -> None:
     with LOCK:
         OPEN.add(watcher)
         if len(OPEN) == 1:
-            _tell()
+            for calls in list(_CALLS):
+                calls.clear()
 
 
 def _left(watcher: Watcher) -> None:
     with LOCK:
         OPEN.discard(watcher)
-        if not OPEN:
-            _tell()
-
-
-def _tell() -> None:
-    for callback in _CALLBACKS:
-        callback(bool(OPEN))
 
 
 # The user's line: that of the innermost frame outside these files.

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from functools import cache
 from operator import is_
 from typing import Any
 
 import numpy as np
 
+from ricci.caches import cached
 from ricci.compiler.backends.numpy_table import ELEMENTWISE
 from ricci.errors import AxisError, DTypeError, InputError, RicciError, TraceError, nearest
 from ricci.kinds import as_numpy, check_usable, kind_of
@@ -172,7 +172,7 @@ def applied(rule: Rule, args: tuple, kwargs: dict) -> Any:
     return _wrapped(rule, value, node if needed or named else None, needed, met)
 
 
-@cache
+@cached("functions of the table on tensors", 1024)
 def row_rule(name: str) -> Rule:
     """A function of ricci's own table, one object for each."""
     return Rule(lowering(name), name, ELEMENTWISE.get(name))
@@ -186,7 +186,7 @@ def of_torch(function: Any, args: tuple, kwargs: dict) -> Any:
     return applied(_of_torch(function), args, kwargs)
 
 
-@cache
+@cached("functions of PyTorch on tensors", 1024)
 def _of_torch(function: Any) -> Rule:
     from ricci.tracing.pytorch.calls import called
     from ricci.tracing.pytorch.tensors import mapped
@@ -326,7 +326,7 @@ def _is_name(value: Any) -> bool:
     return isinstance(value, str) or (isinstance(value, (list, tuple)) and any(isinstance(v, str) for v in value))
 
 
-@cache
+@cached("signatures of functions", 1024)
 def _signature(function: Any) -> inspect.Signature | None:
     row = table().get(function)
     return None if row is None else inspect.signature(row.lower)

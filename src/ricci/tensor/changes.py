@@ -12,12 +12,11 @@ what they were.
 from __future__ import annotations
 
 import weakref
-from functools import cache
 from typing import Any
 
 import numpy as np
 
-from ricci.einops.tables import keep
+from ricci.caches import Cache, cached
 from ricci.errors import DTypeError, InputError, RuleError
 from ricci.tensor.calls import applied, call, made, raw
 from ricci.tensor.modes import state
@@ -92,7 +91,7 @@ def _with_entries(x: Any, value: Any, key: Any) -> Any:
     return y
 
 
-@cache
+@cached("changes as operations", 256)
 def _by(function: Any) -> Rule:
     """What a function that changes its first argument makes of a copy of it."""
     native = getattr(function[0], function[1]) if isinstance(function, tuple) else function
@@ -108,18 +107,13 @@ def _by(function: Any) -> Rule:
 _SET = Rule(_with_entries, "setitem", _with_entries)
 
 
-_rules: dict[str, Rule] = {}
-MOST_RULES = 256
+_rules = Cache("writing into views", 256)
 
 
 def _written(reads: tuple[Read, ...]) -> Rule:
     """A copy of an owner whose view is another; the same rule for the same calls, as operations are found by it."""
     text = repr([(id(function), *rest) for function, *rest in reads])
-    found = _rules.get(text)
-    if found is None:
-        found = _rule(reads)
-        keep(_rules, text, found, MOST_RULES)
-    return found
+    return _rules.made(text, lambda: _rule(reads))
 
 
 def _rule(reads: tuple[Read, ...]) -> Rule:

@@ -11,14 +11,13 @@ second and higher derivatives.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ricci.caches import Cache
 from ricci.calculus.graph import pullbacks
 from ricci.errors import InputError, RicciError
 from ricci.expr import Elementwise, Expr, Function, Variable, add, substitute, topological, variable
@@ -75,7 +74,7 @@ class Operation:
         self.takes_result = False  # for a pullback: whether its last input is the result that it goes back from
         self._program: Program | None = None
         self._pullbacks: dict[tuple[int, ...], Operation] = {}
-        self._namings: dict[tuple, list] = {}
+        self._namings: Cache | None = None
 
     @property
     def program(self) -> Program:
@@ -124,15 +123,15 @@ class Operation:
 
     def namings(self, known: tuple[tuple[str | None, ...] | None, ...]) -> list[tuple[str | None, ...] | None]:
         """The names of the axes of each result, by those of the inputs."""
-        found = self._namings.get(known)
+        if self._namings is None:
+            self._namings = Cache("names of axes of operations", MOST_NAMINGS)
+        found = self._namings[known]
         if found is None:
             given: dict[Expr, Any] = {
                 v: names for v, names in zip(self.inputs, known, strict=True) if names is not None
             }
             found = [None if body is None else axis_names(body, given, self.name) for body in self.bodies]
-            if len(self._namings) >= MOST_NAMINGS:
-                self._namings = {}
-            self._namings[known] = found
+            self._namings.keep(known, found)
         return found
 
 
@@ -157,38 +156,10 @@ class Use:
         return self.program
 
 
-class _Cache:
-    """Operations, the least recently used leaving first."""
-
-    def __init__(self) -> None:
-        self.found: OrderedDict[Any, Any] = OrderedDict()
-        self.lock = threading.Lock()
-
-    def get(self, key: Any) -> Any:
-        with self.lock:
-            found = self.found.get(key)
-            if found is not None:
-                self.found.move_to_end(key)
-            return found
-
-    def put(self, key: Any, made: Any) -> None:
-        with self.lock:
-            self.found[key] = made
-            while len(self.found) > MOST_OPERATIONS:
-                self.found.popitem(last=False)
-
-
-_cache = _Cache()
+_operations = Cache("operations of tensors", MOST_OPERATIONS)
+_flat = Cache("calls on tensors", MOST_OPERATIONS)
+_indices = Cache("numbers that arrays were indexed by", MOST_OPERATIONS)  # sets of them, by shapes
 NEEDS_VALUES = object()  # in place of an operation that depends on the values of its arguments
-_indices: dict[Any, set[int]] = {}  # the whole numbers that arrays of one shape were indexed by
-
-
-def cache_clear() -> None:
-    """Forget what recorded calls mean; it is found out again when needed."""
-    with _cache.lock:
-        _cache.found.clear()
-        _flat.clear()
-        _indices.clear()
 
 
 def resolve(node: Node) -> Use:
@@ -203,9 +174,6 @@ def resolve(node: Node) -> Use:
     if node.function is getitem:
         node.args = (node.args[0], _gathering(*node.args))
     return _general(node)
-
-
-_flat: dict[tuple, Use] = {}
 
 
 def _of_flat(node: Node) -> Use:
@@ -235,15 +203,13 @@ def _of_flat(node: Node) -> Use:
         else:
             return _general(node)
     quick = tuple(key)
-    found = _flat.get(quick)
+    found = _flat.known.get(quick)
     inputs = inputs or tuple([a for a in args if type(a) is not int and type(a) is not float])
     if found is None:
-        found = _general(node)
+        found = _flat[quick] or _general(node)
         if list(map(id, node.inputs)) != list(map(id, inputs)):
             return found
-        if len(_flat) >= MOST_OPERATIONS:
-            _flat.clear()
-        _flat[quick] = found
+        _flat.keep(quick, found)
     node.inputs = inputs
     node.operation = found
     return found
@@ -266,7 +232,7 @@ def _found(node: Node, by_value: bool) -> Any:
         parts += [(name, reader.key(value)) for name, value in node.kwargs.items()]
     key = (node.function, by_value, *parts) if reader.hashable else None
     node.inputs = tuple(reader.inputs)
-    found = _cache.get(key) if key is not None else None
+    found = _operations[key] if key is not None else None
     if found is not None:
         return found
     try:
@@ -275,7 +241,7 @@ def _found(node: Node, by_value: bool) -> Any:
         if by_value or len(_needed(node.inputs)) == len(node.inputs):
             raise
         if key is not None:
-            _cache.put(key, NEEDS_VALUES)
+            _operations.keep(key, NEEDS_VALUES)
         return NEEDS_VALUES
     if met or drawn:  # what a function met may be something else the next time, so it is called again each time
         met = tuple([x.copy() if type(x) is np.ndarray else x for x in met])  # as they are now
@@ -284,7 +250,7 @@ def _found(node: Node, by_value: bool) -> Any:
         return Use(operation, _needed(node.inputs))
     made = Use(operation, _needed(node.inputs))
     if key is not None:
-        _cache.put(key, made)
+        _operations.keep(key, made)
     return made
 
 
@@ -330,11 +296,11 @@ def _operation(
     bodies = tuple([None if x is None else x.expr for x in traced])
     results = tuple([None if x is None else x.dtype for x in traced])
     key = (name, tuple(inputs), dtypes, bodies, results, form)
-    found = _cache.get(key) if shared else None
+    found = _operations[key] if shared else None
     if found is None:
         found = Operation(name, inputs, dtypes, bodies, results, bound, form)
         if shared:
-            _cache.put(key, found)
+            _operations.keep(key, found)
     found.plain = {k: leaf for k, leaf in enumerate(leaves) if traced[k] is None}
     return found
 
@@ -349,11 +315,9 @@ def _gathering(x: Any, key: Any) -> Any:
     if not any(type(part) is int for part in parts):
         return key
     pattern = (x.shape, *[type(part) for part in parts])
-    seen = _indices.setdefault(pattern, set())
+    seen = _indices.made(pattern, set)
     if len(seen) < INDICES_BEFORE_GATHER:
         seen.add(hash(tuple([part for part in parts if type(part) is int])))
-        if len(_indices) > MOST_OPERATIONS:
-            _indices.clear()
         return key
     if any(type(part) not in (int, slice, type(Ellipsis)) for part in parts):
         return key

@@ -6,11 +6,11 @@ Axes are given by number, as in NumPy: ``rc.softmax(x, -1)``, ``rc.sum(x, axis=(
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
+from ricci.caches import cached
 from ricci.errors import InputError
 from ricci.functions.elementwise import stop_gradient
 from ricci.functions.table import FUNCTIONS
@@ -23,7 +23,7 @@ _SAME = {"abs", "sign", "neg", "square", "add", "subtract", "multiply", "maximum
 _SAME |= {"relu", "sum", "prod", "max", "min", "cumsum", "cumprod", "sort", "trace", "tr", "mod"}
 
 
-@cache
+@cached("functions on traced arrays", 1024)
 def lowering(name: str) -> Callable[..., Traced]:
     """A function of the table on traced arrays."""
     row = FUNCTIONS[name]

@@ -19,12 +19,12 @@ import time
 import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from operator import length_hint
 from typing import Any
 
 import numpy as np
 
+from ricci.caches import once
 from ricci.errors import TraceError
 from ricci.tracing.frames import OURS, Place, current
 from ricci.tracing.meanings import aside
@@ -168,7 +168,7 @@ def _may_read(reach: Reach) -> bool:
     return False
 
 
-@cache
+@once
 def _installed() -> tuple[str, ...]:
     """Where code lies that is not the user's."""
     paths = sysconfig.get_paths()

@@ -11,10 +11,10 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib import import_module
 from typing import Any
 
+from ricci.caches import once
 from ricci.errors import InvariantError, RicciError, TraceError, nearest
 from ricci.expr import Expr
 from ricci.tracing.array import Traced
@@ -97,7 +97,7 @@ def table() -> dict[Any, Row]:
     return _filled("scipy.special" in sys.modules)
 
 
-@cache
+@once
 def _filled(scipy: bool) -> dict[Any, Row]:
     for module in MODULES:
         import_module(f"ricci.tracing.rows.{module}")

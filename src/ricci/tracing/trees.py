@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from functools import lru_cache
 from typing import Any
 
+from ricci.caches import Cache, cached
 from ricci.errors import InputError
 
 LEAF = ("leaf",)
@@ -31,7 +31,7 @@ def flatten(tree: Any) -> tuple[list[Any], Form]:
 
 def _taken_apart(tree: Any, leaves: list[Any]) -> Form:
     kind = type(tree)
-    what = _known.get(kind) or _kind_of(kind)
+    what = _kinds.get(kind) or _kind_of(kind)
     if what == "leaf":
         leaves.append(tree)
         return LEAF
@@ -39,13 +39,16 @@ def _taken_apart(tree: Any, leaves: list[Any]) -> Form:
     return what, mark, tuple([_taken_apart(part, leaves) for part in parts])
 
 
-_known: dict[type, str] = {list: "list", tuple: "tuple", dict: "dict", float: "leaf", type(None): "none"}
-_MOST_KNOWN = 1000
+_PLAIN = {list: "list", tuple: "tuple", dict: "dict", type(None): "none"}
+_known = Cache("types of trees", 1000)
+_kinds = _known.known
 
 
 def _kind_of(kind: type) -> str:
     """What a tree of this type is, found once for each type."""
-    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+    if kind in _PLAIN:
+        what = _PLAIN[kind]
+    elif issubclass(kind, tuple) and hasattr(kind, "_fields"):
         what = "namedtuple"
     elif issubclass(kind, Mapping):
         what = "dict"
@@ -53,8 +56,7 @@ def _kind_of(kind: type) -> str:
         what = "dataclass"
     else:
         what = "sequence" if issubclass(kind, (list, tuple)) else "leaf"
-    if len(_known) < _MOST_KNOWN:
-        _known[kind] = what
+    _known.keep(kind, what)
     return what
 
 
@@ -84,7 +86,7 @@ def unflatten(form: Form, leaves: Sequence[Any]) -> Any:
     return builder(form)(iter(leaves))
 
 
-@lru_cache(maxsize=512)
+@cached("makers of trees", 512)
 def builder(form: Form) -> Callable[[Iterator[Any]], Any]:
     """A function that makes a tree of this form, taking its leaves from an iterator."""
     if form == LEAF:

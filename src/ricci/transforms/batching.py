@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
+from ricci.caches import Cache
 from ricci.errors import InputError, ShapeError, TraceError
 from ricci.expr import Expr, topological, variable
 from ricci.expr.moving import moved_axis
@@ -32,7 +33,7 @@ class Mapped(Transformed[..., Any]):
     ):
         super().__init__(function, identity, "vmap", **options)
         self.in_axes, self.out_axes, self.axis_name, self.axis_size = in_axes, out_axes, name, size
-        self._named: dict[str, Mapped] = {}  # by the places of the named axis in the arguments
+        self._named = Cache("functions along named axes", 64)  # by the places of the named axis in the arguments
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if self.axis_name is not None and any(
@@ -46,10 +47,7 @@ class Mapped(Transformed[..., Any]):
         if kwargs:
             raise InputError("rc.vmap over a named axis takes its arguments by position.")
         axes = tuple([trees.tree_map(self._place, arg) for arg in args])
-        form = repr(axes)
-        if form not in self._named:
-            self._named[form] = Mapped(self.function, axes, self.out_axes, None, self.axis_size)
-        return self._named[form]
+        return self._named.made(repr(axes), lambda: Mapped(self.function, axes, self.out_axes, None, self.axis_size))
 
     def _place(self, leaf: Any) -> int | None:
         names = getattr(leaf, "axes", None) or ()

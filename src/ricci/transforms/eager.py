@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ricci.einops.tables import keep
+from ricci.caches import Cache
 from ricci.tensor.calls import apply
 from ricci.tracing import trees
 from ricci.tracing.guards import Guards
@@ -13,8 +13,7 @@ from ricci.tracing.reach import ATOMS, Reach
 from ricci.tracing.recording import is_array
 from ricci.tracing.trees import Form
 
-MOST_KEPT = 256
-_kept: dict[Any, tuple[Callable, Guards, list]] = {}
+_kept = Cache("functions on tensors", 256)
 
 
 def on_tensors(function: Callable, name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -30,7 +29,7 @@ def _of_leaves(function: Callable, form: Form, leaves: list[Any]) -> Callable:
     """
     objects = [leaf for leaf in leaves if not isinstance(leaf, ATOMS) and not is_array(leaf)]
     key = (function, form, *map(id, objects))
-    found = _kept.get(key)
+    found = _kept[key]
     if found is not None and found[1].hold():
         return found[0]
 
@@ -38,5 +37,5 @@ def _of_leaves(function: Callable, form: Form, leaves: list[Any]) -> Callable:
         args, kwargs = trees.unflatten(form, leaves)
         return function(*args, **kwargs)
 
-    keep(_kept, key, (lower, Guards(Reach([function, *objects])), objects), MOST_KEPT)
+    _kept.keep(key, (lower, Guards(Reach([function, *objects])), objects))
     return lower

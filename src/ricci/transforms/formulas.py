@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 from typing import Any
-from weakref import WeakValueDictionary
 
 from ricci.compiler.compressed.result import CompressedFunction
 from ricci.compiler.run.function import Compiled
@@ -30,6 +29,12 @@ class OfFormula:
             kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
             self.__signature__ = inspect.Signature([inspect.Parameter(name, kind) for name in self.inputs])
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OfFormula) and self.formula is other.formula
+
+    def __hash__(self) -> int:
+        return id(self.formula)
+
     def __call__(self, /, *args: Any, **inputs: Any) -> Any:
         if args and not self.ordered:
             call, listed = ", ".join([f"{name}={name}" for name in self.inputs]), ", ".join(self.inputs) or "none"
@@ -43,11 +48,8 @@ class OfFormula:
         return self.formula(**dict(zip(self.inputs, args, strict=False)), **inputs)
 
 
-_known: WeakValueDictionary[int, OfFormula] = WeakValueDictionary()  # by the identity of the formula, which it holds
-
-
 def as_function(function: Any, what: str, argnums: Any = None) -> Any:
-    """A formula as a function, the same one each time; anything else as it is.
+    """A formula as a function, equal to others of the same formula; anything else as it is.
 
     ``argnums`` is what ``rc.<what>`` is asked to differentiate by: an error if a formula cannot know what is meant.
     """
@@ -55,9 +57,7 @@ def as_function(function: Any, what: str, argnums: Any = None) -> Any:
         raise InputError(f"rc.{what}: compressed results are no arrays; compile the formula without compressed=True.")
     if not isinstance(function, (Formula, Compiled)):
         return function
-    found = _known.get(id(function))
-    if found is None:
-        found = _known[id(function)] = OfFormula(function)
+    found = OfFormula(function)
     numbers = [argnums] if not isinstance(argnums, (tuple, list)) else argnums
     if not found.ordered and any(isinstance(number, int) for number in numbers):
         name = found.inputs[0] if found.inputs else "x"

@@ -13,9 +13,9 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
+from ricci.caches import Cache
 from ricci.calculus.graph import pullbacks
 from ricci.compiler.run.engines import target_of
-from ricci.einops.tables import keep
 from ricci.errors import DTypeError, InputError, ShapeError
 from ricci.expr import Expr, Variable, add, one, product, variable, variables
 from ricci.tracing import frames, trees
@@ -32,20 +32,16 @@ from ricci.transforms.formulas import as_function
 from ricci.transforms.transformed import Program, Transformed, placed
 from ricci.transforms.typed import R, X
 
-MOST_KEPT = 256
-_kept: dict[Any, Transformed] = {}
+_kept = Cache("transformed functions", 256)
 
 
 def kept(function: Callable, kind: str, make: Callable[[], Transformed]) -> Transformed:
     """The transformed function of an earlier call, if the same function is transformed again."""
     try:
-        found = _kept.get((function, kind))
-    except TypeError:  # not hashable
+        hash(function)
+    except TypeError:
         return make()
-    if found is None:
-        found = make()
-        keep(_kept, (function, kind), found, MOST_KEPT)
-    return found
+    return _kept.made((function, kind), make)
 
 
 def identity(recording: Recording) -> Recording:

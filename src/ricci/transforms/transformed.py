@@ -18,12 +18,12 @@ from typing import Any, Generic, overload
 
 import numpy as np
 
+from ricci.caches import Cache
 from ricci.compiler.compressed.result import CompressedFunction
 from ricci.compiler.prepare.distribute import distributed
 from ricci.compiler.prepare.solves import solved
 from ricci.compiler.run.engines import target_named, target_of
 from ricci.compiler.run.function import Compiled
-from ricci.einops.tables import keep
 from ricci.errors import DTypeError, InputError
 from ricci.expr import Expr, rebuild
 from ricci.notation.context import Facts
@@ -80,8 +80,8 @@ class Transformed(Generic[P, R_co]):
         self.backend = None if backend is None else target_named(backend).name
         self.extras, self.has_aux, self.compressed = extras, has_aux, compressed
         self.options = tuple(sorted((options or {}).items()))
-        self._programs: dict[Any, Program] = {}
-        self._direct: dict[Any, Program] = {}  # by the types of arrays that are all the arguments
+        self._programs = Cache("programs of transformed functions", MOST_PROGRAMS)
+        self._direct = Cache("calls of transformed functions", MOST_PROGRAMS)  # by types of arrays alone
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -108,7 +108,7 @@ class Transformed(Generic[P, R_co]):
         if frames.current() is None:
             arrays: list[Any] = []
             try:
-                found = self._direct.get(_direct_key(args, arrays)) if not kwargs else None
+                found = self._direct.known.get(_direct_key(args, arrays)) if not kwargs else None
             except (AttributeError, TypeError):
                 found = None
             if found is not None and found.guards.hold() and not nans.watching():
@@ -151,22 +151,21 @@ class Transformed(Generic[P, R_co]):
             return
         if len(met) != len(arrays) or any(a is not b for a, b in zip(met, arrays, strict=True)):
             return
-        keep(self._direct, key, program, MOST_PROGRAMS)
+        self._direct.keep(key, program)
 
     def program(self, arguments: Arguments) -> Program:
         """The program for arguments of this kind; made if there is none, or what it depends on has changed."""
         key = (arguments.form, tuple(map(_kind, arguments.leaves, arguments.arrays)))
         try:
-            found = self._programs.get(key)
+            found = self._programs[key]
         except TypeError:
             raise InputError(_unhashable(arguments)) from None
         if found is None or not found.guards.hold():
             static = [leaf for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if not traced]
             recording, guards = observed(lambda: self.recorded(arguments), [self.function, *static])
             found = self._made(recording, arguments, guards)
-            with self._lock:
-                if not found.recording.drawn:  # otherwise the next call draws other numbers
-                    keep(self._programs, key, found, MOST_PROGRAMS)
+            if not found.recording.drawn:  # otherwise the next call draws other numbers
+                self._programs.keep(key, found)
         return found
 
     def recorded(self, arguments: Arguments) -> Recording:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ricci.compiler.compressed.result import CompressedFunction
 from ricci.compiler.prepare.distribute import distributed
 from ricci.compiler.prepare.solves import solved
-from ricci.compiler.run.function import Compiled, cache_info
-from ricci.compiler.run.function import cache_clear as clear_plans
+from ricci.compiler.run.function import Compiled
 from ricci.errors import InputError
 from ricci.expr import Size
 from ricci.notation.context import merged
@@ -20,16 +18,6 @@ from ricci.user.formula import Formula
 if TYPE_CHECKING:
     from ricci.transforms.transformed import Transformed
     from ricci.transforms.typed import P, R
-
-__all__ = ["cache_clear", "cache_info", "compile"]
-
-
-def cache_clear() -> None:
-    """Forget all plans, and give back the memory kept for them; functions and tensors plan anew when used."""
-    clear_plans()
-    operations = sys.modules.get("ricci.tensor.operations")  # where there are no tensors, there is nothing to forget
-    if operations is not None:
-        operations.cache_clear()
 
 
 @overload

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ricci.caches import Cache
 from ricci.calculus.modes import derivative
 from ricci.errors import InputError, RicciError, RuleError
 from ricci.expr import OPS, Expr, Function, Op, Size, Variable, delta, elementwise, function, product, variable
@@ -74,7 +75,7 @@ class _Function:
         self.custom, self.form, self.leaves, self.operand = custom, form, list(leaves), list(operand)
         self.entrywise: dict[int, bool] = {}  # by the number of axes
         self.later: dict[tuple, _Later] = {}
-        self._rules: dict[Shapes, Any] = {}
+        self._rules = Cache("rules of one's own on formulas", 256)
         self._op: Op | None = None
 
     def __call__(self, parts: Sequence[Formula]) -> Formula:
@@ -152,9 +153,7 @@ class _Function:
     # Any other
 
     def _ruled(self, shapes: Shapes) -> Any:
-        if shapes not in self._rules:
-            self._rules[shapes] = self.rule(shapes)
-        return self._rules[shapes]
+        return self._rules.made(shapes, lambda: self.rule(shapes))
 
     def _template(self, shapes: Shapes) -> tuple[list[Variable], Expr]:
         rule = self._ruled(shapes)

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import numpy as np
 
+from ricci.caches import cached
 from ricci.errors import ShapeError
 from ricci.expr import OPS
 
@@ -68,7 +68,7 @@ def _in_type_of_last(f: Callable) -> Callable:
 _IN_SCIPY = {"lgamma": "gammaln", "digamma": "psi"}  # where the names differ
 
 
-@cache
+@cached("special functions", 256)
 def _special(name: str) -> Callable:
     """A special function: SciPy's, or the plain one of the table, entry by entry."""
     try:

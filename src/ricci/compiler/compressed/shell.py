@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ricci.caches import Cache
 from ricci.compiler.compressed.parts import Parts, Term, renamed
 from ricci.compiler.compressed.systems import Operator, Sides, System
 from ricci.compiler.run.elsewhere import asked
@@ -42,7 +43,7 @@ class Shell:
         held = {int(v.name[4:]): v for v in variables(*[e for term in terms for e, _ in term.factors])}
         self.scalars = [k for k, v in held.items() if not v.shape]
         self.fractional = any(not isinstance(term.coef, int) for term in terms)  # makes floats of integers
-        self._functions: dict[tuple, tuple[Compiled, list[int]]] = {}
+        self._functions = Cache("products of compressed results", 64)
         self._transposed: Shell | None = None
 
     @classmethod
@@ -78,15 +79,16 @@ class Shell:
 
     def _called(self, key: tuple, build: Callable[[], Expr], cores: tuple, *more: Any) -> Any:
         """The value of an expression in the cores and, where it is given, ``v``."""
-        found = self._functions.get(key)
-        if found is None:
+
+        def made() -> tuple[Compiled, list[int]]:
             inputs = {v.name: v.order for term in self.terms for v in variables(*[e for e, _ in term.factors])}
             if more:
                 inputs["v"] = more[0].ndim
             f = Compiled([build()], {}, Facts(inputs=inputs, mentions=dict.fromkeys(inputs)), self.target)
             places = [len(cores) if name == "v" else int(name[4:]) for name in f.inputs]
-            found = self._functions[key] = (f, places)
-        f, places = found
+            return f, places
+
+        f, places = self._functions.made(key, made)
         arrays = (*cores, *more)
         return f(*[arrays[k] for k in places])
 

@@ -13,13 +13,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from importlib.metadata import version
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
+from ricci.caches import once
 from ricci.compiler.fused.entries import Nodes, fusable
 from ricci.compiler.fused.kernel_source import DTYPES, Writer
 from ricci.compiler.fused.memory import Group
@@ -38,7 +38,7 @@ class FarError(Exception):
 LOWEST = (0, 62)  # before, LLVM ends the process where it meets minimum and maximum of floats
 
 
-@cache
+@once
 def found() -> str | None:
     """The version of Numba, if it is installed."""
     return version("numba") if find_spec("numba") is not None else None

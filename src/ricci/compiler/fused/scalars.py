@@ -18,12 +18,12 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any
 
 import numba
 import numpy as np
 
+from ricci.caches import once
 from ricci.compiler.fused.coefficients import COS, HALF_PI, SIN, TABLES
 from ricci.compiler.fused.entries import POWERS
 from ricci.compiler.fused.llvm import FRACTION, NATIVE, bits, exponent, floating, leading, mantissa, scaled
@@ -60,7 +60,7 @@ class Library(dict):
         return self[name]
 
 
-@cache
+@once
 def library(dtype: str) -> Library:
     return Library(dtype)
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import math
 import sys
-import threading
-from collections import OrderedDict
 
 import numpy as np
+
+from ricci.caches import Pool
 
 Array = np.ndarray
 LARGE = 2**20  # bytes from which on memory is worth keeping
@@ -22,25 +22,7 @@ SPARE = 2
 LINE = 64  # bytes
 
 
-class _Kept:
-    """All blocks on shelves."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.blocks: OrderedDict[Shelf, list[Array]] = OrderedDict()
-        self.nbytes = 0
-
-    def drop(self, shelf: Shelf, place: int) -> Array:
-        """Take a block off its shelf."""
-        blocks = self.blocks[shelf]
-        found = blocks.pop(place)
-        self.nbytes -= shelf.nbytes
-        if not blocks:
-            del self.blocks[shelf]
-        return found
-
-
-_kept = _Kept()
+POOL: Pool[Array] = Pool("memory of fused kernels, in bytes", MOST, SPARE)
 
 
 class Shelf:
@@ -55,26 +37,19 @@ class Shelf:
         """A block that nobody else has."""
         if not self.kept:
             return np.empty(self.shape, self.dtype)
-        with _kept.lock:
-            blocks = _kept.blocks.get(self, [])
-            for place in reversed(range(len(blocks))):  # the latest is the likeliest to be in the cache
-                if sys.getrefcount(blocks[place].base) <= ALONE:
-                    return _kept.drop(self, place)
+        found = POOL.take(self, _unused)
+        if found is not None:
+            return found
         return _aligned(self.shape, self.dtype)
 
     def give(self, block: Array) -> None:
         """A block, in which there may be results now, for later calls."""
-        if not self.kept:
-            return
-        with _kept.lock:
-            blocks = _kept.blocks.setdefault(self, [])
-            blocks.append(block)
-            _kept.blocks.move_to_end(self)
-            _kept.nbytes += self.nbytes
-            if len(blocks) > SPARE:
-                _kept.drop(self, 0)
-            while _kept.nbytes > MOST:
-                _kept.drop(next(iter(_kept.blocks)), 0)
+        if self.kept:
+            POOL.give(self, block)
+
+
+def _unused(block: Array) -> bool:
+    return sys.getrefcount(block.base) <= ALONE
 
 
 def _aligned(shape: tuple[int, ...], dtype: np.dtype) -> Array:
@@ -92,15 +67,3 @@ def _alone() -> int:
 
 
 ALONE = _alone()
-
-
-def clear() -> None:
-    """Give all memory back."""
-    with _kept.lock:
-        _kept.blocks.clear()
-        _kept.nbytes = 0
-
-
-def kept_bytes() -> int:
-    """How many bytes are kept for later calls."""
-    return _kept.nbytes

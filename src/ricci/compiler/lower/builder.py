@@ -11,11 +11,11 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
 
+from ricci.caches import cached
 from ricci.compiler.backends.numpy_table import ELEMENTWISE, FUNCTIONS
 from ricci.compiler.lower.paths import REARRANGED
 from ricci.compiler.plan.program import OUTSIDE, Form, Labels, Number, Operand, Step, Value, distinct, number_key
@@ -36,7 +36,7 @@ _DTYPES = {"f": np.float64, "i": np.int64, "b": np.bool_}
 GROWING = {"add", "subtract", "multiply", "square", "power", "prod", "cumsum", "cumprod"}  # integers may get too large
 
 
-@cache
+@cached("kinds of results of functions", 4096)
 def gives(name: str, kinds: tuple[str, ...], own_axes: tuple[int, ...] | None, params: tuple = ()) -> str:
     """What a function makes of operands of these kinds; asked of NumPy. "n" and "r" are Python's numbers."""
     samples: list[Any] = [1 if kind == "n" else 1.0 if kind == "r" else None for kind in kinds]

@@ -9,13 +9,13 @@ of moderate length, greedy for long ones, and cotengra for very long ones where 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Union
 
 import opt_einsum
 
+from ricci.caches import cached
 from ricci.compiler.plan.program import Labels
 
 EXACT = 6
@@ -29,7 +29,7 @@ Tree = Union[int, "tuple[Tree, Tree]"]
 Pairs = frozenset[tuple[int, int]]
 
 
-@lru_cache(maxsize=4096)
+@cached("orders of contractions", 4096)
 def best_tree(
     terms: tuple[Labels, ...],
     kept: Labels,

@@ -7,23 +7,18 @@ does not depend on sizes, the simplified expression, is kept by the function.
 from __future__ import annotations
 
 import sys
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from operator import index
 from types import SimpleNamespace
 from typing import Any
-from weakref import WeakSet
 
+from ricci.caches import MOST_PLANS, PLANS, Cache, Counts, register
 from ricci.compiler.bind import bind_shapes, check_names
-from ricci.compiler.fused import shelf
 from ricci.compiler.lower.expressions import lower
 from ricci.compiler.plan.plans import Plan
 from ricci.compiler.prepare.choices import with_choices
 from ricci.compiler.prepare.distribute import distributed
 from ricci.compiler.prepare.solves import solved
-from ricci.compiler.run import workspace
 from ricci.compiler.run.elsewhere import Called, asked, here, recorded
 from ricci.compiler.run.engines import Target, target_named, target_of
 from ricci.errors import InputError, RicciError
@@ -33,73 +28,24 @@ from ricci.expr.walk import sized, with_bodies
 from ricci.notation.context import Facts
 from ricci.simplify import simplify_all
 
-MOST_PLANS = 512
 MOST_SHORTCUTS = 64
 ASSUMED = 16
 Setting = tuple[str, tuple, tuple, str, tuple]  # backend, shapes, kinds, floating type and given sizes of a call
 
 
-@dataclass(frozen=True)
-class CacheInfo:
-    """How often a plan was found, how often one was made, how many there are and may be."""
-
-    hits: int
-    misses: int
-    size: int
-    maxsize: int
+_plans = Cache(PLANS, MOST_PLANS)
 
 
-class _Cache:
-    """Plans, the least recently used leaving first."""
+class TakenPrograms(SimpleNamespace):
+    """Programs that ``torch.compile`` has taken into its own, each an attribute, which it reads as a constant."""
 
-    def __init__(self, maxsize: int):
-        self.maxsize = maxsize
-        self.plans: OrderedDict[tuple, Plan] = OrderedDict()
-        self.hits = self.misses = 0
-        self.lock = threading.Lock()
-
-    def get(self, key: tuple, make: Callable[[], Plan]) -> Plan:
-        with self.lock:
-            found = self.plans.get(key)
-            if found is not None:
-                self.hits += 1
-                self.plans.move_to_end(key)
-                return found
-        made = make()  # outside the lock: planning may take milliseconds; two threads may both do it
-        with self.lock:
-            self.misses += 1
-            found = self.plans.setdefault(key, made)
-            while len(self.plans) > self.maxsize:
-                self.plans.popitem(last=False)
-        return found
+    __hash__ = object.__hash__  # type: ignore
 
     def clear(self) -> None:
-        with self.lock:
-            self.plans.clear()
-            self.hits = self.misses = 0
+        self.__dict__.clear()
 
-
-_cache = _Cache(MOST_PLANS)
-_functions: WeakSet[Compiled] = WeakSet()
-
-
-def cache_info() -> CacheInfo:
-    """How the cache of plans does.
-
-    >>> from ricci import cache_info
-    >>> cache_info().maxsize
-    512
-    """
-    return CacheInfo(_cache.hits, _cache.misses, len(_cache.plans), _cache.maxsize)
-
-
-def cache_clear() -> None:
-    """Forget all plans, and give back the memory kept for them; compiled functions plan anew when called."""
-    _cache.clear()
-    workspace.clear()
-    shelf.clear()
-    for function in list(_functions):
-        function.forget()
+    def counts(self) -> Counts:
+        return Counts(0, len(self.__dict__), len(self.__dict__), MOST_PLANS)
 
 
 def needed_inputs(roots: Sequence[Expr], facts: Facts, preferred: Sequence[str] = ()) -> set[str]:
@@ -156,14 +102,10 @@ class Compiled:
         self.options = options
         if sys.modules.get("torch") is not None:
             Compiled._tracing = staticmethod(sys.modules["torch"].compiler.is_compiling)
-        self._shortcuts: dict[tuple, Callable[..., Any]] = {}
-        self._traced = SimpleNamespace()  # programs that torch.compile has taken into its own
+        self._shortcuts = Cache("calls of compiled functions", MOST_SHORTCUTS)
+        self._traced = TakenPrograms()
+        register("programs in torch.compile", self._traced)
         self._latest: Plan | None = None
-        _functions.add(self)
-
-    def forget(self) -> None:
-        self._shortcuts = {}
-        self._traced = SimpleNamespace()
 
     def __repr__(self) -> str:
         where = "the backend of its inputs" if self.backend is None else self.backend.name
@@ -175,7 +117,7 @@ class Compiled:
         ordered = self._arranged(args, inputs) if inputs else args
         try:
             key = tuple([(type(a), a.shape, a.dtype) for a in ordered])  # type: ignore
-            run = self._shortcuts.get(key if len(inputs) <= len(key) else (*key, self._others(inputs)))
+            run = self._shortcuts.known.get(key if len(inputs) <= len(key) else (*key, self._others(inputs)))
         except (AttributeError, TypeError):
             run = None
         return run(*ordered) if run is not None else self._first(args, inputs)  # type: ignore
@@ -243,7 +185,7 @@ class Compiled:
         backend, shapes, kinds, dtype, sizes = setting
         target = target_named(backend)
         key = (tuple(self.roots), setting, self._conditions, self.single, self.options, self._short(target))
-        plan = _cache.get(key, lambda: self._made(target, dict(shapes), dict(kinds), dtype, dict(sizes)))
+        plan = _plans.made(key, lambda: self._made(target, dict(shapes), dict(kinds), dtype, dict(sizes)))
         self._latest = plan
         return plan
 
@@ -283,10 +225,8 @@ class Compiled:
         """A shortcut for calls with arrays like these, where they can be passed on as they are."""
         if any(given[name] is not array for name, array in arrays.items()):
             return
-        if len(self._shortcuts) >= MOST_SHORTCUTS:
-            self._shortcuts = {}
         key = tuple([(type(given[name]), given[name].shape, given[name].dtype) for name in self.inputs])
-        self._shortcuts[key if len(given) <= len(key) else (*key, self._others(given))] = plan.run
+        self._shortcuts.keep(key if len(given) <= len(key) else (*key, self._others(given)), plan.run)
 
     # To look at
 

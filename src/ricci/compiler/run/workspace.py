@@ -9,17 +9,15 @@ it back at the end; a call that finds none, because another thread has it, makes
 from __future__ import annotations
 
 import math
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 
 import numpy as np
 
+from ricci.caches import Pool
+
 MOST = 256 * 1024 * 1024
 Arrays = list[np.ndarray]
-
-_lock = threading.Lock()
-_kept: OrderedDict[Workspace, Arrays] = OrderedDict()
+POOL: Pool[Arrays] = Pool("memory of programs, in bytes", MOST, spare=1)
 
 
 class Workspace:
@@ -31,26 +29,8 @@ class Workspace:
 
     def take(self) -> Arrays:
         """Arrays that nobody else has."""
-        with _lock:
-            found = _kept.pop(self, None)
-        return found if found is not None else [np.empty(shape, dtype) for shape, dtype in self.shapes]
+        return POOL.take(self) or [np.empty(shape, dtype) for shape, dtype in self.shapes]
 
     def give(self, arrays: Arrays) -> None:
         """Arrays that are not needed any more, for the next call."""
-        with _lock:
-            _kept[self] = arrays
-            total = kept_bytes() if len(_kept) > 1 else self.nbytes
-            while total > MOST:
-                other, _ = _kept.popitem(last=False)
-                total -= other.nbytes
-
-
-def clear() -> None:
-    """Give all memory back."""
-    with _lock:
-        _kept.clear()
-
-
-def kept_bytes() -> int:
-    """How many bytes are kept for later calls."""
-    return sum(workspace.nbytes for workspace in _kept)
+        POOL.give(self, arrays)

@@ -6,8 +6,8 @@ import sys
 from importlib import import_module
 from typing import Any
 
+from ricci.caches import Cache
 from ricci.einops.backends.base import Backend
-from ricci.einops.tables import keep
 from ricci.errors import EinopsTypeError
 from ricci.kinds import kind_of, remedy
 
@@ -21,9 +21,8 @@ _KINDS = [
     ("ricci.user.formula", "formulas", "FormulaBackend"),
 ]
 _loaded: dict[str, Any] = {}
-_of_type: dict[type, Any] = {}
-_traced: dict[type, bool] = {}
-_MOST = 500  # types that are kept; some are made on the fly
+_of_type = Cache("backends of types", 500)  # some types are made on the fly
+_traced = Cache("types of PyTorch", 500)
 
 
 class Code:
@@ -34,10 +33,10 @@ class Code:
 
 def backend_of(array: Any) -> Backend:
     """The backend of an array; an error that says what is accepted where there is none."""
-    found = _of_type.get(type(array))
+    found = _of_type.known.get(type(array))
     if found is None:
         found = _find(array)
-        keep(_of_type, type(array), found, _MOST)
+        _of_type.keep(type(array), found)
     return found
 
 
@@ -49,16 +48,15 @@ def _loaded_backend(package: str, module: str, name: str) -> Any:
 
 def is_traced(kind: type) -> bool:
     """Whether this is a type of PyTorch's tensors, which are also met while programs are compiled."""
-    try:
-        return _traced[kind]
-    except KeyError:
+    found = _traced.known.get(kind)
+    if found is None:
         torch: Any = sys.modules.get("torch")
         found = hasattr(torch, "Tensor") and issubclass(kind, torch.Tensor)
         if found:
             Code.is_compiling = staticmethod(torch.compiler.is_dynamo_compiling)
-            keep(_of_type, kind, _loaded_backend(*_KINDS[1]), _MOST)
-        keep(_traced, kind, found, _MOST)
-        return found
+            _of_type.keep(kind, _loaded_backend(*_KINDS[1]))
+        _traced.keep(kind, found)
+    return found
 
 
 # torch.compile calls it once, while compiling, instead of reading it: what changes in the tables does not concern it.

@@ -12,10 +12,10 @@ What was made is not part of the state of a layer: copies and pickles make their
 # Where PyTorch is not installed, pyright takes this module, which has its name, for it:
 # pyright: reportAttributeAccessIssue=false, reportGeneralTypeIssues=false
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ricci.einops.backends import backend_of, keep
+from ricci.caches import Cache, cached
+from ricci.einops.backends import backend_of
 from ricci.einops.backends.base import compiled
 from ricci.einops.layers._common import described, missing, prepared
 from ricci.einops.layers._einmix import check_input, decompose, watched
@@ -160,7 +160,7 @@ class _Layer(Module):
         # with its type, which TorchScript does not find from lists that are empty
         table = {ndim: _steps(recipe, sizes) for ndim, recipe in recipes.items()}
         self._table: Any = torch.jit.Attribute(table, dict[int, Steps])
-        self._runs = {}
+        self._runs = Cache("shapes of layers", _MOST_SHAPES)
 
     def forward(self, input):
         if is_scripting():
@@ -168,7 +168,7 @@ class _Layer(Module):
         else:  # not read by TorchScript
             if is_dynamo_compiling() or OPEN:
                 return first_call(input, self.pattern, self._operation, self._sizes, False)
-            run = self._runs.get(input.shape) if input.__class__ is Tensor else None
+            run = self._runs.known.get(input.shape) if input.__class__ is Tensor else None
             return self._first(input) if run is None else run(input)
 
     def _first(self, input: Any) -> Any:
@@ -183,7 +183,7 @@ class _Layer(Module):
         todo = explained(moves, shape, sizes, recipe, shape, tuple(sizes.values()))
         run = compiled(_BACKEND, todo, operation, Tensor)
         result = run(input)  # a call that fails leaves nothing behind
-        keep(self._runs, input.shape, run, _MOST_SHAPES)
+        self._runs.keep(input.shape, run)
         return result
 
     def __repr__(self) -> str:
@@ -234,7 +234,7 @@ class Reduce(_Layer):
         return described(type(self).__name__, [self.pattern, self._operation], self.axes_lengths)
 
 
-@lru_cache(1024)
+@cached("contractions of layers", 1024)
 def _contraction(equation: str, *kinds: type) -> Any:
     return _BACKEND.contraction(kinds, equation)
 

@@ -23,8 +23,8 @@ from itertools import permutations
 from itertools import product as pairs
 from math import isfinite
 from typing import Any
-from weakref import WeakKeyDictionary
 
+from ricci.caches import cached
 from ricci.expr import Constant, Expr, Function, Product, Size, Structure, add, constant, power, product, zero
 from ricci.expr.structures import is_delta
 
@@ -58,18 +58,12 @@ def _turned(factor: Factor) -> Factor:
     return head, tuple(sorted(labels, key=repr)) if len(labels) == 2 and mirrors(head) else labels
 
 
-_mirrors: WeakKeyDictionary[Expr, bool] = WeakKeyDictionary()
-
-
+@cached("symmetric matrices", 1024)
 def mirrors(head: Expr) -> bool:
     """Whether a matrix is its own transpose, as the core has it; its inverse is then too."""
-    found = _mirrors.get(head)
-    if found is None:
-        inner = head.args[0] if isinstance(head, Function) and head.op.name == "inv" else head
-        factors, out = ([*inner.factors()], inner.out) if isinstance(inner, Product) else ([(inner, (0, 1))], (0, 1))
-        found = is_delta(head) or product(factors, out[::-1], dict(zip(out, inner.shape, strict=True))) is inner
-        _mirrors[head] = found
-    return found
+    inner = head.args[0] if isinstance(head, Function) and head.op.name == "inv" else head
+    factors, out = ([*inner.factors()], inner.out) if isinstance(inner, Product) else ([(inner, (0, 1))], (0, 1))
+    return is_delta(head) or product(factors, out[::-1], dict(zip(out, inner.shape, strict=True))) is inner
 
 
 def plain(head: Expr, labels: Sequence[Label], exponent: int | Fraction = 1) -> Poly:

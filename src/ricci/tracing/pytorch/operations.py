@@ -8,11 +8,12 @@ as PyTorch itself takes them apart; what is then still without one is refused by
 from __future__ import annotations
 
 import inspect
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, NoReturn
 
 import torch
 
+from ricci.caches import cached
 from ricci.errors import InputError, InvariantError, RicciError, RuleError, TraceError
 from ricci.functions.elementwise import stop_gradient
 from ricci.tracing.array import Traced
@@ -182,7 +183,7 @@ def _of_key(key: Any) -> Any:
     return rest[0]
 
 
-@lru_cache(maxsize=MOST_KNOWN)
+@cached("shapes of operations of PyTorch", MOST_KNOWN)
 def _kept(op: Any, args: Any, kwargs: Any) -> Any:
     return _on_meta(_shown(op), op, tuple(_of_key(args)), _of_key(kwargs))
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from importlib import import_module
 from typing import Any
 
+from ricci.caches import once
 from ricci.errors import InvariantError
 
 MODULES = (
@@ -74,7 +74,7 @@ def whole(
     return put
 
 
-@cache
+@once
 def _fill() -> None:
     for module in MODULES:
         import_module(f"ricci.tracing.pytorch.{module}")
