@@ -18,6 +18,7 @@ from ricci.calculus.orders import Counted, Scalars, Skeleton, annealed_order, gr
 from ricci.calculus.weights import NUMBER, SIGN, weigh
 from ricci.errors import InputError, RuleError
 from ricci.expr import Expr, variables
+from ricci.user.formula import as_formula
 
 
 def _load(name: str) -> Any:
@@ -49,7 +50,7 @@ formula_of = pytest.mark.parametrize(("text", "shapes"), TENSORS.values(), ids=T
 
 def exprs(task: Any) -> tuple[list[Expr], list[Expr], Any]:
     inputs = rc.tensors(" ".join(task.inputs))
-    outputs = [rc.formula.as_formula(y) for y in task.function(rc, *inputs)]
+    outputs = [as_formula(y) for y in task.function(rc, *inputs)]
     context = outputs[0].context
     for y in outputs:
         context = context.merged(y.context)

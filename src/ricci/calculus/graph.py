@@ -12,6 +12,7 @@ runs in parallel. When all are gone, the edges from inputs to outputs are the de
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
 
 from ricci.calculus.local import Edge, combine, compose, edge_of, identity, local, vanishes
 from ricci.expr import Expr, topological
@@ -41,6 +42,13 @@ class Graph:
             wanted.update(edges)
             for arg, parallel in edges.items():
                 self._put(arg, node, combine(parallel))
+
+    def copy(self) -> Graph:
+        """The same graph, to be eliminated in another order."""
+        other = copy(self)
+        other.below = {node: dict(row) for node, row in self.below.items()}
+        other.above = {node: dict(row) for node, row in self.above.items()}
+        return other
 
     def _put(self, low: Expr, high: Expr, edge: Edge) -> None:
         self.below[high][low] = edge

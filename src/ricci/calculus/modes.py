@@ -22,34 +22,40 @@ def derivative(y: Expr, x: Expr, mode: str = "auto", effort: float = 0.0) -> Exp
 
 def derivatives(ys: Sequence[Expr], xs: Sequence[Expr], mode: str = "auto", effort: float = 0.0) -> list[list[Expr]]:
     """All ∂y/∂x, a row for each ``y``. The ``xs`` count as independent of one another."""
-    graph = eliminated(ys, xs, mode, effort)[0]
+    graph = eliminated(ys, xs, mode, effort, counting=False)[0]
     return [[graph.derivative(y, x) for x in xs] for y in ys]
 
 
-def eliminated(ys: Sequence[Expr], xs: Sequence[Expr], mode: str, effort: float = 0.0) -> tuple[Graph, int, str]:
-    """The graph with all vertices eliminated, the multiplications that it took, and the mode."""
+def eliminated(
+    ys: Sequence[Expr], xs: Sequence[Expr], mode: str, effort: float = 0.0, counting: bool = True
+) -> tuple[Graph, int, str]:
+    """The graph with all vertices eliminated, the multiplications that it took, if they are counted, and the mode."""
     if mode not in MODES:
         raise InputError(f"There is no mode {mode!r}; the modes are {', '.join(MODES)}.")
     graph = Graph(ys, xs)
     if mode != "auto":
-        return graph, run(graph, mode, effort).cost, mode
+        return graph, run(graph, mode, effort, counting).cost, mode
     results = sum(entries(y.shape) for y in ys)
     arguments = sum(entries(x.shape) for x in xs)
     if results == 1 or len(vertices(graph)) > SMALL:
         mode = "reverse" if results <= arguments else "forward"
-        return graph, run(graph, mode).cost, mode
+        return graph, run(graph, mode, counting=counting).cost, mode
     bones = skeleton_of(graph)
-    counts = {
-        "reverse": bones.cost(bones.vertices[::-1]),
-        "forward": bones.cost(bones.vertices),
-        "cross-country": bones.cost(greedy_order(bones)),
-    }
+    found = {"reverse": bones.vertices[::-1], "forward": bones.vertices, "cross-country": greedy_order(bones)}
+    counts = {mode: bones.cost(order) for mode, order in found.items()}
     # What an order saves in joining edges it may lose in structure, so the results themselves are compared.
     tried = [mode for mode in counts if mode == "reverse" or 2 * counts[mode] <= counts["reverse"]]
-    graphs = [(graph if mode == "reverse" else Graph(ys, xs), mode) for mode in tried]
-    done = [(run(each, mode, effort), mode) for each, mode in graphs]
-    counted, mode = min(done, key=lambda pair: cost(*[pair[0].graph.derivative(y, x) for y in ys for x in xs]))
-    return counted.graph, counted.cost, mode
+    done = []
+    for mode in tried:
+        each = graph if mode == tried[-1] else graph.copy()
+        order = None if effort and mode == "cross-country" else [graph.order[v] for v in found[mode]]
+        done.append((run(each, mode, effort, counting, order), mode))
+    best = done[0] if len(done) == 1 else min(done, key=lambda pair: cost(*_results(pair[0].graph, ys, xs)))
+    return best[0].graph, best[0].cost, best[1]
+
+
+def _results(graph: Graph, ys: Sequence[Expr], xs: Sequence[Expr]) -> list[Expr]:
+    return [graph.derivative(y, x) for y in ys for x in xs]
 
 
 def through_cut(y: Expr, x: Expr, cut: Sequence[Expr] | Mapping[Expr, Expr]) -> Expr:

@@ -32,10 +32,10 @@ PATIENCE = 4.0  # how many times ``effort`` may pass before annealing stops in a
 
 
 class Counted:
-    """A graph that is being eliminated, with the multiplications counted."""
+    """A graph that is being eliminated, with the multiplications counted, unless nobody asks for them."""
 
-    def __init__(self, graph: Graph):
-        self.graph = graph
+    def __init__(self, graph: Graph, counting: bool = True):
+        self.graph, self.counting = graph, counting
         self.cost = 0
         self._outputs = set(graph.outputs)
         self._weights: dict[int, tuple[Edge, Weight]] = {}
@@ -53,7 +53,8 @@ class Counted:
 
     def eliminate(self, vertex: Expr) -> None:
         """Take a vertex out. An output stays, but no longer stands between others."""
-        self.cost += self.price(vertex)
+        if self.counting:
+            self.cost += self.price(vertex)
         row = self.graph.below[vertex]
         self.graph.eliminate(vertex)
         if vertex in self._outputs:
@@ -68,10 +69,12 @@ def vertices(graph: Graph) -> list[Expr]:
     return [node for node in graph.order if node not in ends]
 
 
-def run(graph: Graph, mode: str, effort: float = 0.0) -> Counted:
-    """Eliminate all vertices of ``graph`` in the order of ``mode``."""
-    counted = Counted(graph)
-    for vertex in _order(graph, mode, effort):
+def run(
+    graph: Graph, mode: str, effort: float = 0.0, counting: bool = True, order: Sequence[Expr] | None = None
+) -> Counted:
+    """Eliminate all vertices of ``graph`` in the order of ``mode``, which may be known already."""
+    counted = Counted(graph, counting)
+    for vertex in _order(graph, mode, effort) if order is None else order:
         counted.eliminate(vertex)
     return counted
 

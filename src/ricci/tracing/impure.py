@@ -77,6 +77,13 @@ def _state(source: Any) -> Any:
     return None
 
 
+def _sources(reach: Reach) -> list[Any]:
+    """What has a state among all that is reached."""
+    found = [getattr(sys.modules.get(module), name, None) for module, name, _ in _STATES]
+    kinds = (*_ITERATORS, *[kind for kind in found if kind is not None])
+    return [x for x in reach.met if isinstance(x, kinds) and _state(x) is not None]
+
+
 def _shared() -> dict[str, Any]:
     """The sources of random numbers that modules share."""
     where = {
@@ -91,14 +98,16 @@ def _shared() -> dict[str, Any]:
 class Sources:
     """Sources and their states, when ``function`` begins to be traced with these arguments."""
 
-    def __init__(self, function: Any, arguments: Iterable[Any]):
-        reach, given = Reach([function]), list(arguments)
+    def __init__(self, function: Any, arguments: Iterable[Any], reached: Reach | None = None):
+        """``reached`` is what the function and the arguments lead to, if that is known already."""
+        given = list(arguments)
+        reach = Reach([function]) if reached is None or given else reached
         self.shared = _shared()
         shared = {id(x) for x in self.shared.values()}
-        alone = {id(x): x for x in reach.met if id(x) not in shared and _state(x) is not None}
-        whole = Reach([function, *given]) if given else reach
-        self.given = [x for x in whole.met if any(x is own for own in given) or id(x) not in alone]
-        self.given = [x for x in self.given if id(x) not in shared and _state(x) is not None]
+        alone = {id(x): x for x in _sources(reach) if id(x) not in shared}
+        whole = reached or Reach([function, *given]) if given else reach
+        self.given = [x for x in _sources(whole) if any(x is own for own in given) or id(x) not in alone]
+        self.given = [x for x in self.given if id(x) not in shared]
         self.others = [x for x in alone.values() if not any(x is own for own in self.given)]
         self.names = reach.names
         self.may_read = _may_read(whole)
@@ -195,9 +204,9 @@ def watch(frame: Any, event: str, function: Any) -> None:
 
 
 @contextmanager
-def watched(function: Any, arguments: Iterable[Any]) -> Iterator[Sources]:
+def watched(function: Any, arguments: Iterable[Any], reached: Reach | None = None) -> Iterator[Sources]:
     """The sources of a function; what it calls is looked at if it may read, unless somebody profiles it."""
-    sources = Sources(function, arguments)
+    sources = Sources(function, arguments, reached)
     before = sys.getprofile()
     if not sources.may_read or (before is not None and before is not watch):
         yield sources

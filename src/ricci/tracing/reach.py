@@ -35,6 +35,7 @@ _MADE_IN_PYTHON = 1 << 9  # in the flags of a class
 _BY_TEXT = frozenset(
     ["getattr", "hasattr", "vars", "__dict__", "asdict", "astuple", "fields", "attrgetter", "__getattribute__"]
 )
+_IMPORT = opmap["IMPORT_NAME"]
 _NEVER_READ = frozenset(["__init__", "__new__", "__repr__", "__str__", "__del__", "__init_subclass__", "__doc__"])
 
 
@@ -116,11 +117,10 @@ class Reach:
                 f"The function reaches more than {MOST:,} objects by the names that it uses, too many to notice when "
                 "one of them changes. Give it what it needs as arguments."
             )
-        for kinds, visit in _VISITS:
-            if isinstance(value, kinds):
-                visit(self, value)
-                return
-        self._object(value)
+        visit = _VISIT.get(type(value))
+        if visit is None:
+            visit = next((visit for kinds, visit in _VISITS if isinstance(value, kinds)), Reach._object)
+        visit(self, value)
 
     # What each kind of value leads to
 
@@ -162,10 +162,10 @@ class Reach:
         self._pass(getattr(value, "__wrapped__", None))
         if vars(value):
             self._holders.append(_Holder(vars(value)))
-        names, texts = set(_names(value.__code__)), set(_texts(value.__code__))
+        names, texts, imports = _words(value.__code__)
         self.names |= names | texts
         self._texts |= texts
-        self.imports = self.imports or _imports(value.__code__)
+        self.imports = self.imports or imports
         for cell in value.__closure__ or ():
             self._place(_cell, cell, _cell(cell, MISSING), _put_cell)
         scope = value.__globals__
@@ -234,6 +234,9 @@ _VISITS: tuple[tuple[Any, Callable[[Reach, Any], None]], ...] = (
     (types.ModuleType, Reach._module),
     (type, Reach._class),
 )
+_VISIT: dict[type, Callable[[Reach, Any], None]] = {
+    kind: visit for kinds, visit in _VISITS for kind in (kinds if isinstance(kinds, tuple) else (kinds,))
+}
 
 
 def _package(function: Any) -> str:
@@ -247,27 +250,22 @@ def _shut(kind: type) -> bool:
     return kind.__module__.partition(".")[0] in _SHUT
 
 
-def _names(code: types.CodeType) -> Iterator[str]:
-    """What a code and the functions defined in it call things by."""
-    yield from code.co_names
-    for part in code.co_consts:
-        if isinstance(part, types.CodeType):
-            yield from _names(part)
-
-
-def _imports(code: types.CodeType) -> bool:
-    """Whether a code, or a function defined in it, imports something."""
-    inner = [part for part in code.co_consts if isinstance(part, types.CodeType)]
-    return opmap["IMPORT_NAME"] in code.co_code[::2] or any(map(_imports, inner))
-
-
-def _texts(code: types.CodeType) -> Iterator[str]:
-    """Texts in a code that may be names."""
-    for part in code.co_consts:
-        if isinstance(part, types.CodeType):
-            yield from _texts(part)
-        elif isinstance(part, str) and part.isidentifier():
-            yield part
+def _words(code: types.CodeType) -> tuple[set[str], set[str], bool]:
+    """What a code and the functions in it call things by; texts that may be names; and whether anything is imported."""
+    names: set[str] = set()
+    texts: set[str] = set()
+    imports = False
+    waiting = [code]
+    while waiting:
+        code = waiting.pop()
+        names.update(code.co_names)
+        imports = imports or _IMPORT in code.co_code[::2]
+        for part in code.co_consts:
+            if isinstance(part, types.CodeType):
+                waiting.append(part)
+            elif isinstance(part, str) and part.isidentifier():
+                texts.add(part)
+    return names, texts, imports
 
 
 def _cell(cell: Any, default: Any) -> Any:

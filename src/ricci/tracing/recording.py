@@ -27,6 +27,7 @@ from ricci.tracing.frames import Frame, Place, frame, note_line
 from ricci.tracing.impure import watched
 from ricci.tracing.meanings import argument_like, plain, torch_traced
 from ricci.tracing.operand import Operand
+from ricci.tracing.reach import Reach
 from ricci.tracing.shapes import Shaped
 from ricci.tracing.table import leaked
 from ricci.tracing.trees import Form
@@ -145,8 +146,17 @@ def _identifier(name: str) -> str:
     return clean if clean and not clean[0].isdigit() and clean not in FUNCTIONS else f"_{clean}"
 
 
-def record(function: Callable, arguments: Arguments, has_aux: bool = False, name: str | None = None) -> Recording:
-    """Run ``function`` on traced arrays in place of the arguments and record what it does."""
+def record(
+    function: Callable,
+    arguments: Arguments,
+    has_aux: bool = False,
+    name: str | None = None,
+    reached: Reach | None = None,
+) -> Recording:
+    """Run ``function`` on traced arrays in place of the arguments and record what it does.
+
+    ``reached`` is what the function and its static arguments lead to, if that is known already.
+    """
     title = name or getattr(function, "__name__", type(function).__name__)
     count, keywords, forms = arguments.form
     names = _leaf_names(function, arguments.form)
@@ -163,7 +173,7 @@ def record(function: Callable, arguments: Arguments, has_aux: bool = False, name
             start = stop
         keyed = dict(zip(keywords, parts[count : count + len(keywords)], strict=True))
         rest = [leaf for leaf, t in zip(arguments.leaves, arguments.arrays, strict=True) if not t]
-        with watched(function, rest) as inner.sources, torch_traced():
+        with watched(function, rest, reached) as inner.sources, torch_traced():
             result = _called(function, title, parts[:count], keyed, len(parts) - count - len(keyed))
         drawn = _draws(inner)
         _check_unchanged(inner)

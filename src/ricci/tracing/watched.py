@@ -158,19 +158,22 @@ def _replaced(value: Any, stand_ins: dict[int, Watched]) -> Any:
     return value._make(parts) if hasattr(value, "_fields") else tuple(parts)  # type: ignore[attr-defined]
 
 
-def observed(call: Callable[[], T], starts: Sequence[Any]) -> tuple[T, Guards]:
-    """What ``call`` gives, which traces a function; and what that depends on, of all that ``starts`` reach."""
+def observed(call: Callable[[Reach], T], starts: Sequence[Any]) -> tuple[T, Guards]:
+    """What ``call`` gives, which traces a function; and what that depends on, of all that ``starts`` reach.
+
+    ``call`` is told what they reach.
+    """
     reach = Reach(starts)
     before = Guards(reach, frozenset(reach.arrays))
     inputs: set[int] = set()
     if not reach.puts:
-        result = call()
+        result = call(reach)
     else:
         try:
             with _watching(reach) as inputs:
-                result = call()
+                result = call(reach)
         except Exception:  # of any kind, by code that cannot do with stand-ins; if it is not that, it comes again
-            result = call()
+            result = call(reach)
     return result, Guards(_after(starts), frozenset(inputs)).without_changed(before)
 
 

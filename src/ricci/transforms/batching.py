@@ -17,6 +17,7 @@ from ricci.expr.moving import moved_axis
 from ricci.expr.widen import batched
 from ricci.kinds import kind_of
 from ricci.tracing import trees
+from ricci.tracing.reach import Reach
 from ricci.tracing.recording import Arguments, Recording, Static, names_of, record
 from ricci.tracing.shapes import Shaped
 from ricci.tracing.trees import LEAF, Form
@@ -53,14 +54,14 @@ class Mapped(Transformed[..., Any]):
         names = getattr(leaf, "axes", None) or ()
         return names.index(self.axis_name) if self.axis_name in names else None
 
-    def recorded(self, arguments: Arguments) -> Recording:
+    def recorded(self, arguments: Arguments, reached: Reach | None = None) -> Recording:
         axes = self._axes(arguments)
         size = self._size(arguments, axes)
         leaves = []
         for leaf, axis in zip(arguments.leaves, axes, strict=True):
             shape = getattr(leaf, "shape", ())
             leaves.append(leaf if axis is None else _without(leaf, shape, axis))
-        inner = record(self.function, replace(arguments, leaves=leaves), self.has_aux)
+        inner = record(self.function, replace(arguments, leaves=leaves), self.has_aux, reached=reached)
         if inner.drawn:
             raise TraceError(
                 f"rc.vmap: {inner.name} draws random numbers, and runs once for all entries of the mapped axis, which "

@@ -35,6 +35,7 @@ from ricci.tracing.guards import Guards
 from ricci.tracing.impure import unwatched
 from ricci.tracing.meanings import like_tensor, of_torch
 from ricci.tracing.operand import Operand
+from ricci.tracing.reach import Reach
 from ricci.tracing.recording import ANY_TYPE, Arguments, Recording, Static, carried, check_apart, record
 from ricci.tracing.watched import observed
 from ricci.transforms import nans
@@ -162,15 +163,15 @@ class Transformed(Generic[P, R_co]):
             raise InputError(_unhashable(arguments)) from None
         if found is None or not found.guards.hold():
             static = [leaf for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if not traced]
-            recording, guards = observed(lambda: self.recorded(arguments), [self.function, *static])
+            recording, guards = observed(lambda reach: self.recorded(arguments, reach), [self.function, *static])
             found = self._made(recording, arguments, guards)
             if not found.recording.drawn:  # otherwise the next call draws other numbers
                 self._programs.keep(key, found)
         return found
 
-    def recorded(self, arguments: Arguments) -> Recording:
+    def recorded(self, arguments: Arguments, reached: Reach | None = None) -> Recording:
         """What the function does with arguments of this kind, before it is derived."""
-        return record(self.function, arguments, self.has_aux)
+        return record(self.function, arguments, self.has_aux, reached=reached)
 
     def _made(self, recording: Recording, arguments: Arguments, guards: Guards) -> Program:
         arrays = arguments.traced
