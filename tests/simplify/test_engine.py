@@ -10,7 +10,8 @@ from ricci.functions import activations as act
 from ricci.functions import elementwise as el
 from ricci.functions import matrix as m
 from ricci.functions import reductions as r
-from ricci.simplify import RULES, Rule, Step, cost, simplify
+from ricci.simplify import RULES, Rule, Step, cost, engine, simplify
+from ricci.simplify.match import head, nearby
 
 x = variable("x", 1)
 A, B = variable("A", (8, 8)), variable("B", (8, 8))
@@ -44,6 +45,32 @@ def test_rules_that_grow_end():
 def test_no_rule_keeps_every_node():
     e = el.log(1 + el.exp(x))
     assert simplify(e, None, {}) is e
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The heads of nodes at which rules are tried."""
+    tried: list[str] = []
+    monkeypatch.setattr(engine, "nearby", lambda e: tried.append(head(e)) or nearby(e))
+    return tried
+
+
+def test_what_was_simplified_is_not_looked_at_again(monkeypatch: pytest.MonkeyPatch):
+    e = simplify(el.log(1 + el.exp(product([(A, "ij"), (x, "j")], "i"))))
+    tried = counted(monkeypatch)
+    assert simplify(e) is e and tried == []
+    assert simplify(el.tanh(e * e)) is el.tanh(e * e) and "softplus" not in tried and "tanh" in tried
+
+
+def test_what_is_known_of_a_node_does_not_depend_on_where_it_stands(monkeypatch: pytest.MonkeyPatch):
+    v = variable("v", (8,))
+    matrix = product([(A, "ij"), (B, "jk")], "ik")
+    inner = product([(matrix, "ik"), (v, "k")], "i")
+    assert simplify(matrix) is matrix
+    alone = simplify(inner)
+    assert alone is not inner  # (A B) v is multiplied from the right
+    both = simplify(product([(inner, "i"), (el.exp(matrix), "ij")], "j"))
+    assert inner in topological(both) or alone in topological(both)
+    assert simplify(inner) is alone
 
 
 def long_chain(step, length: int) -> Expr:

@@ -32,12 +32,13 @@ _lock = threading.Lock()
 class Expr:
     """A tensor expression: ``args`` are its operands, ``shape`` the sizes of its axes."""
 
-    __slots__ = ("__weakref__", "args", "key", "mirrored", "natural", "shape")
+    __slots__ = ("__weakref__", "args", "key", "mirrored", "natural", "shape", "simplified")
     fields: ClassVar[tuple[str, ...]] = ()
     args: tuple[Expr, ...]
     shape: Shape
     key: int
     natural: tuple[int, ...]  # set when first asked for; see ``structures.py``
+    simplified: int  # what ``simplify/engine.py`` has found: that no rule applies here, or below
     mirrored: bool  # whether a matrix equals its transpose; set when first asked for, see ``structures.py``
 
     @property

@@ -11,6 +11,10 @@ out in expressions of more than some hundred nodes, such as the steps of an inte
 The work is bounded: a node is rewritten at most 16 times in a row, and all of them together at most 16 times as often
 as there are nodes. A result that is already being simplified is not taken, so rules cannot chase one another.
 
+What a rule makes of a node depends on the node alone, and only whether a guarded one is taken depends on the rest. So
+nodes remember that no rule has anything to say at them, or below (``Expr.simplified``): what was simplified once is
+looked at once, and simplifying it again, or what it became a part of, costs next to nothing.
+
 *Order.* Rules are tried in the order of :data:`RULES`. Stable forms come first, from the most specific to the least:
 ``log(1 + exp(x))`` must become softplus before ``log1p`` is tried. Then come inverse pairs, pairs of terms and factors,
 and powers (``exp(z) exp(z) sigmoid(-z)**2`` must meet as such before equal factors are collected). What depends on
@@ -24,6 +28,7 @@ from collections.abc import Iterable, Sequence
 
 from ricci.calculus.cost import cost, own_cost
 from ricci.expr import Expr, rebuild, topological
+from ricci.expr.numbers import loose
 from ricci.simplify import collecting, inverses, pairs, powers, stable
 from ricci.simplify.match import LESS, NOT_MORE, Rule, Step, head, nearby
 
@@ -38,6 +43,7 @@ RULES: dict[str, Rule] = {
         *collecting.RULES,
     )
 }
+PLAIN, FREE, DONE = 1, 2, 3  # no rule without a guard applies at a node; no rule at all; nor at any below
 PASSES = 3
 MOST_REWRITES = 16
 LOOK = 64  # nodes that weighing a guarded rule may look at
@@ -56,17 +62,17 @@ def simplify(root: Expr, trace: list[Step] | None = None, rules: dict[str, Rule]
     >>> [step.rule for step in steps]
     ['log of an exponential']
     """
-    chosen = list((RULES if rules is None else rules).values())
-    if rules is None and len(topological(root)) > MOST_WEIGHED:
-        chosen = [rule for rule in chosen if not rule.guard]
-    guards = {rule.name: rule.guard for rule in chosen}
+    if rules is None and _simplified(root) == DONE:
+        return root
+    known = _known() if rules is None else _Rules(tuple(rules.values()), marks=False)
+    guarded = rules is not None or len(topological(root)) <= MOST_WEIGHED
     steps: list[Step] = []
-    result = _repeated(root, _by_head(chosen), steps)
-    if any(guards[step.rule] for step in steps) and cost(result) > cost(root):
+    result = _repeated(root, known, guarded, steps)
+    if any(known.guards[step.rule] for step in steps) and cost(result) > cost(root):
         steps = []
-        plain = _repeated(root, _by_head([rule for rule in chosen if not rule.guard]), steps)
+        plain = _repeated(root, known, False, steps)
         more: list[Step] = []
-        result = _repeated(plain, _by_head(chosen), more)
+        result = _repeated(plain, known, guarded, more)
         if cost(result) > cost(plain):
             result, more = plain, []
         steps += more
@@ -79,19 +85,36 @@ def simplify_all(roots: Sequence[Expr]) -> list[Expr]:
     """Several expressions in one pass, by the rules that need no weighing of costs; one expression by all rules."""
     if len(roots) < 2:
         return [simplify(root) for root in roots]
-    once = _Pass(roots, _by_head([rule for rule in RULES.values() if not rule.guard]), [])
+    once = _Pass(roots, _known(), False, [])
     once.run()
     return [once.done[root] for root in roots]
 
 
-def _repeated(root: Expr, table: dict[str, list[Rule]], steps: list[Step]) -> Expr:
+def _repeated(root: Expr, rules: _Rules, guarded: bool, steps: list[Step]) -> Expr:
     for _ in range(PASSES):
-        once = _Pass([root], table, steps)
+        once = _Pass([root], rules, guarded, steps)
         once.run()
         before, root = root, once.done[root]
         if root is before or not once.weighed:
             break
     return root
+
+
+class _Rules:
+    """Rules by the heads at which they are tried, and those without a guard alone."""
+
+    def __init__(self, rules: Sequence[Rule], marks: bool = True):
+        self.rules, self.marks = rules, marks
+        self.guards = {rule.name: rule.guard for rule in rules}
+        self.every = _by_head(rules)
+        self.plain = _by_head([rule for rule in rules if not rule.guard])
+        self.guarded = _by_head([rule for rule in rules if rule.guard])
+
+
+def _known() -> _Rules:
+    """The rules of the table, sorted once; again where the table has been changed."""
+    rules = tuple(RULES.values())
+    return _SORTED if _SORTED.rules == rules else _Rules(rules)
 
 
 def _by_head(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
@@ -102,16 +125,26 @@ def _by_head(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
     return table
 
 
-class _Pass:
-    """One pass over expressions."""
+_SORTED = _Rules(tuple(RULES.values()))
 
-    def __init__(self, roots: Sequence[Expr], table: dict[str, list[Rule]], trace: list[Step]):
-        self.roots, self.table, self.trace = roots, table, trace
+
+def _simplified(e: Expr) -> int:
+    """What is known of a node: PLAIN, FREE, DONE, or nothing. Where sums are compared rather than computed, nothing."""
+    return getattr(e, "simplified", 0) if not loose() else 0
+
+
+class _Pass:
+    """One pass over expressions; ``guarded`` rules are tried, or left out."""
+
+    def __init__(self, roots: Sequence[Expr], rules: _Rules, guarded: bool, trace: list[Step]):
+        self.roots, self.rules, self.guarded, self.trace = roots, rules, guarded, trace
+        self.marks = rules.marks and not loose()
         order = topological(*roots)
-        self.uses = Counter(a for node in order for a in node.args)
+        self.uses = Counter([a for node in order for a in node.args])
         self.fuel = MOST_REWRITES * len(order)
         self.done: dict[Expr, Expr] = {}
         self.results: set[Expr] = set()
+        self.whole: list[Expr] = []  # results that were not looked into
         self.rewrites: Counter[Expr] = Counter()
         self.weighed = False  # whether costs were compared
 
@@ -126,6 +159,9 @@ class _Pass:
                 stack.pop()
             elif node in becomes:
                 self.finish(node, self.done[becomes[node]])
+            elif self.marks and getattr(node, "simplified", 0) == DONE:
+                self.done[node] = node
+                self.whole.append(node)
             elif node not in active:
                 active.add(node)
                 stack += [a for a in node.args if a not in self.done and a not in active]
@@ -142,6 +178,12 @@ class _Pass:
         self.results.add(result)
         if result is not node:
             self.uses[result] += self.uses[node]
+        elif (
+            self.marks
+            and getattr(node, "simplified", 0) == FREE
+            and all(getattr(a, "simplified", 0) == DONE for a in node.args)
+        ):
+            node.simplified = DONE
 
     def next(self, node: Expr) -> Expr | None:
         """The node with its operands simplified; or, if they are, what the first rule that fires makes of it."""
@@ -161,21 +203,34 @@ class _Pass:
         return new
 
     def first(self, node: Expr) -> tuple[Rule, Expr] | None:
-        rules = self.table.get(head(node))
-        if not rules:
+        """The first rule that fires; what is found to hold of the node alone is remembered."""
+        known = getattr(node, "simplified", 0) if self.marks else 0
+        if known >= FREE or (known == PLAIN and not self.guarded):
             return None
-        close = nearby(node)
-        for rule in rules:
+        rules = (self.rules.every if self.guarded else self.rules.plain) if not known else self.rules.guarded
+        free = True  # so far no rule has applied, allowed or not
+        close: set[str] | None = None
+        for rule in rules.get(head(node), ()):
+            if close is None:
+                close = nearby(node)
             if rule.needs <= close:
                 new = rule.apply(node)
-                if new is not None and new is not node and self.allows(rule.guard, node, new):
-                    return rule, new
+                if new is not None and new is not node:
+                    if self.allows(rule.guard, node, new):
+                        return rule, new
+                    free = False
+        if self.marks:
+            tried = self.guarded or head(node) not in self.rules.guarded
+            node.simplified = FREE if free and tried else PLAIN
         return None
 
     def allows(self, guard: str, before: Expr, after: Expr) -> bool:
         """Whether what is new in ``after`` costs less than what only ``before`` needs, or not more."""
         if not guard:
             return True
+        if self.whole:
+            self.results.update(topological(*self.whole))
+            self.whole = []
         new: set[Expr] = set()
         kept: set[Expr] = set()
         stack = [after]
