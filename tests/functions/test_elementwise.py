@@ -106,11 +106,11 @@ def test_without_scipy(name, dtype, monkeypatch):
     args = [a.astype(dtype) for a in operands(ROWS[name])]
     expected = backend.ELEMENTWISE[name](*args)
     monkeypatch.setitem(__import__("sys").modules, "scipy", None)
-    backend._special.cache_clear()
+    backend.special.cache_clear()
     try:
         result = backend.ELEMENTWISE[name](*args)
     finally:
-        backend._special.cache_clear()
+        backend.special.cache_clear()
     assert result.dtype == dtype
     np.testing.assert_allclose(result, expected, rtol=1e-5 if dtype == np.float32 else 1e-12)
 

@@ -176,7 +176,7 @@ def test_a_wrong_derivative_is_found():
         return r.softmax(operands[0], -1) * 2
 
     wrong = Op("wrong", 1, max, (wrong_partial,), works_on=(1,), result=lambda shapes: ())
-    backend.FUNCTIONS["wrong"] = backend.logsumexp
+    backend.FUNCTIONS["wrong"] = backend.FUNCTIONS["logsumexp"]
     try:
         with pytest.raises(AssertionError):
             check_derivatives(wrong, [vectors(3)])
@@ -209,8 +209,8 @@ def test_ties_share_the_derivative():
 def test_log_of_sums_and_softmax_take_infinities():
     x = np.array([[-np.inf, -np.inf], [-np.inf, 0], [np.inf, 0], [1e4, 1e4]])
     with np.errstate(all="ignore"):
-        np.testing.assert_allclose(backend.logsumexp(x), [-np.inf, 0, np.inf, 1e4 + np.log(2)])
-        np.testing.assert_allclose(backend.softmax(x)[[1, 3]], [[0, 1], [0.5, 0.5]])
+        np.testing.assert_allclose(backend.FUNCTIONS["logsumexp"](x), [-np.inf, 0, np.inf, 1e4 + np.log(2)])
+        np.testing.assert_allclose(backend.FUNCTIONS["softmax"](x)[[1, 3]], [[0, 1], [0.5, 0.5]])
         np.testing.assert_allclose(backend.FUNCTIONS["log_softmax"](x)[1], [-np.inf, 0])
     for line, expected in zip(x, [-np.inf, 0, np.inf, 1e4 + np.log(2)], strict=True):
         assert ROWS["logsumexp"].value(line.tolist()) == pytest.approx(expected)

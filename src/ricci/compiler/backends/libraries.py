@@ -1,0 +1,194 @@
+"""How a library of arrays computes the rows: by its own functions of their names, wherever it has them.
+
+A table of a backend is made here, from the rows and from the exceptions of the backend. An elementwise row is an
+exception, or what the library calls it, or its definition by other rows. Functions over axes act on the last axes, in
+parallel over the leading ones, and take the parameters of their node last; they are written here once, of functions
+that libraries have in common. What Python decides in them depends on shapes and types, never on values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ricci.errors import ShapeError
+from ricci.expr import OPS, ROWS, Op
+from ricci.functions import FUNCTIONS
+
+Array = Any
+Table = dict[str, Callable[..., Array]]
+assert FUNCTIONS  # the rows are there
+
+
+def found(root: Any, path: str) -> Any:
+    """What a module has under a path with dots, or None."""
+    for name in path.split("."):
+        root = getattr(root, name, None)
+    return root
+
+
+class Definitions:
+    """The rows of a table, for definitions by other rows; conditions in them are truth values."""
+
+    def __init__(self, table: Table, where: Callable[..., Array]):
+        self.table, self.where = table, where
+
+    def __getattr__(self, name: str) -> Callable[..., Array]:
+        setattr(self, name, self.table[name])
+        return self.table[name]
+
+
+def elementwise_table(native: Callable[[Op], Any], own: Mapping[str, Callable], where: Callable[..., Array]) -> Table:
+    """For each elementwise row what computes it; ``native`` is what the library has for a row, or None."""
+    table: Table = {}
+    for name, op in OPS.items():
+        if op.kind == "elementwise":
+            function = own.get(name) or native(op)
+            if function is None and op.by is not None:
+                function = _defined(op.by, Definitions(table, where))
+            table[name] = function
+    return table
+
+
+def _defined(by: Callable[..., Any], rows: Definitions) -> Callable[..., Array]:
+    return lambda *args: by(rows, *args)
+
+
+@dataclass(frozen=True)
+class Library:
+    """What differs between libraries, other than names."""
+
+    xp: Any  # its functions
+    axis: str  # what they call an axis
+    name: Callable[[Op], str]  # of a row among them
+    real: Callable[[Array], Array]  # an array in a floating type: its own, or else the default
+    cast: Callable[[Array, Any], Array]
+    strict: bool = False  # operands of one type only
+    laid: Callable[[Array], Array] = lambda x: x  # matrices as LAPACK wants them in memory
+    fixed: Callable[[Array], Array] = lambda x: x  # through which no derivative goes
+    once: Callable[[Array], Array] | None = None  # what a compiler does not compute anew for each use
+
+    def over_axes(self, own: Mapping[str, Callable[..., Array]]) -> Table:
+        """For each row over axes what computes it: an exception, what is written here, or a function of its name."""
+        table: Table = {}
+        for op in _over_axes():
+            function = own.get(op.name) or getattr(self, f"_{op.name}", None)
+            if op.kind == "matrix":
+                table[op.name] = self._of_matrices(op, function or found(self.xp, self.name(op)))
+            else:
+                table[op.name] = function or self._along(op, found(self.xp, self.name(op)))
+        return table
+
+    # Along one axis
+
+    def _along(self, op: Op, f: Callable[..., Array]) -> Callable[..., Array]:
+        last = {self.axis: -1}
+
+        def call(x: Array) -> Array:
+            if op.nonempty and x.shape[-1] == 0:
+                shape = tuple(x.shape)
+                raise ShapeError(f"{op.name} has no value over an axis of size 0; the operand has the shape {shape}.")
+            return f(x, **last)
+
+        return call
+
+    def shares(self, name: str, extreme: Callable[..., Array]) -> Callable[..., Array]:
+        """One, shared by the entries that are extreme; NaN all along where one of them is."""
+        largest = self._along(OPS[name], extreme)
+
+        def call(x: Array, further: int = 0) -> Array:
+            lead, dtype = x.ndim - further - 1, self.real(x[:0]).dtype
+            entries = self.fixed(x.reshape(*x.shape[:lead], math.prod(x.shape[lead:])))
+            entries = entries if self.once is None else self.once(entries)
+            hits = entries == largest(entries)[..., None]
+            count = self.cast(hits.sum(-1), dtype)[..., None]
+            shares = self.cast(hits, dtype) / count
+            if self.once is not None:  # where 0/0 is NaN, but not to compilers
+                shares = self.xp.where(count > 0, shares, math.nan)
+            return shares.reshape(x.shape)
+
+        return call
+
+    def _shift(self, x: Array) -> Array:
+        """The largest entry, to be taken off before exponentials; 0 where it is not finite."""
+        top = self.xp.max(self.fixed(x), axis=-1, keepdims=True, initial=-math.inf)
+        return self.xp.where(self.xp.isfinite(top), top, 0)
+
+    def _logsumexp(self, x: Array) -> Array:
+        x = self.real(x)
+        shift = self._shift(x)
+        return self.xp.log(self.xp.sum(self.xp.exp(x - shift), axis=-1)) + shift[..., 0]
+
+    def _softmax(self, x: Array) -> Array:
+        x = self.real(x)
+        weights = self.xp.exp(x - self._shift(x))
+        return weights / self.xp.sum(weights, axis=-1, keepdims=True)
+
+    def _log_softmax(self, x: Array) -> Array:
+        x = self.real(x)
+        shifted = x - self._shift(x)
+        return shifted - self.xp.log(self.xp.sum(self.xp.exp(shifted), axis=-1, keepdims=True))
+
+    # Of matrices
+
+    def _of_matrices(self, op: Op, f: Callable[..., Array]) -> Callable[..., Array]:
+        """``f`` on matrices of a type that LAPACK knows, the result in the type of the operands."""
+
+        def call(a: Array, *rest: Array) -> Array:
+            if not op.rectangular and a.shape[-1] != a.shape[-2]:
+                raise ShapeError(f"{op.name} is for square matrices; this operand has the shape {tuple(a.shape)}.")
+            a = self.laid(self.real(a))
+            narrow = a.dtype.itemsize <= 2
+            wide = self.xp.float32 if narrow else a.dtype
+            if narrow or self.strict:
+                rest = tuple([self.cast(r, wide) if hasattr(r, "dtype") else r for r in rest])
+            return self.cast(f(self.cast(a, wide), *rest), a.dtype) if narrow else f(a, *rest)
+
+        return call
+
+    def _logdet(self, a: Array) -> Array:
+        return self.xp.linalg.slogdet(a)[1]
+
+    def _slogdet_sign(self, a: Array) -> Array:
+        return self.xp.linalg.slogdet(a)[0]
+
+    def _cholesky(self, a: Array) -> Array:
+        return self.xp.linalg.cholesky(_symmetric_part(a))
+
+    def _eigvalsh(self, a: Array) -> Array:
+        return self.xp.linalg.eigvalsh(_symmetric_part(a))
+
+    def _eigh_vectors(self, a: Array, uplo: str = "L") -> Array:
+        return self.xp.linalg.eigh(_symmetric_part(a), UPLO=uplo)[1]
+
+    def _svd_vectors(self, a: Array) -> Array:
+        left, _, right = self.xp.linalg.svd(a, full_matrices=False)
+        return self.xp.concatenate([left, right.mT], axis=-2)
+
+    def _qr_q(self, a: Array) -> Array:
+        return self.xp.linalg.qr(a)[0]
+
+    def _pinv(self, a: Array, *rcond: float) -> Array:
+        return self.xp.linalg.pinv(a, rtol=rcond[0]) if rcond else self.xp.linalg.pinv(a)
+
+    def _solve(self, a: Array, b: Array, columns: int) -> Array:
+        return self.xp.linalg.solve(a, right_sides("solve", a, b, columns)).reshape(b.shape)
+
+
+def _over_axes() -> Iterable[Op]:
+    yield from [op for op in OPS.values() if op.kind != "elementwise"]
+    yield ROWS["cumsum"]  # which products with triangles become
+
+
+def _symmetric_part(a: Array) -> Array:
+    return (a + a.mT) / 2
+
+
+def right_sides(name: str, a: Array, b: Array, columns: int) -> Array:
+    """The right sides as a matrix for each one of ``a``."""
+    lead = b.ndim - columns
+    if b.shape[lead - 1] != a.shape[-1]:
+        raise ShapeError(f"{name}: the matrix has the shape {tuple(a.shape)}, the right side {tuple(b.shape)}.")
+    return b.reshape(*b.shape[:lead], math.prod(b.shape[lead:]))
