@@ -17,7 +17,8 @@ SOURCE = Path(ricci.__file__).parent
 ORDER = [
     ["errors", "grid"],
     ["caches"],
-    ["kinds", "scopes"],
+    ["kinds"],
+    ["dispatch", "scopes"],
     ["expr"],
     ["functions"],
     ["notation"],
@@ -25,61 +26,40 @@ ORDER = [
     ["simplify"],
     ["show"],
     ["compiler"],
-    ["user.formula_methods"],
-    ["user.formula"],
     ["einops"],
     ["tracing"],
     ["tensor"],
-    ["user.sampling"],
-    ["user.equivalence", "user.targets"],
-    ["user.compiling", "user.derivatives", "user.entry", "user.equations"],
     ["transforms"],
-    ["user.custom_formulas"],
-    ["checks", "user.custom", "drawing", "numpy", "user.functions"],
+    ["checks", "drawing"],
+    ["user"],
+    ["numpy"],
     ["testing"],
     ["identities"],
     ["__init__"],
     ["__main__"],
 ]
 RANK = {part: rank for rank, parts in enumerate(ORDER) for part in parts}
-# Imports that point forward: only inside functions, and each for a reason.
-ALLOWED = {
-    ("ricci.user.compiling", "transforms"): "functions are compiled under the same name as formulas",
-    ("ricci.user.formula", "user.compiling"): "the method compile belongs to formulas",
-    ("ricci.user.formula", "drawing"): "the method graph belongs to formulas",
-    ("ricci.einops.products", "tracing"): "traced arrays beside tensors of PyTorch have PyTorch's meaning",
-    ("ricci.tracing.foreign", "__init__"): "JAX's transforms are ricci's, whichever is asked for",
-    ("ricci.tracing.foreign", "numpy"): "ricci's namespace stands for that of JAX",
-    ("ricci.tracing.foreign", "user.functions"): "the functions of the table stand for those of jax.nn",
-    ("ricci.tracing.operand", "numpy"): "the array namespace of an array",
-    ("ricci.user.formula", "user.equations"): "a formula makes an equation of itself",
-    ("ricci.user.formula", "user.equivalence"): "the method equivalent belongs to formulas",
-    ("ricci.user.formula", "user.derivatives"): "the methods diff, pullback and their kin belong to formulas",
-}
 
 
 def part_of(module):
     """The part of the package that ``ricci.expr.nodes`` belongs to."""
     words = module.split(".")
-    if len(words) > 2 and words[1] == "user":  # of which some parts are needed before others
-        return "user." + words[2]
     return words[1] if len(words) > 1 and words[1] in RANK else "__init__"
 
 
 def imported(source, module):
-    """All modules of ricci that a source imports, anywhere in it: name, line, and whether inside a function.
+    """All modules of ricci that a source imports, anywhere in it, also inside functions: name and line.
 
     What stands under ``if TYPE_CHECKING:`` is never imported; it only says what a method gives.
     """
     package = module.split(".")[: None if module.endswith(".__init__") else -1]
     package = [word for word in package if word != "__init__"]
-    stack = [(node, False) for node in ast.parse(source).body]
+    stack: list[ast.AST] = list(ast.parse(source).body)
     while stack:
-        node, inside = stack.pop()
-        inside = inside or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        node = stack.pop()
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             continue
-        stack += [(child, inside) for child in ast.iter_child_nodes(node)]
+        stack += ast.iter_child_nodes(node)
         found = []
         if isinstance(node, ast.Import):
             found = [alias.name for alias in node.names]
@@ -88,22 +68,19 @@ def imported(source, module):
             base = ".".join(filter(None, [base, node.module]))
             # ``from ricci import x``: x may be a part, or something that the package itself defines
             found = [f"{base}.{alias.name}" for alias in node.names] if base == "ricci" else [base]
-        yield from ((name, node.lineno, inside) for name in found if name.split(".")[0] == "ricci")
+        yield from ((name, node.lineno) for name in found if name.split(".")[0] == "ricci")
 
 
 def backward_imports(sources):
     """The faults, as text, in ``{module: source}``; a module that ends in ``.__init__`` is a package."""
     faults = []
     for module, source in sources.items():
-        if module == "ricci.user.__init__":
-            continue
         if part_of(module) == "__init__" and module != "ricci.__init__":
             faults.append(f"{module} has no place in the order")
             continue
-        for name, line, inside in imported(source, module):
+        for name, line in imported(source, module):
             own, other = part_of(module), part_of(name)
-            forward = other != own and RANK[other] >= RANK[own]
-            if forward and not (inside and (module, other) in ALLOWED):
+            if other != own and RANK[other] >= RANK[own]:
                 faults.append(f"{module}:{line} imports {name}")
     return faults
 
@@ -124,8 +101,8 @@ def test_the_check_reads_the_whole_package():
     names = sources()
     expected = {"ricci.errors", "ricci.expr.nodes", "ricci.notation.parser", "ricci.compiler.backends.numpy_table"}
     assert expected <= set(names)
-    found = {part_of(name) for source in names for name, _, _ in imported(names[source], source)}
-    assert {"errors", "expr", "functions", "notation", "show", "user.formula"} <= found
+    found = {part_of(name) for source in names for name, _ in imported(names[source], source)}
+    assert {"errors", "expr", "functions", "notation", "show", "user"} <= found
 
 
 @pytest.mark.parametrize(
@@ -139,9 +116,9 @@ def test_the_check_reads_the_whole_package():
         ("ricci.notation.scope", "from ..show import express"),
         ("ricci.expr.__init__", "from ..functions import table"),
         ("ricci.expr.nodes", "from ricci import parse"),
-        ("ricci.user.entry", "from ricci.user.equations import Equation"),
-        ("ricci.user.formula", "from ricci.user.equations import Equation"),
-        ("ricci.user.formula", "class A:\n    from ricci.user.derivatives import diff"),
+        ("ricci.einops.wide", "def later():\n    from ricci.user.formula import Formula"),
+        ("ricci.tensor.tensor", "class A:\n    from ricci.user.tensor_formulas import expression"),
+        ("ricci.tracing.operand", "def later():\n    from ricci import numpy"),
         ("ricci.unheard_of", "x = 1"),
     ],
 )
@@ -154,18 +131,13 @@ def test_the_check_can_fail(module, source):
     [
         ("ricci.notation.scope", "from ricci.expr import Expr\nimport numpy\nfrom . import syntax"),
         ("ricci.expr.__init__", "from .node import Expr\nfrom ..errors import RicciError"),
-        ("ricci.user.formula", "def f():\n    from ricci.user.equations import Equation"),
         ("ricci.show.text", "from ricci.notation import syntax"),
-        ("ricci.user.formula", "if TYPE_CHECKING:\n    from ricci.user.equations import Equation"),
+        ("ricci.user.formula", "from ricci.user.equations import Equation\nfrom ricci.drawing import draw"),
+        ("ricci.drawing.tables", "if TYPE_CHECKING:\n    from ricci.user.equations import Equation"),
     ],
 )
 def test_the_check_lets_pass_what_is_right(module, source):
     assert backward_imports({module: source}) == []
-
-
-def test_what_is_allowed_is_still_needed():
-    for module, part in ALLOWED:
-        assert part in {part_of(name) for name, _, inside in imported(sources()[module], module) if inside}
 
 
 # Where a package is not installed, type checkers take a module of its name for it. These names are public.

@@ -39,7 +39,7 @@ from ricci.transforms.batching import (
 from ricci.transforms.recomputing import (
     checkpoint as checkpoint,
 )
-from ricci.transforms.explaining import (
+from ricci.user.explaining import (
     explain as explain,
     trace as trace,
 )

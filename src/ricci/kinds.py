@@ -24,12 +24,7 @@ _PACKAGES = {
     **dict.fromkeys(["h5py", "zarr", "tensorstore", "netCDF4"], "stored"),
     **dict.fromkeys(["pandas", "polars", "pyarrow", "xarray"], "labelled"),
 }
-_OURS = {
-    ("ricci.user.formula", "Formula"): "formula",
-    ("ricci.tracing.array", "Traced"): "traced",
-    ("ricci.tensor.node", "Recorded"): "tensor",
-    ("ricci.tracing.watched", "Watched"): "numpy",  # which it stands for while a function is traced
-}
+_ours: dict[type, str] = {}  # the kinds of classes that the rooms of ricci have registered
 # What an array of NumPy means is in these; a class that replaces one of them means something else.
 _MEANING = ("__array_ufunc__", "__array_function__", "__add__", "__mul__", "__matmul__", "__pow__")
 
@@ -69,13 +64,18 @@ def kind_of(value: Any) -> str:
     return found
 
 
+def register_kind(name: str, kind: type) -> None:
+    """Say that a class of ricci's is of a kind: the room that has the class does."""
+    _ours[kind] = name
+
+
 def _kind(kind: type) -> str:
     if kind in (bool, int, float, complex):
         return "number"
     if issubclass(kind, (list, tuple)):
         return "list"
     for base in kind.__mro__:
-        ours = _OURS.get((base.__module__, base.__name__))
+        ours = _ours.get(base)
         if ours is not None:
             return ours
         package = base.__module__.partition(".")[0]

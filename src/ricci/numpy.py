@@ -12,7 +12,7 @@ np.float64(4.14159...)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import update_wrapper
 from types import ModuleType
 from typing import Any
@@ -20,27 +20,11 @@ from typing import Any
 import numpy as _numpy
 
 from ricci.caches import cached
-from ricci.tracing.array import Traced
-from ricci.tracing.frames import current
-from ricci.tracing.operand import Operand
-from ricci.tracing.table import lowered, unknown
+from ricci.dispatch import PLAIN, here, rank_of, takers
+from ricci.tracing.lowered import lowered
+from ricci.tracing.table import unknown
 
 _MAKING = frozenset([_numpy.array, _numpy.asarray, _numpy.asanyarray])  # arrays that a traced function makes traced
-
-
-def _operand(values: Iterable[Any]) -> Operand | None:
-    """An operand among ``values``, or in lists among them: a traced array if there is one, else a tensor."""
-    found = None
-    for value in values:
-        if isinstance(value, (list, tuple)):
-            value = _operand(value)
-        elif isinstance(value, dict):
-            value = _operand(value.values())
-        if isinstance(value, Traced):
-            return value
-        if isinstance(value, Operand) and found is None:
-            found = value
-    return found
 
 
 class _Function:
@@ -51,10 +35,10 @@ class _Function:
         self._function = function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._function in _MAKING and current() is not None:
+        if self._function in _MAKING and here.frame is not None:
             return lowered(self._function, args, kwargs)  # so that it is an input, and can be indexed by traced arrays
-        operand = _operand((*args, kwargs))
-        return self._function(*args, **kwargs) if operand is None else operand._call(self._function, args, kwargs)
+        rank = rank_of(args if not kwargs else (*args, *kwargs.values()))
+        return self._function(*args, **kwargs) if rank <= PLAIN else takers[rank](self._function, args, kwargs)
 
     def __getattr__(self, name: str) -> Any:
         if name == "_function":
@@ -102,7 +86,7 @@ class _Joined:
 
     def __getitem__(self, key: Any) -> Any:
         parts = key if isinstance(key, tuple) else (key,)
-        if _operand(parts) is None:
+        if rank_of(parts) <= PLAIN:
             return self._original[key]
         if isinstance(parts[0], str):
             raise unknown(type(self._original)) from None

@@ -20,9 +20,9 @@ from ricci.compiler.run.function import Compiled
 from ricci.drawing import Drawing
 from ricci.scopes import ShapeTable
 from ricci.show.derivation import Derivation
-from ricci.transforms.explaining import Explanation
 from ricci.user.equations import Equation
 from ricci.user.equivalence import Undecided
+from ricci.user.explaining import Explanation
 
 Arrays = dict[str, np.ndarray]
 

@@ -18,6 +18,7 @@ import numpy as np
 import ricci
 from ricci.expr import Op
 from ricci.functions.table import FUNCTIONS
+from ricci.tracing import own_functions  # noqa: F401  (which are methods of operands)
 from ricci.tracing.operand import Operand
 from ricci.user.formula_methods import FormulaMethods
 

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ricci as rc
-from ricci.einops.formulas import FORMULA as B
 from ricci.errors import AxisError, InputError, ShapeError
 from ricci.expr import check, topological
+from ricci.user.formula_patterns import FORMULA as B
 
 jax = pytest.importorskip("jax", reason="jax is not installed: pip install jax to compare derivatives with it")
 jnp, jsp = jax.numpy, jax.scipy.special

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ricci.caches import cache_clear
-from ricci.tensor import Tensor, no_grad, operations
+from ricci.tensor import Tensor, meaning, no_grad
 
 rng = np.random.default_rng(7)
 A = rng.normal(size=(3, 4))
@@ -142,7 +142,7 @@ def test_a_loop_over_many_rows_makes_few_programs():
         total = total + (x[i] * x[i]).sum()
     total.backward()
     np.testing.assert_allclose(x.grad.numpy(), 2 * big)
-    assert len(operations._operations.all()) < 40
+    assert len(meaning._operations.all()) < 40
 
 
 def test_numbers_that_vary_share_a_program():
@@ -151,7 +151,7 @@ def test_numbers_that_vary_share_a_program():
     for rate in np.linspace(0, 1, 50).tolist():
         (x * rate).sum().backward()
     np.testing.assert_allclose(x.grad.numpy(), np.full(4, 25.0))
-    assert len(operations._operations.all()) <= 3
+    assert len(meaning._operations.all()) <= 3
 
 
 @pytest.mark.parametrize("f", [lambda x: x * 0.1, lambda x: x @ np.ones(4, np.float32), lambda x: np.sin(x).sum()])
@@ -161,7 +161,7 @@ def test_single_precision_stays(f):
     y = f(x)
     assert y.dtype == np.float32
     y.sum().backward()
-    assert all(use.program is None or use.program.casts is None for use in operations._flat.all().values())
+    assert all(use.program is None or use.program.casts is None for use in meaning._flat.all().values())
     assert x.grad.dtype == np.float32
 
 

@@ -13,9 +13,9 @@ import pytest
 
 from ricci.caches import cache_clear
 from ricci.errors import DTypeError, InputError, RuleError, ShapeError, TraceError
-from ricci.tensor import Tensor, enable_grad, no_grad, operations
-from ricci.tensor.calls import apply
-from ricci.tensor.modes import state
+from ricci.tensor import Tensor, enable_grad, meaning, no_grad
+from ricci.tensor.recorder import apply
+from ricci.tensor.recording_mode import state
 
 # What it holds
 
@@ -495,13 +495,13 @@ def test_apply_on_arrays_meets_a_tensor():
 
 def test_caches_are_bounded(monkeypatch):
     cache_clear()
-    for kept in (operations._operations, operations._flat):
+    for kept in (meaning._operations, meaning._flat):
         monkeypatch.setattr(kept, "most", 8)
     for n in range(1, 30):
         x = Tensor(np.ones(n))
         (x * x).sum().backward()
         assert x.grad.tolist() == [2] * n
-    assert 0 < len(operations._operations.all()) <= 8 and 0 < len(operations._flat.all()) <= 8
+    assert 0 < len(meaning._operations.all()) <= 8 and 0 < len(meaning._flat.all()) <= 8
 
 
 def test_unknown_functions():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ricci.errors import AxisError, InputError, RicciError, ShapeError
 from ricci.tracing.basics import NeedsValueError
-from ricci.tracing.table import changed
+from ricci.tracing.operand import changed
 
 
 def data(*shape):

@@ -17,7 +17,7 @@ import numpy as np
 from ricci.errors import DTypeError, InputError
 from ricci.kinds import check_usable
 from ricci.tracing import trees
-from ricci.transforms.formulas import as_function
+from ricci.transforms.formula_functions import as_function
 
 LEVELS = 10  # steps h, h/2, …
 STEP = 2.0**-4  # the largest one, relative to the size of the argument

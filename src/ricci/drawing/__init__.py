@@ -12,9 +12,9 @@ from ricci.drawing.render import Drawing
 from ricci.drawing.tables import TraceTable, trace_table
 from ricci.errors import InputError
 from ricci.expr import Constant, Expr
+from ricci.kinds import kind_of
 from ricci.notation.context import Facts, merged
 from ricci.show import graph
-from ricci.user.formula import Formula
 
 __all__ = ["Drawing", "TraceTable", "draw", "trace_table"]
 
@@ -60,7 +60,7 @@ def draw(
 def _vertices(roots: Sequence[Any], values: Any, sizes: Mapping[str, int], most: int) -> list[graph.Vertex]:
     if all(isinstance(root, Expr) for root in roots):
         return graph.of_expressions(roots, most=most, notes=_values(roots, (), Facts(), values, sizes))
-    if all(isinstance(root, Formula) for root in roots):
+    if all(kind_of(root) == "formula" for root in roots):
         exprs, names = [root.expr for root in roots], [root.indices for root in roots]
         facts = merged(root.context for root in roots).facts
         titles = [root.name for root in roots]

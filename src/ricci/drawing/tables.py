@@ -17,9 +17,9 @@ from typing import Any
 from ricci.errors import InputError, ShapeError, nearest
 from ricci.expr import Expr, Shape, Variable, one, variable, zero
 from ricci.expr.dims import evaluate
+from ricci.kinds import kind_of
 from ricci.notation.context import Facts
 from ricci.show import graph, nodes
-from ricci.user.formula import Formula
 
 MODES = ("reverse", "forward", "both")
 LARGEST = 10_000_000  # entries of all derivatives in a table
@@ -130,7 +130,7 @@ def trace_table(
     if mode not in MODES:
         raise InputError(f"There is no mode {mode!r}; the modes are {', '.join(MODES)}.")
     asked = Asked(mode, wrt, tangents, gradient, most)
-    if isinstance(what, Formula):
+    if kind_of(what) == "formula":
         return _of_formula(what, args, inputs, sizes or {}, asked)
     from ricci.drawing import tensors
 
@@ -184,7 +184,7 @@ class Asked:
 
 
 def _of_formula(
-    formula: Formula, args: tuple, inputs: Mapping[str, Any], sizes: Mapping[str, int], asked: Asked
+    formula: Any, args: tuple, inputs: Mapping[str, Any], sizes: Mapping[str, int], asked: Asked
 ) -> TraceTable:
     from ricci.compiler.bind import bind
 

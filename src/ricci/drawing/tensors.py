@@ -40,7 +40,7 @@ _INFIX = {
 
 def is_tensor(x: Any) -> bool:
     """Whether ``x`` is an eager tensor; there is none before its module has been imported."""
-    module = sys.modules.get("ricci.tensor.node")
+    module = sys.modules.get("ricci.tensor.links")
     return module is not None and isinstance(x, module.Recorded)
 
 
@@ -53,7 +53,7 @@ def _axes(x: Any) -> tuple[str, ...]:
 
 
 def _operation(x: Any) -> str:
-    from ricci.tensor.operations import operation_name
+    from ricci.tensor.meaning import operation_name
 
     return operation_name(x.node.function)
 
@@ -270,7 +270,7 @@ class Tape:
 
 def _call(x: Any) -> tuple[Expr, list[tuple[Variable, Any]], Mapping[str, Any]]:
     """What a recorded call means: an expression, its inputs with what they stand for, and the values of constants."""
-    from ricci.tensor.operations import checked_unchanged, resolve
+    from ricci.tensor.meaning import checked_unchanged, resolve
 
     operation = (x.node.operation or resolve(x.node)).operation
     for a in x.node.inputs:

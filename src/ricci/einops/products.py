@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from string import ascii_letters
 from typing import Any, NamedTuple, cast
 
+from ricci.dispatch import offered
 from ricci.einops.backends import backend_of, is_traced
 from ricci.einops.backends import compiling as one_compiling
 from ricci.einops.backends.base import Backend
@@ -263,9 +264,7 @@ def traced_beside_torch(arrays: Sequence[Any]) -> bool:
 
 def as_torch(function: Callable, *args: Any) -> Any:
     """``function`` of traced arrays only, its results as traced tensors of PyTorch."""
-    from ricci.tracing.meanings import with_meaning
-
-    return with_meaning(function, args, {})
+    return offered("with_meaning")(function, args, {})
 
 
 def common_backend(arrays: Sequence[Any], what: str) -> Backend:

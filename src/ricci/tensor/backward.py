@@ -14,10 +14,10 @@ import numpy as np
 
 from ricci.errors import InputError, RuleError, ShapeError
 from ricci.kinds import check_usable
-from ricci.tensor.calls import made, operated
-from ricci.tensor.modes import enable_grad, state
-from ricci.tensor.node import Node, Recorded, settled
-from ricci.tensor.operations import Use, checked_unchanged, operation_name, resolve
+from ricci.tensor.links import Node, Recorded, settled
+from ricci.tensor.meaning import Use, checked_unchanged, operation_name, resolve
+from ricci.tensor.recorder import made, operated
+from ricci.tensor.recording_mode import enable_grad, state
 
 Pull = Callable[
     [Recorded, Node, list], Sequence[Any]

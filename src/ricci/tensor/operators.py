@@ -1,4 +1,7 @@
-"""The operators and methods of tensors that differ from those of other operands."""
+"""Operators of tensors of floats that are recorded and have no names for their axes: a short way, as they are many.
+
+It does what :func:`ricci.tensor.recorder.short` does, and all other operands go the way of all calls.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from ricci.tensor.changes import change, check_changeable
-from ricci.tensor.modes import state
-from ricci.tensor.node import Node, numbers
+from ricci.tensor.links import Node, numbers
+from ricci.tensor.recording_mode import state
 from ricci.tensor.tensor import Tensor
-from ricci.tracing.operand import Operand
-
-# Operators. Those of floats that are recorded and have no names for their axes take a short way, which does what
-# ``call`` does.
+from ricci.tracing.operand import OPERATORS, Operand
 
 
 def _operator(function: Callable[[Any, Any], Any], ufunc: np.ufunc, swapped: bool, general: Callable) -> Callable:
@@ -48,32 +47,8 @@ def _operator(function: Callable[[Any, Any], Any], ufunc: np.ufunc, swapped: boo
     return method
 
 
-_OPERATORS = {
-    "add": (operator.add, np.add),
-    "sub": (operator.sub, np.subtract),
-    "mul": (operator.mul, np.multiply),
-    "truediv": (operator.truediv, np.true_divide),
-    "pow": (operator.pow, np.power),
-    "matmul": (operator.matmul, np.matmul),
-}
-for _name, (_function, _ufunc) in _OPERATORS.items():
+for _name in ("add", "sub", "mul", "truediv", "pow", "matmul"):
     for _prefix, _swapped in (("", False), ("r", True)):
         _general = getattr(Operand, f"__{_prefix}{_name}__")
-        setattr(Tensor, f"__{_prefix}{_name}__", _operator(_function, _ufunc, _swapped, _general))
-
-
-def _in_place(name: str) -> Callable:
-    def method(self: Tensor, other: Any) -> Any:
-        what = f"x {_SIGNS[name]}= v"
-        check_changeable(self, what)
-        result = getattr(self, f"__{name}__")(other)
-        leaf = self.node is None and self.requires_grad
-        number = isinstance(self._value, np.generic) and not leaf  # it does not change; the name then means another one
-        return result if number or not isinstance(result, (Tensor, np.ndarray)) else change(self, result, what)
-
-    return method
-
-
-_SIGNS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "matmul": "@"}
-for _name in _SIGNS:
-    setattr(Tensor, f"__i{_name}__", _in_place(_name))
+        _short = _operator(getattr(operator, _name), OPERATORS[_name], _swapped, _general)
+        setattr(Tensor, f"__{_prefix}{_name}__", _short)

@@ -13,15 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from ricci.dispatch import offered
 from ricci.errors import DTypeError, InputError, RuleError, TraceError
 from ricci.kinds import check_usable
-from ricci.tensor import calls
 from ricci.tensor.backward import backward as flow_back
-from ricci.tensor.calls import applied, axes_of, call, made, raw, row_rule
-from ricci.tensor.changes import called, put_item, sort
-from ricci.tensor.modes import no_grad, state
-from ricci.tensor.node import Recorded, settled
-from ricci.tensor.operations import operation_name
+from ricci.tensor.links import Recorded, settled
+from ricci.tensor.meaning import names_from, operation_name
+from ricci.tensor.recorder import KIND, axes_of, call, made, of_torch, raw
+from ricci.tensor.recording_mode import no_grad, state
 from ricci.tracing.basics import checked_dtype
 from ricci.tracing.frames import user_place
 
@@ -71,15 +70,9 @@ class Tensor(Recorded):
         self.requires_grad = smooth if requires_grad is None else bool(requires_grad)
         self.node, self.index, self.number, self.changed = None, 0, 0, 0
 
-    def _call(self, function: Any, args: tuple, kwargs: dict) -> Any:
-        return called(function, args, kwargs)
-
-    def _row(self, name: str, args: tuple, kwargs: dict) -> Any:
-        return applied(row_rule(name), args, kwargs)
-
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
-        return calls.of_torch(function, args, kwargs or {})
+        return of_torch(function, args, kwargs or {})
 
     # What it holds
 
@@ -159,8 +152,6 @@ class Tensor(Recorded):
         return self._axes if self._axes is not None else (None,) * self.ndim
 
     def names_from(self, known: Callable[[Any], Sequence[str | None] | None]) -> Sequence[str | None] | None:
-        from ricci.tensor.expressions import names_from
-
         return names_from(self, known)
 
     def rename(self, axes: Any) -> Tensor:
@@ -195,9 +186,7 @@ class Tensor(Recorded):
         >>> (x * w + np.sin(x)).expression()
         <ricci.Formula sin(x) + x w>
         """
-        from ricci.tensor.expressions import expression
-
-        return expression(self)
+        return offered("expression")(self)
 
     # Gradients
 
@@ -268,16 +257,6 @@ class Tensor(Recorded):
         self._hooks[id(handle)] = hook
         return handle
 
-    # Changes in place
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        check_usable(value, "The value put into a tensor")
-        put_item(self, key, value)
-
-    def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> None:
-        """The entries in order along an axis."""
-        sort(self, axis)
-
     def fill(self, value: Any) -> Tensor:  # type: ignore[override]
         """Every entry set to ``value``."""
         self[...] = value
@@ -297,7 +276,7 @@ class Hook:
         self._hooks.pop(id(self), None)
 
 
-calls.KIND.append(Tensor)
+KIND.append(Tensor)
 
 
 def _as_array(value: Any, requires_grad: bool | None, dtype: Any) -> np.ndarray:

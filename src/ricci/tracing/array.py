@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
+from ricci.dispatch import TRACED, call, rank_of, register
 from ricci.errors import TraceError
 from ricci.expr import Expr, topological
-from ricci.tracing.frames import Frame, scipy_function, user_place
-from ricci.tracing.impure import unwatched
+from ricci.tracing.carried_names import axis_names
+from ricci.tracing.frames import Frame, current, scipy_function, user_place
 from ricci.tracing.operand import Operand
 
 
@@ -71,26 +72,11 @@ class Traced(Operand):
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]
         return self._expr.shape  # type: ignore[return-value]
 
-    def _call(self, function: Any, args: tuple, kwargs: dict) -> Any:
-        from ricci.tracing.changes import called
-
-        with unwatched():
-            return called(function, args, kwargs)
-
-    def _row(self, name: str, args: tuple, kwargs: dict) -> Any:
-        from ricci.tracing.functions import lowering
-        from ricci.tracing.table import check_live
-
-        check_live(args, kwargs)
-        return lowering(name)(*args, **kwargs)
-
     @property
     def remembered(self) -> Expr:
         return self.expr
 
     def names_from(self, known: Callable[[Any], Sequence[str | None] | None]) -> Sequence[str | None] | None:
-        from ricci.tracing.naming import axis_names
-
         found = {node: tuple(names) for node in topological(self.expr) if (names := known(node)) is not None}
         return axis_names(self.expr, found) if found else None
 
@@ -102,7 +88,7 @@ class Traced(Operand):
 
     def detach(self) -> Any:
         """The same array, through which no gradient flows."""
-        return self._row("stop_gradient", (self,), {})
+        return self.stop_gradient()
 
     def __repr__(self) -> str:
         return f"<traced array of shape {self.shape}, {self.dtype}>"
@@ -181,31 +167,17 @@ class Traced(Operand):
     # Changes in place
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        from ricci.tracing.changes import put_item
-
         if self.frame.immutable:
             self._has_no_value(
                 "Arrays of JAX do not change: x[…] = value assigns into one",
                 "Write x = x.at[…].set(value), or .add(value) for +=",
             )
-        with unwatched():
-            put_item(self, key, value)
+        super().__setitem__(key, value)
 
     def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> Any:
-        sorted_copy = self._call(np.sort, (self, axis), {})
-        return sorted_copy if self.frame.immutable else self._replace(sorted_copy, "x.sort()")
-
-    def fill(self, value: Any) -> None:
-        self[...] = value
-
-    def _replace(self, value: Any, what: str) -> None:
-        from ricci.tracing.changes import assign
-
-        assign(self, value, what)
+        return call(np.sort, (self, axis), {}) if self.frame.immutable else super().sort(axis)
 
     def _has_no_value(self, what: str, remedy: str) -> NoReturn:
-        from ricci.tracing.table import leaked
-
         if not self.frame.active:
             raise leaked(self)
         place = user_place()
@@ -214,30 +186,37 @@ class Traced(Operand):
         raise error
 
 
-def _in_place(function: np.ufunc, sign: str) -> Callable:
-    def method(self: Traced, other: Any) -> Any:
-        from ricci.tracing.changes import in_place
-
-        if isinstance(other, (str, bytes, dict, type(None))):
-            return NotImplemented
-        with unwatched():
-            return in_place(function, sign, self, other)
-
-    return method
+register("traced", Traced)
 
 
-_IN_PLACE = {
-    "add": (np.add, "+"),
-    "sub": (np.subtract, "-"),
-    "mul": (np.multiply, "*"),
-    "truediv": (np.true_divide, "/"),
-    "floordiv": (np.floor_divide, "//"),
-    "mod": (np.remainder, "%"),
-    "pow": (np.power, "**"),
-    "matmul": (np.matmul, "@"),
-    "and": (np.bitwise_and, "&"),
-    "or": (np.bitwise_or, "|"),
-    "xor": (np.bitwise_xor, "^"),
-}
-for _name, (_function, _sign) in _IN_PLACE.items():
-    setattr(Traced, f"__i{_name}__", _in_place(_function, _sign))
+def leaked(value: Traced) -> TraceError:
+    """What to say of a traced array whose function has returned."""
+    place = value.frame.root.lines.get(value.expr)
+    made, here = f"It was made at {place}. " if place else "", user_place()
+    where = f" ({here})" if here else ""
+    return TraceError(
+        f"A traced array of shape {value.shape} is used{where} after the function {value.frame.name} that made it has "
+        f"returned. {made}Return it from the function instead of keeping it in a variable outside."
+    )
+
+
+def check_live(args: Iterable[Any], kwargs: dict) -> None:
+    """Whether all traced arrays belong to functions that are still running."""
+    for value in (*args, *kwargs.values()):
+        if isinstance(value, Traced):
+            if not value.frame.active:
+                raise leaked(value)
+        elif isinstance(value, (list, tuple)):
+            check_live(value, {})
+
+
+def fresh(expr: Expr, dtype: Any, weak: bool = False) -> Traced:
+    """A traced array of the innermost frame."""
+    frame = current()
+    assert frame is not None, "there are traced arrays only while a function is traced"
+    return Traced(expr, np.dtype(dtype), frame, weak)
+
+
+def has_traced(values: Iterable[Any]) -> bool:
+    """Whether a traced array, or a traced tensor of PyTorch, is among ``values``, or in a list among them."""
+    return rank_of(values) >= TRACED

@@ -11,10 +11,9 @@ import numpy as np
 from ricci.errors import AxisError, DTypeError, ShapeError, TraceError
 from ricci.expr import Expr, constant, product
 from ricci.kinds import check_usable
-from ricci.tracing.array import Traced
+from ricci.tracing.array import Traced, fresh, has_traced
 from ricci.tracing.frames import current
 from ricci.tracing.meanings import plain
-from ricci.tracing.table import fresh
 from ricci.tracing.watched import Watched
 
 Axis = int | Sequence[int] | None
@@ -73,12 +72,8 @@ def _array(x: Any) -> Any:
 
 
 def _of_sequence(x: Sequence) -> Traced:
-    from ricci.tracing.table import has_traced
-
     if has_traced(x):
-        from ricci.tracing.rows.several import stack
-
-        return stack([lift(part) for part in x])
+        return np.stack([lift(part) for part in x])  # type: ignore[return-value]
     check_usable(x, "An array beside a traced array")
     return lift(np.asarray(x))
 

@@ -15,7 +15,9 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from ricci.dispatch import call, public
 from ricci.tracing.jaxprs import call_by_jax
+from ricci.tracing.own_functions import own_function
 
 
 class _Namespace:
@@ -30,9 +32,7 @@ class _Namespace:
             return _ours(inner)
         found = _TRANSFORMS.get(name) if self._name == "jax" else None
         if found is not None:
-            import ricci
-
-            return getattr(ricci, found)
+            return public(found)
         value = getattr(sys.modules[self._name], name)
         if isinstance(value, types.ModuleType) and value.__name__.startswith("jax."):
             return _ours(value.__name__)
@@ -46,8 +46,7 @@ class _Numpy:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
-        from ricci import numpy
-
+        numpy = public("numpy")
         inner = f"{self._name}.{name}"
         if inner in _NAMESPACES:
             return _ours(inner)
@@ -97,9 +96,7 @@ def _along(name: str, axis: Any) -> Callable[..., Any]:
 
 
 def _of_table(name: str, args: tuple, **kwargs: Any) -> Any:
-    from ricci.user.functions import function
-
-    return function(name)(*args, **kwargs)
+    return call(own_function(name), args, kwargs)
 
 
 _SAME: dict[str, Callable[..., Any]] = {
@@ -115,9 +112,7 @@ def _ours(name: str) -> Any:
     if name.startswith("jax.numpy"):
         return _Numpy(name)
     if name == "jax.scipy.special":
-        from ricci import numpy
-
-        return numpy.special
+        return public("numpy").special
     return _Namespace(name)
 
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ricci.compiler.run.elsewhere import here
+from ricci.dispatch import here
 from ricci.expr import Expr, Variable
 from ricci.expr import variable as input_node
 

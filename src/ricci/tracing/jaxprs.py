@@ -17,12 +17,11 @@ import numpy as np
 from ricci.errors import InvariantError, TraceError
 from ricci.expr import product
 from ricci.functions.elementwise import stop_gradient
-from ricci.tracing.array import Traced
+from ricci.tracing.array import Traced, has_traced
 from ricci.tracing.basics import checked_dtype, common, fresh, lift
 from ricci.tracing.casting import cast
 from ricci.tracing.frames import current, user_place
-from ricci.tracing.functions import lowering
-from ricci.tracing.table import has_traced
+from ricci.tracing.own_functions import lowering
 from ricci.tracing.trees import flatten, unflatten
 
 Array = Any  # a traced array

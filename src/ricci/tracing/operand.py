@@ -1,80 +1,75 @@
 """What traced arrays and eager tensors have in common: the operators and methods of an array.
 
-Each of them is a call of NumPy's function of that name, and NumPy's functions come here by its protocols; so both lead
-to :func:`dispatch`, which looks the function up in the one table.
+Each of them is a call of NumPy's function of that name, or of Python's for what changes in place, and NumPy's functions
+come here by its protocols; so all of them lead to :func:`ricci.dispatch.call`.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from ricci.compiler.compressed.result import Compressed
-from ricci.compiler.run.elsewhere import KINDS
+from ricci.dispatch import Rule, call, change, offered, public
 from ricci.errors import InputError
-from ricci.functions.table import FUNCTIONS
+from ricci.kinds import kind_of
 from ricci.tracing.array_methods import ArrayMethods
-from ricci.tracing.frames import user_place
-from ricci.tracing.meanings import is_torch
+
+_UNFIT = (str, bytes, dict, type(None), Compressed)
 
 
 def _binary(function: Any) -> tuple[Callable, Callable]:
     def forward(self: Operand, other: Any) -> Any:
-        return self._call(function, (self, other), {}) if _fits(other) else NotImplemented
+        return call(function, (self, other), {}) if _fits(other) else NotImplemented
 
     def backward(self: Operand, other: Any) -> Any:
-        return self._call(function, (other, self), {}) if _fits(other) else NotImplemented
+        return call(function, (other, self), {}) if _fits(other) else NotImplemented
 
     return forward, backward
 
 
 def _fits(other: Any) -> bool:
     """Whether an operator is for this operand; beside a tensor of PyTorch, or a compressed one, it is theirs."""
-    return not isinstance(other, (str, bytes, dict, type(None), Compressed)) and not is_torch(other)
+    return not isinstance(other, _UNFIT) and kind_of(other) != "torch"
+
+
+def _in_place(function: Any) -> Callable:
+    def method(self: Operand, other: Any) -> Any:
+        return NotImplemented if isinstance(other, _UNFIT) else change(function, (self, other))
+
+    return method
 
 
 def _unary(function: Any) -> Callable:
     def method(self: Operand) -> Any:
-        return self._call(function, (self,), {})
+        return call(function, (self,), {})
 
     return method
 
 
-def _method(function: Any, name: str) -> Callable:
+def method_of(function: Any, name: str) -> Callable:
+    """A function with the array as its first argument."""
+
     def method(self: Operand, *args: Any, **kwargs: Any) -> Any:
-        return self._call(function, (self, *args), kwargs)
+        return call(function, (self, *args), kwargs)
 
     method.__name__ = name
-    method.__doc__ = f"``np.{function.__name__}`` of this array."
-    return method
-
-
-def _row_method(name: str) -> Callable:
-    def method(self: Operand, *args: Any, **kwargs: Any) -> Any:
-        return self._row(name, (self, *args), kwargs)
-
-    method.__name__ = name
-    method.__doc__ = f"``rc.{name}`` of this array."
+    method.__doc__ = (
+        f"``{'rc' if isinstance(function, Rule) else 'np'}.{getattr(function, '__name__', name)}`` of this array."
+    )
     return method
 
 
 class Operand(ArrayMethods):
-    """An array that takes part in NumPy's protocols. Subclasses say what a call of a function does."""
+    """An array that takes part in NumPy's protocols."""
 
     __slots__ = ()
     __array_priority__ = 1000
     shape: tuple[int, ...]
     dtype: np.dtype
-
-    def _call(self, function: Any, args: tuple, kwargs: dict) -> Any:
-        """A function of NumPy."""
-        raise NotImplementedError
-
-    def _row(self, name: str, args: tuple, kwargs: dict) -> Any:
-        """A function of ricci's own table."""
-        raise NotImplementedError
 
     # Names of axes that a scope remembers: of what, and how they go from operands to results
 
@@ -90,21 +85,17 @@ class Operand(ArrayMethods):
     # NumPy's protocols
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return self._call(ufunc if method == "__call__" else (ufunc, method), inputs, kwargs)
+        return call(ufunc if method == "__call__" else (ufunc, method), inputs, kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
-        return self._call(function, args, kwargs)
+        return call(function, args, kwargs)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
-        from ricci import numpy
-
-        return numpy
+        return public("numpy")
 
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
-        from ricci.tracing.pytorch.calls import called
-
-        return called(function, args, kwargs or {})
+        return offered("of_torch")(function, args, kwargs or {})
 
     # What an array says of itself
 
@@ -126,11 +117,11 @@ class Operand(ArrayMethods):
 
     @property
     def T(self) -> Any:
-        return self._call(np.transpose, (self,), {})
+        return call(np.transpose, (self,), {})
 
     @property
     def mT(self) -> Any:
-        return self._call(np.matrix_transpose, (self,), {})
+        return call(np.matrix_transpose, (self,), {})
 
     @property
     def real(self) -> Any:
@@ -138,7 +129,7 @@ class Operand(ArrayMethods):
 
     @property
     def imag(self) -> Any:
-        return self._call(np.zeros_like, (self,), {})
+        return call(np.zeros_like, (self,), {})
 
     @property
     def at(self) -> At:
@@ -161,9 +152,10 @@ class Operand(ArrayMethods):
         return (self[i] for i in range(self.shape[0]))
 
     def __getitem__(self, key: Any) -> Any:
-        from ricci.tracing.table import getitem
+        return call(operator.getitem, (self, key), {})
 
-        return self._call(getitem, (self, key), {})
+    def __setitem__(self, key: Any, value: Any) -> None:
+        change(operator.setitem, (self, key, value))
 
     def __hash__(self) -> int:
         return id(self)
@@ -175,22 +167,23 @@ class Operand(ArrayMethods):
         return other // self, other % self
 
     def __round__(self, digits: int = 0) -> Any:
-        return self._call(np.round, (self, digits), {})
+        return call(np.round, (self, digits), {})
 
     # Methods whose arguments differ from those of NumPy's function
 
     def reshape(self, *shape: Any, order: str = "C") -> Any:
-        return self._call(np.reshape, (self, shape[0] if len(shape) == 1 else shape), {"order": order})
+        kwargs = {} if order == "C" else {"order": order}
+        return call(np.reshape, (self, shape[0] if len(shape) == 1 else shape), kwargs)
 
     def transpose(self, *axes: Any) -> Any:
         chosen = None if not axes else axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
-        return self._call(np.transpose, (self, chosen), {})
+        return call(np.transpose, (self, chosen), {})
 
     def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True):
-        return self._call(np.astype, (self, dtype), {})
+        return call(np.astype, (self, dtype), {})
 
     def flatten(self, order: str = "C") -> Any:
-        return self._call(np.copy, (self._call(np.ravel, (self,), {"order": order}),), {})
+        return call(np.copy, (call(np.ravel, (self,), {"order": order}),), {})
 
     def view(self, dtype: Any = None, type: Any = None) -> Any:
         if type is not None or (dtype is not None and np.dtype(dtype) != self.dtype):
@@ -198,10 +191,10 @@ class Operand(ArrayMethods):
         return self[...]
 
     def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
-        self._call(np.put, (self, indices, values), {"mode": mode})
+        call(np.put, (self, indices, values), {"mode": mode})
 
     def copy(self, order: str = "C") -> Any:
-        return self._call(np.copy, (self,), {})
+        return call(np.copy, (self,), {})
 
     def conj(self) -> Any:
         return self
@@ -210,18 +203,12 @@ class Operand(ArrayMethods):
         return self
 
     def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> Any:
-        raise _in_place("x.sort() would change x in place", "write np.sort(x), which gives a sorted copy")
+        """The entries in order along an axis, in place."""
+        return change(np.ndarray.sort, (self, axis))
 
     def fill(self, value: Any) -> Any:
-        raise _in_place("x.fill(…) would change x in place", "write np.full_like(x, value)")
-
-
-KINDS.append(Operand)
-
-
-def _in_place(what: str, remedy: str) -> InputError:
-    place = user_place()
-    return InputError(f"{what}{f' ({place})' if place else ''}; {remedy}.")
+        """Every entry set to ``value``."""
+        self[...] = value
 
 
 class Flat:
@@ -259,11 +246,9 @@ class At:
         return At(self.array, key if isinstance(key, tuple) else (key,))
 
     def _change(self, how: str, value: Any) -> Any:
-        from ricci.tracing.table import changed
-
         if self.key is None:
             raise InputError(f"Say where: x.at[0].{how}(value).")
-        return self.array._call(changed, (self.array, self.key, value, how), {})
+        return call(changed, (self.array, self.key, value, how), {})
 
     def set(self, value: Any) -> Any:
         """A copy with these entries replaced."""
@@ -302,7 +287,17 @@ class At:
         return self.array[self.key]
 
 
-_OPERATORS = {
+def changed(x: Any, key: Any, value: Any, how: str) -> Any:
+    """``x.at[key].set(value)`` and its kin, on arrays; NumPy has no function that it would be."""
+    result = np.array(x)
+    if how == "set":
+        result[key] = value
+    else:
+        np.add.at(result, key, value)
+    return result
+
+
+OPERATORS = {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
@@ -315,10 +310,12 @@ _OPERATORS = {
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
 }
-for _name, _function in _OPERATORS.items():
+IN_PLACE = {getattr(operator, f"i{name}"): function for name, function in OPERATORS.items()}  # ``x += y`` is iadd
+for _name, _function in OPERATORS.items():
     _forward, _backward = _binary(_function)
     setattr(Operand, f"__{_name}__", _forward)
     setattr(Operand, f"__r{_name}__", _backward)
+    setattr(Operand, f"__i{_name}__", _in_place(getattr(operator, f"i{_name}")))
 _COMPARISONS = {
     "lt": np.less,
     "le": np.less_equal,
@@ -331,42 +328,7 @@ for _name, _function in _COMPARISONS.items():
     setattr(Operand, f"__{_name}__", _binary(_function)[0])
 for _name, _function in {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}.items():
     setattr(Operand, f"__{_name}__", _unary(_function))
-_METHODS = [
-    "all",
-    "any",
-    "argmax",
-    "argmin",
-    "argpartition",
-    "argsort",
-    "choose",
-    "clip",
-    "compress",
-    "cumprod",
-    "cumsum",
-    "diagonal",
-    "dot",
-    "max",
-    "mean",
-    "min",
-    "nonzero",
-    "prod",
-    "ravel",
-    "repeat",
-    "round",
-    "searchsorted",
-    "squeeze",
-    "std",
-    "sum",
-    "swapaxes",
-    "take",
-    "trace",
-    "var",
-]
-for _name in _METHODS:
-    setattr(Operand, _name, _method(getattr(np, _name), _name))
-# The functions of the table as methods, as other libraries have them: those that NumPy has are NumPy's.
-_NOT_METHODS = ("barrier", "neg", "where")
-for _name, _table_row in FUNCTIONS.items():
-    if _table_row.kind != "matrix" and _name not in _NOT_METHODS and _name not in vars(Operand):
-        _function = getattr(np, _name, None) if _table_row.kind == "elementwise" else None
-        setattr(Operand, _name, _row_method(_name) if _function is None else _method(_function, _name))
+_METHODS = "all any argmax argmin argpartition argsort choose clip compress cumprod cumsum diagonal dot max mean min "
+_METHODS += "nonzero prod ravel repeat round searchsorted squeeze std sum swapaxes take trace var"
+for _name in _METHODS.split():
+    setattr(Operand, _name, method_of(getattr(np, _name), _name))

@@ -8,28 +8,31 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from ricci.dispatch import offer
 from ricci.errors import DTypeError, InputError, RicciError, TraceError
 from ricci.expr import Expr, Variable
 from ricci.expr.walk import rewritten
 from ricci.functions.table import FUNCTIONS
 from ricci.kinds import check_usable
-from ricci.tracing import formulas, trees  # noqa: F401  (formulas take traced arrays)
-from ricci.tracing.array import Traced
+from ricci.tracing import in_place, own_functions, placing, trees  # noqa: F401  (what traced arrays do in calls)
+from ricci.tracing.array import Traced, leaked
 from ricci.tracing.basics import checked_dtype, lift
 from ricci.tracing.foreign import translated
 from ricci.tracing.frames import Frame, Place, frame, note_line
 from ricci.tracing.impure import watched
-from ricci.tracing.meanings import argument_like, plain, torch_traced
+from ricci.tracing.likeness import argument_like
+from ricci.tracing.meanings import plain
 from ricci.tracing.operand import Operand
 from ricci.tracing.reach import Reach
 from ricci.tracing.shapes import Shaped
-from ricci.tracing.table import leaked
 from ricci.tracing.trees import Form
 
 ANY_TYPE = np.dtype(object)  # of a result that is no array, or stays in the type it is computed in
@@ -146,6 +149,30 @@ def _identifier(name: str) -> str:
     return clean if clean and not clean[0].isdigit() and clean not in FUNCTIONS else f"_{clean}"
 
 
+@contextmanager
+def _torch_traced() -> Iterator[None]:
+    """Inside, calls of PyTorch's functions are seen, also those on tensors that are not traced."""
+    if "torch" not in sys.modules:
+        yield
+        return
+    import torch
+
+    from ricci.tracing.pytorch.observers import watching
+
+    with torch.enable_grad(), watching():
+        yield
+
+
+def _of_torch(function: Any, args: tuple, kwargs: dict) -> Any:
+    """A function of PyTorch on traced tensors or arrays."""
+    from ricci.tracing.pytorch.observers import called
+
+    return called(function, args, kwargs)
+
+
+offer(of_torch=_of_torch)
+
+
 def record(
     function: Callable,
     arguments: Arguments,
@@ -173,7 +200,7 @@ def record(
             start = stop
         keyed = dict(zip(keywords, parts[count : count + len(keywords)], strict=True))
         rest = [leaf for leaf, t in zip(arguments.leaves, arguments.arrays, strict=True) if not t]
-        with watched(function, rest, reached) as inner.sources, torch_traced():
+        with watched(function, rest, reached) as inner.sources, _torch_traced():
             result = _called(function, title, parts[:count], keyed, len(parts) - count - len(keyed))
         drawn = _draws(inner)
         _check_unchanged(inner)

@@ -7,19 +7,15 @@ returns a traced array, or a tuple or list of them. ``@lowers(np.sum)`` puts it 
 
 from __future__ import annotations
 
-import inspect
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 from ricci.caches import once
 from ricci.errors import InvariantError, RicciError, TraceError, nearest
-from ricci.expr import Expr
-from ricci.tracing.array import Traced
-from ricci.tracing.frames import current, user_place
-from ricci.tracing.meanings import of_torch, plain, with_meaning
+from ricci.tracing.frames import user_place
 
 MODULES = (
     *(
@@ -125,29 +121,6 @@ def unknown(function: Any) -> TraceError:
     return TraceError(f"{name} cannot be traced{where}. {hint}")
 
 
-def lowered(function: Any, args: tuple, kwargs: dict) -> Any:
-    """The call of a NumPy function on traced arrays; errors name the user's line."""
-    row = row_of(function)
-    if of_torch((args, kwargs)) is not None:
-        return with_meaning(lambda *args, **kwargs: lowered(function, args, kwargs), args, kwargs)
-    check_live(args, kwargs)
-    try:
-        result = row.lower(*args, **kwargs)
-    except RicciError as error:
-        raise located(error, row.name) from error.__cause__
-    except TypeError as error:
-        unbound = _unbound(row, args, kwargs)
-        if unbound is None:
-            raise
-        raise located(TraceError(f"{row.name}: {unbound}; ricci traces {_signature(row)}."), row.name) from error
-    frame = current()
-    if frame is not None:
-        for part in result if isinstance(result, (tuple, list)) else (result,):
-            if isinstance(part, Traced):
-                frame.note(part.expr)
-    return result
-
-
 def located(error: RicciError, name: str) -> RicciError:
     """The error with the user's line, once."""
     place = user_place()
@@ -155,69 +128,3 @@ def located(error: RicciError, name: str) -> RicciError:
         error.args = (f"{error.args[0] if error.args else ''}\n  in {name} at {place}",)
         error.located = True  # type: ignore[attr-defined]
     return error
-
-
-def _unbound(row: Row, args: tuple, kwargs: dict) -> str | None:
-    try:
-        inspect.signature(row.lower).bind(*args, **kwargs)
-    except TypeError as error:
-        return str(error)
-    return None
-
-
-def _signature(row: Row) -> str:
-    return f"{row.name}{inspect.signature(row.lower)}"
-
-
-def check_live(args: Iterable[Any], kwargs: dict) -> None:
-    """Whether all traced arrays belong to functions that are still running."""
-    for value in (*args, *kwargs.values()):
-        if isinstance(value, Traced):
-            if not value.frame.active:
-                raise leaked(value)
-        elif isinstance(value, (list, tuple)):
-            check_live(value, {})
-
-
-def leaked(value: Traced) -> TraceError:
-    place = value.frame.root.lines.get(value.expr)
-    made, here = f"It was made at {place}. " if place else "", user_place()
-    where = f" ({here})" if here else ""
-    return TraceError(
-        f"A traced array of shape {value.shape} is used{where} after the function {value.frame.name} that made it has "
-        f"returned. {made}Return it from the function instead of keeping it in a variable outside."
-    )
-
-
-def fresh(expr: Expr, dtype: Any, weak: bool = False) -> Traced:
-    """A traced array of the innermost frame."""
-    import numpy as np
-
-    frame = current()
-    assert frame is not None, "there are traced arrays only while a function is traced"
-    return Traced(expr, np.dtype(dtype), frame, weak)
-
-
-# Indexing has no callable of its own in NumPy; these stand for it.
-
-
-def getitem(x: Any, key: Any) -> Any:
-    """``x[key]``."""
-    return x[key]
-
-
-def changed(x: Any, key: Any, value: Any, how: str) -> Any:
-    """``x.at[key].set(value)`` and its kin, on arrays."""
-    import numpy as np
-
-    result = np.array(x)
-    if how == "set":
-        result[key] = value
-    else:
-        np.add.at(result, key, value)
-    return result
-
-
-def has_traced(values: Sequence[Any]) -> bool:
-    """Whether a traced array is among ``values``, or in a list among them."""
-    return any(isinstance(plain(v), Traced) or (isinstance(v, (list, tuple)) and has_traced(v)) for v in values)

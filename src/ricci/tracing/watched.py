@@ -19,10 +19,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from ricci.dispatch import register
 from ricci.tracing.guards import Guards
 from ricci.tracing.operand import Operand
 from ricci.tracing.reach import Reach
-from ricci.tracing.table import has_traced
 
 T = TypeVar("T")
 _SAME = frozenset(["strides", "itemsize", "nbytes"])  # attributes that say nothing of the contents
@@ -63,24 +63,6 @@ class Watched(Operand):
             _here.seen.add(id(self.origin))
         return self.value
 
-    def _call(self, function: Any, args: tuple, kwargs: dict) -> Any:
-        if has_traced(args) or has_traced(list(kwargs.values())):
-            from ricci.tracing.changes import called
-
-            return called(function, args, kwargs)
-        met: list[Watched] = []
-        values = _plain(args, met)
-        more = {name: _plain(value, met) for name, value in kwargs.items()}
-        native = getattr(function[0], function[1]) if type(function) is tuple else function
-        result = native(*values, **more)
-        if type(result) is np.ndarray and not more.get("out"):
-            of = [w for w in met if np.may_share_memory(result, w.value)]
-            if len(of) == 1 and len(met) == 1:
-                return Watched(result, of[0].origin)
-        for w in met:
-            w.looked_at()
-        return result
-
     def __getattr__(self, name: str) -> Any:
         return getattr(self.value if name in _SAME else self.looked_at(), name)
 
@@ -92,6 +74,25 @@ class Watched(Operand):
 
     def __format__(self, spec: str) -> str:
         return format(self.looked_at(), spec)
+
+
+def _called(function: Any, args: tuple, kwargs: dict) -> Any:
+    """A function of plain arrays: what gives a view of one says nothing of the contents."""
+    met: list[Watched] = []
+    values = _plain(args, met)
+    more = {name: _plain(value, met) for name, value in kwargs.items()}
+    native = getattr(function[0], function[1]) if type(function) is tuple else function
+    result = native(*values, **more)
+    if type(result) is np.ndarray and not more.get("out"):
+        of = [w for w in met if np.may_share_memory(result, w.value)]
+        if len(of) == 1 and len(met) == 1:
+            return Watched(result, of[0].origin)
+    for w in met:
+        w.looked_at()
+    return result
+
+
+register("watched", Watched, takes=_called, kind="numpy")
 
 
 def _plain(value: Any, met: list[Watched]) -> Any:

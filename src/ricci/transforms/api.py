@@ -8,11 +8,11 @@ from typing import Any, Concatenate, Literal, Unpack, overload
 from ricci.compiler.compressed.result import Compressed
 from ricci.compiler.run.function import Compiled
 from ricci.errors import InputError
+from ricci.kinds import kind_of
 from ricci.transforms import deriving
 from ricci.transforms.linear import identity, linearize, vjp
 from ricci.transforms.transformed import Transformed
 from ricci.transforms.typed import A, Argnums, Blocks, OfFirst, P, R, Several, TransformOptions, X
-from ricci.user.formula import Formula
 
 
 @overload
@@ -241,7 +241,7 @@ def gauss_newton_vp(
     array([10., 14.])
     """
 
-    if isinstance(function, (Formula, Compiled)):
+    if kind_of(function) == "formula" or isinstance(function, Compiled):
         raise InputError(
             "rc.gauss_newton_vp takes a function of its arguments by position; a formula has its inputs by name. "
             "Write lambda x: f(A=A, x=x)."

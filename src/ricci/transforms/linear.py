@@ -21,14 +21,15 @@ from ricci.expr import Expr, Variable, add, one, product, variable, variables
 from ricci.tracing import frames, trees
 from ricci.tracing.basics import checked_dtype, lift
 from ricci.tracing.guards import Guards
-from ricci.tracing.meanings import like_tensor, of_torch
+from ricci.tracing.likeness import like_tensor
+from ricci.tracing.meanings import of_torch
 from ricci.tracing.operand import Operand
 from ricci.tracing.recording import ANY_TYPE, Arguments, Recording
 from ricci.tracing.trees import Form
 from ricci.transforms import nans
 from ricci.transforms.deriving import Wanted, along, floats, matched, paired, split, stable
-from ricci.transforms.eager import on_tensors
-from ricci.transforms.formulas import as_function
+from ricci.transforms.formula_functions import as_function
+from ricci.transforms.on_tensors import on_tensors
 from ricci.transforms.transformed import Program, Transformed, placed
 from ricci.transforms.typed import R, X
 

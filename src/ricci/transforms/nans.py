@@ -14,7 +14,7 @@ from ricci.compiler.run.interpret import interpret
 from ricci.errors import NonFiniteError
 from ricci.expr import Constant, Expr, Variable
 from ricci.simplify import simplify_all
-from ricci.tensor.modes import state
+from ricci.tensor.recording_mode import state
 from ricci.tracing import trees
 from ricci.tracing.frames import Place, user_place
 from ricci.tracing.operand import Operand

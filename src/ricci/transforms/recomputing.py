@@ -16,11 +16,12 @@ from ricci.functions.elementwise import barrier, recomputed
 from ricci.tracing import frames, trees
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import lift
-from ricci.tracing.meanings import like_tensor, of_torch
+from ricci.tracing.likeness import like_tensor
+from ricci.tracing.meanings import of_torch
 from ricci.tracing.operand import Operand
 from ricci.tracing.recording import Arguments, Static, record
-from ricci.transforms.eager import on_tensors
-from ricci.transforms.formulas import as_function
+from ricci.transforms.formula_functions import as_function
+from ricci.transforms.on_tensors import on_tensors
 from ricci.transforms.transformed import replace_all
 from ricci.transforms.typed import P, R
 

@@ -33,14 +33,15 @@ from ricci.tracing.array import Traced
 from ricci.tracing.basics import lift, numpy_dtype
 from ricci.tracing.guards import Guards
 from ricci.tracing.impure import unwatched
-from ricci.tracing.meanings import like_tensor, of_torch
+from ricci.tracing.likeness import like_tensor
+from ricci.tracing.meanings import of_torch
 from ricci.tracing.operand import Operand
 from ricci.tracing.reach import Reach
 from ricci.tracing.recording import ANY_TYPE, Arguments, Recording, Static, carried, check_apart, record
 from ricci.tracing.watched import observed
 from ricci.transforms import nans
-from ricci.transforms.eager import on_tensors
-from ricci.transforms.formulas import as_function
+from ricci.transforms.formula_functions import as_function
+from ricci.transforms.on_tensors import on_tensors
 from ricci.transforms.typed import AnyArray, ArrayT, Blocks, P, R_co, ResultT
 
 MOST_PROGRAMS = 256

@@ -1,4 +1,44 @@
 """What people hold: formulas, equations, derivatives, functions by name, rules of their own.
 
-Expressions with names come in and go out. This is the last room: it may import all others, and none imports it.
+Expressions with names come in and go out. This is the last room: it may import all others, and none imports it. What
+formulas do for earlier rooms, these ask for by name: they take calls and patterns, and tensors become formulas. What is
+imported inside functions here is not needed at the start.
 """
+
+from __future__ import annotations
+
+from typing import Any
+
+from ricci.dispatch import offer, register
+from ricci.errors import InputError
+
+
+def _taken(function: Any, args: tuple, kwargs: dict) -> Any:
+    """A function of NumPy, or a formula, called with a formula: what stands beside formulas says what is wrong."""
+    from ricci.user.formula import as_formula
+
+    for value in (*args, *kwargs.values()):
+        as_formula(value)
+    name = getattr(function, "name", None) or getattr(function, "__name__", function)
+    raise InputError(
+        f"{name} is given a formula, which has no value until it is called; write rc.sin(f) and its kin for functions "
+        "of formulas, or call it first."
+    )
+
+
+def _patterns() -> Any:
+    """The backend of formulas, for functions on patterns."""
+    from ricci.user.formula_patterns import FORMULA
+
+    return FORMULA
+
+
+def _expression(t: Any) -> Any:
+    """How a tensor was computed."""
+    from ricci.user.tensor_formulas import expression
+
+    return expression(t)
+
+
+register("formula", takes=_taken)
+offer(patterns=_patterns, expression=_expression)

@@ -33,13 +33,14 @@ from ricci.simplify import simplify
 from ricci.tracing import frames, trees
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import checked_dtype, lift
-from ricci.tracing.meanings import as_tensor, like_tensor, of_torch, plain_values
+from ricci.tracing.likeness import like_tensor
+from ricci.tracing.meanings import as_tensor, of_torch, plain_values
 from ricci.tracing.operand import Operand
 from ricci.tracing.recording import Arguments, Recording, names_of, record
 from ricci.tracing.shapes import Shaped
-from ricci.transforms.eager import on_tensors
-from ricci.transforms.formulas import as_function
+from ricci.transforms.formula_functions import as_function
 from ricci.transforms.linearity import is_linear
+from ricci.transforms.on_tensors import on_tensors
 from ricci.transforms.transformed import replace_all
 from ricci.transforms.typed import P, R, R_co
 from ricci.user.custom_formulas import among, by_entry, on_formulas

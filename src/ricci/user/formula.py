@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from ricci.dispatch import call_formula, recorded, register
 from ricci.errors import AxisError, InputError, RuleError, ShapeError, nearest
 from ricci.expr import Expr, Size, constant, dims, index_size, product, variables
 from ricci.expr.build.product import contract
@@ -178,7 +179,6 @@ class Formula(FormulaMethods):
 
     def __call__(self, /, *, sizes: Mapping[str, int] | Any = None, **inputs: Any) -> Any:
         """The value for arrays or numbers as inputs, whose sizes are checked; traced arrays and tensors record it."""
-        from ricci.compiler.run.elsewhere import Called, asked, recorded
         from ricci.compiler.run.evaluate import evaluate
 
         if sizes is not None and not isinstance(sizes, Mapping):
@@ -186,9 +186,9 @@ class Formula(FormulaMethods):
         if sizes and not self.context.facts.ranges.keys().isdisjoint(sizes):
             return self._read_again(sizes)(sizes=None, **inputs)
         named = dict(zip(self.indices, self.expr.shape, strict=True))
-        if asked(inputs.values()):
-            called = Called(self, self.name or "formula", [self.expr], named, self.context.facts, True)
-            return recorded(called, inputs, sizes or {})
+        if recorded(inputs.values()):
+            made, given = ([self.expr], named, self.context.facts, True), {**self.context.facts.values, **inputs}
+            return call_formula(self, self.name or "formula", made, given, sizes or {})
         (result,) = evaluate([self.expr], named, self.context.facts, inputs, sizes or {})
         return result
 
@@ -455,6 +455,9 @@ def derive_in_text(y: Expr, x: Expr) -> Expr:
     from ricci.simplify import simplify
 
     return simplify(derivative(simplify(y), x))
+
+
+register("formula", Formula)
 
 
 def as_formula(value: Operand) -> Formula:

@@ -7,14 +7,13 @@ named. On arrays, traced arrays and tensors, operands broadcast and axes are num
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
+from ricci.dispatch import FORMULA, NUMBERS, rank_now, takers
 from ricci.errors import InputError
 from ricci.functions.documenting import documentation, signature
 from ricci.functions.table import FUNCTIONS
-from ricci.kinds import kind_of
 from ricci.user.formula import Formula, apply, as_formula
 
 
@@ -23,40 +22,28 @@ def function(name: str) -> Callable[..., Any]:
     row = FUNCTIONS[name]
     kinds = {"elementwise": _elementwise, "reduce": _over_axes, "keep": _over_axes, "matrix": _matrix}
     of_formulas = kinds[row.kind](name)
+    of_arrays: Any = None
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        if of_arrays(args):
-            return _on_arrays(name, args, kwargs)
-        return of_formulas(*args, **kwargs)
+        nonlocal of_arrays
+        rank = rank_now(args, kwargs)
+        if rank in (FORMULA, NUMBERS):
+            return of_formulas(*args, **kwargs)
+        if of_arrays is None:
+            of_arrays = _on_arrays(name)
+        return takers[rank](of_arrays, args, kwargs)
 
     call.__name__ = call.__qualname__ = name
     call.__doc__, call.__signature__ = documentation(row), signature(row)  # type: ignore[attr-defined]
     return call
 
 
-def of_arrays(args: tuple) -> bool:
-    """Whether a call is on arrays: one is among its arguments, or a function is being traced; and no formula is."""
-    kinds = {kind_of(a) for a in args}
-    if "formula" in kinds:
-        return False
-    frames = sys.modules.get("ricci.tracing.frames")
-    if (frames is not None and frames.current() is not None) or kinds - {"number", "other"}:
-        return True
-    return any(hasattr(a, "__array__") for a in args)
+def _on_arrays(name: str) -> Any:
+    """The function on arrays. With the first of these come NumPy and what records calls."""
+    from ricci.tracing.own_functions import own_function
+    from ricci.transforms import on_arrays  # noqa: F401  (which takes calls on plain arrays)
 
-
-def _on_arrays(name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
-    from ricci.tracing import frames
-    from ricci.tracing.functions import lowering
-    from ricci.tracing.meanings import with_meaning
-    from ricci.tracing.table import has_traced
-    from ricci.transforms.linear import identity, kept
-    from ricci.transforms.transformed import Transformed
-
-    lower = lowering(name)
-    if frames.current() is not None or has_traced(args):
-        return with_meaning(lower, args, kwargs)
-    return kept(lower, "table", lambda: Transformed(lower, identity, name))(*args, **kwargs)
+    return own_function(name)
 
 
 def _elementwise(name: str) -> Callable[..., Formula]:

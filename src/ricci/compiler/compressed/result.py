@@ -20,9 +20,9 @@ from ricci.compiler.compressed.parts import Parts, take_apart
 from ricci.compiler.compressed.shell import Shell
 from ricci.compiler.lower.expressions import lower
 from ricci.compiler.plan.plans import Plan
-from ricci.compiler.run.elsewhere import at_once
 from ricci.compiler.run.engines import Target
 from ricci.compiler.run.function import Compiled
+from ricci.dispatch import at_once
 from ricci.errors import InputError, ShapeError
 from ricci.expr import Expr, Size
 from ricci.kinds import check_usable

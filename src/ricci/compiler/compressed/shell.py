@@ -17,9 +17,9 @@ import numpy as np
 from ricci.caches import Cache
 from ricci.compiler.compressed.parts import Parts, Term, renamed
 from ricci.compiler.compressed.systems import Operator, Sides, System
-from ricci.compiler.run.elsewhere import asked
 from ricci.compiler.run.engines import target_named
 from ricci.compiler.run.function import Compiled
+from ricci.dispatch import recorded
 from ricci.errors import InputError, ShapeError
 from ricci.expr import Expr, Size, Structure, Variable, add, axis_size, numeric, product, rebuild, variable, variables
 from ricci.expr.dims import Atom, evaluate
@@ -134,7 +134,7 @@ class Shell:
     def solve(self, cores: tuple, b: Any) -> Any:
         """``x`` with this times ``x`` equal to ``b``, by the structure; the plain way where that is not accurate."""
         system = self._system
-        if asked([b]):  # how exact the solution is cannot be seen
+        if recorded([b]):  # how exact the solution is cannot be seen
             return self._solved(cores, b, ())
         b = target_named(self.target).arrays({"v": b})["v"]
         x = self._solved(cores, b, system.low)

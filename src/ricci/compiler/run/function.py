@@ -19,8 +19,8 @@ from ricci.compiler.plan.plans import Plan
 from ricci.compiler.prepare.choices import with_choices
 from ricci.compiler.prepare.distribute import distributed
 from ricci.compiler.prepare.solves import solved
-from ricci.compiler.run.elsewhere import Called, asked, here, recorded
 from ricci.compiler.run.engines import Target, target_named, target_of
+from ricci.dispatch import call_formula, here, recorded
 from ricci.errors import InputError, RicciError
 from ricci.expr import Expr, Size, dims, topological, variables
 from ricci.expr.settle import SizeClasses, own_sizes
@@ -145,8 +145,9 @@ class Compiled:
         if settled:
             raise InputError(f"The range of {settled} was settled when the text was read; give its size to rc.parse.")
         given = {**self._facts.values, **self._named(args, inputs)}
-        if asked(given.values()):
-            return self._recorded(given, sizes)
+        if recorded(given.values()):
+            made = (self.written, self._names, self._facts, self.single)
+            return call_formula(self, "formula", made, given, sizes)
         check_names(self._needed, {**dict.fromkeys(self.inputs), **self._facts.inputs}, given)
         target = self.backend or target_of(given.values())
         arrays = target.arrays({name: given[name] for name in [*self.inputs, *given] if name in given})
@@ -159,11 +160,6 @@ class Compiled:
         if plan.later is None and not sizes and given.keys() >= set(self.inputs) and not self._facts.values:
             self._remember(given, arrays, plan)
         return result
-
-    def _recorded(self, given: Mapping[str, Any], sizes: Mapping[str, int]) -> Any:
-        """A call that is not on arrays."""
-        called = Called(self, "formula", self.written, self._names, self._facts, self.single)
-        return recorded(called, given, sizes)
 
     def _named(self, args: tuple, inputs: dict[str, Any]) -> dict[str, Any]:
         if len(args) > len(self.inputs):

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from ricci.caches import Cache
+from ricci.dispatch import offered
 from ricci.einops.backends.base import Backend
 from ricci.errors import EinopsTypeError
 from ricci.kinds import kind_of, remedy
@@ -18,7 +19,6 @@ _KINDS = [
     ("jax", "backends.jax_arrays", "JaxBackend"),
     ("cupy", "backends.namespaces", "CupyBackend"),
     ("dask.array", "backends.namespaces", "DaskBackend"),
-    ("ricci.user.formula", "formulas", "FormulaBackend"),
 ]
 _loaded: dict[str, Any] = {}
 _of_type = Cache("backends of types", 500)  # some types are made on the fly
@@ -80,6 +80,8 @@ def _operands(array: Any) -> Any:
 def _find(array: Any) -> Any:
     if kind_of(array) == "matrix":
         raise EinopsTypeError("An np.matrix has two axes, whatever is done to it.", hint=remedy(array))
+    if kind_of(array) == "formula":
+        return offered("patterns")()
     for package, module, name in _KINDS:
         if package in sys.modules and _loaded_backend(package, module, name).accepts(array):
             return _loaded[package]

@@ -9,7 +9,7 @@ import numpy as np
 import torch.nn.functional as F
 
 from ricci.errors import TraceError
-from ricci.tracing.functions import lowering
+from ricci.tracing.own_functions import lowering
 from ricci.tracing.pytorch.table import Array, lowers, whole
 
 _sigmoid: Any = lowering("sigmoid")

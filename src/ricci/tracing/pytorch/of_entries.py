@@ -12,7 +12,7 @@ from ricci.functions.elementwise import stop_gradient
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import lift, like
 from ricci.tracing.casting import cast
-from ricci.tracing.functions import lowering
+from ricci.tracing.own_functions import lowering
 from ricci.tracing.pytorch.table import Array, lowers
 
 _SAME = (

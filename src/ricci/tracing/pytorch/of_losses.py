@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import lift
 from ricci.tracing.casting import cast
-from ricci.tracing.functions import lowering
+from ricci.tracing.own_functions import lowering
 from ricci.tracing.pytorch.of_entries import detach
 from ricci.tracing.pytorch.table import Array, lowers, whole
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ricci.errors import TraceError
 from ricci.tracing.basics import lift
-from ricci.tracing.functions import lowering
+from ricci.tracing.own_functions import lowering
 from ricci.tracing.pytorch.of_entries import detach
 from ricci.tracing.pytorch.table import Array, lowers
 

@@ -12,8 +12,9 @@ from ricci.errors import TraceError
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import lift
 from ricci.tracing.casting import cast
+from ricci.tracing.lowered import lowered
+from ricci.tracing.operand import changed
 from ricci.tracing.pytorch.table import Array, lowers, whole
-from ricci.tracing.table import changed, lowered
 
 
 @lowers("index", "_unsafe_index", known=("indices",))

@@ -10,7 +10,7 @@ import numpy as np
 from ricci.errors import TraceError
 from ricci.tracing.basics import lift
 from ricci.tracing.casting import cast
-from ricci.tracing.functions import lowering
+from ricci.tracing.own_functions import lowering
 from ricci.tracing.pytorch.table import Array, lowers
 from ricci.tracing.pytorch.tensors import numpy_type
 

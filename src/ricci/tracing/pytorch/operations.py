@@ -16,14 +16,16 @@ import torch
 from ricci.caches import cached
 from ricci.errors import InputError, InvariantError, RicciError, RuleError, TraceError
 from ricci.functions.elementwise import stop_gradient
-from ricci.tracing.array import Traced
+from ricci.tracing.array import Traced, leaked
 from ricci.tracing.basics import fresh, lift
 from ricci.tracing.frames import current
+from ricci.tracing.lowered import lowered
 from ricci.tracing.meanings import aside
-from ricci.tracing.pytorch.changes import NOT_WRITTEN, change, refuse_change, share, where
+from ricci.tracing.operand import changed
 from ricci.tracing.pytorch.table import Row, operations
-from ricci.tracing.pytorch.tensors import TracedTensor, mapped, numpy_type, plain_leaves, traced_of
-from ricci.tracing.table import changed, leaked, located, lowered
+from ricci.tracing.pytorch.tensors import TracedTensor, mapped, numpy_type, plain_leaves
+from ricci.tracing.pytorch.written import NOT_WRITTEN, change, refuse_change, share, where
+from ricci.tracing.table import located
 
 MOST_KNOWN = 4096
 Made = dict[int, torch.Tensor]
@@ -124,7 +126,7 @@ def _array(x: Any) -> Any:
     """A tensor as a traced array; of one from outside, the input that stands for it."""
     if not isinstance(x, torch.Tensor):
         return x
-    found = traced_of(x) if isinstance(x, TracedTensor) else lift(x)
+    found = x.inside() if isinstance(x, TracedTensor) else lift(x)
     if not found.frame.active:
         raise leaked(found)
     return found

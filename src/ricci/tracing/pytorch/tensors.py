@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ricci.dispatch import call, offered, register
 from ricci.errors import DTypeError, TraceError
 from ricci.functions.elementwise import stop_gradient
 from ricci.tracing.array import Traced
@@ -41,37 +42,37 @@ class TracedTensor(torch.Tensor):
 
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
-        from ricci.tracing.pytorch.calls import called
-
-        return called(function, args, kwargs or {})
+        return offered("of_torch")(function, args, kwargs or {})
 
     @classmethod
     def __torch_dispatch__(cls, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
-        from ricci.tracing.pytorch.calls import called
-
-        return called(function, args, kwargs or {})
+        return offered("of_torch")(function, args, kwargs or {})
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        return self._of_numpy(ufunc if method == "__call__" else (ufunc, method), inputs, kwargs)
+        return call(ufunc if method == "__call__" else (ufunc, method), inputs, kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: tuple, kwargs: dict) -> Any:
-        return self._of_numpy(function, args, kwargs)
+        return call(function, args, kwargs)
 
-    def _of_numpy(self, function: Any, args: tuple, kwargs: dict) -> Any:
-        """A function of NumPy has NumPy's meaning; what it gives is a tensor again."""
-        from ricci.tracing.table import lowered
-
-        return lowered(function, args, kwargs)
+    def inside(self) -> Traced:
+        """The traced array."""
+        if self.traced is None:
+            raise TraceError(
+                f"A result of PyTorch of shape {tuple(self.shape)} is used that ricci does not compute, such as the "
+                "places of the largest entries in F.max_pool2d(…, return_indices=True), or the factors behind "
+                "torch.linalg.solve."
+            )
+        return self.traced
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return traced_of(self).__array__()
+        return self.inside().__array__()
 
     def __repr__(self, **kwargs: Any) -> str:
         with torch._C.DisableTorchFunctionSubclass():  # it can be looked at after its function has returned, too
             return f"<traced tensor of shape {tuple(self.shape)}, {self.dtype}>"
 
     def __format__(self, spec: str) -> str:
-        return format(traced_of(self), spec) if spec else repr(self)
+        return format(self.inside(), spec) if spec else repr(self)
 
     def __hash__(self) -> int:
         return id(self)
@@ -133,14 +134,7 @@ for _name, _method in _IN_PLACE.items():
     setattr(TracedTensor, f"__i{_name}__", _operator(lambda x, other, _method=_method: getattr(x, _method)(other)))
 
 
-def traced_of(x: TracedTensor) -> Traced:
-    """The traced array inside."""
-    if x.traced is None:
-        raise TraceError(
-            f"A result of PyTorch of shape {tuple(x.shape)} is used that ricci does not compute, such as the places of "
-            "the largest entries in F.max_pool2d(…, return_indices=True), or the factors behind torch.linalg.solve."
-        )
-    return x.traced
+register("traced", TracedTensor, kind="torch")
 
 
 def wrapped(x: Traced, device: torch.device | None = None) -> TracedTensor:

@@ -12,10 +12,9 @@ from ricci.expr import Expr, Size, constant, moving, place, product
 from ricci.expr.moving import gathered, reshaped, sliced
 from ricci.expr.moving import joined as in_a_row
 from ricci.functions import elementwise as e
-from ricci.tracing.array import Traced
+from ricci.tracing.array import Traced, fresh
 from ricci.tracing.basics import INT, common, kept_as_ones, lift, like, normal_axis
 from ricci.tracing.casting import cast
-from ricci.tracing.table import fresh
 
 Array = Any  # a traced array, whose operators come from a table that type checkers do not see
 

@@ -10,7 +10,7 @@ import numpy as np
 from ricci.errors import AxisError, InputError, ShapeError
 from ricci.expr import product
 from ricci.functions import elementwise as e
-from ricci.tracing.array import Traced
+from ricci.tracing.array import Traced, has_traced
 from ricci.tracing.basics import (
     NeedsValueError,
     broadcast_shape,
@@ -25,7 +25,7 @@ from ricci.tracing.basics import (
 from ricci.tracing.casting import cast
 from ricci.tracing.rows.keys import hot_at, read
 from ricci.tracing.rows.shaping import broadcast, ravel
-from ricci.tracing.table import has_traced, lowers
+from ricci.tracing.table import lowers
 
 MODES = ("raise", "wrap", "clip")
 

@@ -20,11 +20,11 @@ import numpy as np
 from ricci.errors import AxisError, ShapeError
 from ricci.expr import add, merge, one, place, product
 from ricci.functions import elementwise as e
-from ricci.tracing.array import Traced
+from ricci.tracing.array import Traced, fresh
 from ricci.tracing.basics import broadcast_shape, lift, like, normal_axis, refuse
 from ricci.tracing.rows.along import entry, flat, vector
 from ricci.tracing.rows.ufuncs import UFUNCS
-from ricci.tracing.table import TABLE, fresh, lowers
+from ricci.tracing.table import TABLE, lowers
 
 Label = Hashable
 Factor = tuple[Traced, Sequence[Label]]

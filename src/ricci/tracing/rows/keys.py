@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from operator import getitem
 from typing import Any
 
 import numpy as np
@@ -32,11 +33,12 @@ from ricci.expr import (
 )
 from ricci.expr.moving import reshaped
 from ricci.functions import elementwise as e
-from ricci.tracing.array import Traced
+from ricci.tracing.array import Traced, has_traced
 from ricci.tracing.basics import BOOL, NeedsValueError, broadcast_shape, expanded, lift, like
 from ricci.tracing.casting import cast
+from ricci.tracing.operand import changed
 from ricci.tracing.rows.shaping import broadcast
-from ricci.tracing.table import changed, getitem, has_traced, lowers
+from ricci.tracing.table import lowers
 
 Factor = tuple[Expr, tuple[Hashable, ...]]
 

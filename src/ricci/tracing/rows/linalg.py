@@ -19,7 +19,7 @@ from ricci.functions import factorisations as f
 from ricci.functions import matrix as m
 from ricci.functions import reductions as r
 from ricci.functions.axes import batch, transpose
-from ricci.tracing.array import Traced
+from ricci.tracing.array import Traced, fresh
 from ricci.tracing.basics import (
     broadcast_shape,
     concrete,
@@ -31,7 +31,7 @@ from ricci.tracing.basics import (
     normal_axes,
     total,
 )
-from ricci.tracing.table import REASONS, fresh, lowers
+from ricci.tracing.table import REASONS, lowers
 
 _SAMPLE = np.eye(1)
 SlogdetResult: Any = type(np.linalg.slogdet(_SAMPLE))

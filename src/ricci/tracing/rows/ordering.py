@@ -13,10 +13,10 @@ from ricci.errors import InputError, ShapeError
 from ricci.expr import one, product
 from ricci.functions import elementwise as e
 from ricci.functions import reductions as r
-from ricci.tracing.array import Traced
+from ricci.tracing.array import Traced, fresh
 from ricci.tracing.basics import BOOL, NeedsValueError, concrete, lift, like, refuse
 from ricci.tracing.rows.along import along_one, joined, looked_up, places, vector
-from ricci.tracing.table import fresh, lowers
+from ricci.tracing.table import lowers
 
 
 @lowers(np.sort)

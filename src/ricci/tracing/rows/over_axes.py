@@ -17,7 +17,7 @@ from ricci.errors import InputError, ShapeError
 from ricci.expr import Expr, constant, product, zero
 from ricci.functions import elementwise as e
 from ricci.functions import reductions as r
-from ricci.tracing.array import Traced
+from ricci.tracing.array import Traced, fresh
 from ricci.tracing.basics import (
     BOOL,
     FLOAT,
@@ -35,7 +35,7 @@ from ricci.tracing.basics import (
 )
 from ricci.tracing.rows.along import along_one, converted, everywhere, places
 from ricci.tracing.rows.ufuncs import UFUNCS, is_nan, isclose
-from ricci.tracing.table import fresh, lowers
+from ricci.tracing.table import lowers
 
 NONE: Any = np._NoValue  # NumPy's mark of an argument that was not given
 Over = Callable[[Expr, Sequence[int]], Expr]

@@ -22,7 +22,7 @@ from ricci.expr import HALF, Expr, broadcast, constant, expand, power
 from ricci.functions import activations as act
 from ricci.functions import elementwise as e
 from ricci.functions import reductions as r
-from ricci.tracing.array import Traced
+from ricci.tracing.array import Traced, fresh
 from ricci.tracing.basics import (
     broadcast_shape,
     concrete,
@@ -34,7 +34,7 @@ from ricci.tracing.basics import (
     pointwise,
 )
 from ricci.tracing.rows.ufuncs import Build, is_nan, ufunc_row
-from ricci.tracing.table import fresh, lowers
+from ricci.tracing.table import lowers
 
 INF, NAN = constant(math.inf), constant(math.nan)
 FAR = 600  # exp of more than that may be infinite

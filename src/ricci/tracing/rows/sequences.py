@@ -18,7 +18,7 @@ from ricci.errors import InputError, ShapeError
 from ricci.expr import Expr, one_hot, product, window
 from ricci.functions import elementwise as e
 from ricci.functions import reductions as r
-from ricci.tracing.array import Traced
+from ricci.tracing.array import Traced, fresh
 from ricci.tracing.basics import FLOAT, concrete, expanded, lift, like, normal_axis, pointwise, refuse
 from ricci.tracing.rows.along import (
     Array,
@@ -34,7 +34,7 @@ from ricci.tracing.rows.along import (
     vector,
 )
 from ricci.tracing.rows.ordering import searchsorted
-from ricci.tracing.table import fresh, lowers
+from ricci.tracing.table import lowers
 
 # Running sums and products
 

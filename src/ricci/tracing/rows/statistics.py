@@ -19,13 +19,13 @@ from ricci.expr import Expr, add, constant, one_hot, place, product
 from ricci.functions import elementwise as e
 from ricci.functions import reductions as r
 from ricci.functions.axes import last
-from ricci.tracing.array import Traced
+from ricci.tracing.array import Traced, fresh
 from ricci.tracing.basics import FLOAT, Axis, concrete, lift, like, normal_axes, refuse
 from ricci.tracing.rows.along import Array, everywhere, flat, joined, with_axis
 from ricci.tracing.rows.contractions import contraction
 from ricci.tracing.rows.over_axes import NONE, average, given, masked, not_nan
 from ricci.tracing.rows.ufuncs import is_nan
-from ricci.tracing.table import fresh, lowers
+from ricci.tracing.table import lowers
 
 # Quantiles
 

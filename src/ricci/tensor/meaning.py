@@ -12,42 +12,32 @@ second and higher derivatives.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from operator import getitem
 from typing import Any
 
 import numpy as np
 
 from ricci.caches import Cache
 from ricci.calculus.graph import pullbacks
+from ricci.dispatch import Rule
 from ricci.errors import InputError, RicciError
 from ricci.expr import Elementwise, Expr, Function, Variable, add, substitute, topological, variable
 from ricci.expr.structures import is_zero
 from ricci.simplify import simplify_all
-from ricci.tensor.node import Call, Node, Recorded
+from ricci.tensor.call_keys import EXPONENTS, Reader
+from ricci.tensor.links import Call, Node, Recorded
 from ricci.tensor.programs import Program
-from ricci.tensor.signatures import EXPONENTS, Reader
 from ricci.tracing.array import Traced
+from ricci.tracing.carried_names import axis_names
 from ricci.tracing.frames import frame, suspended
-from ricci.tracing.naming import axis_names
-from ricci.tracing.table import getitem, lowered, name_of
+from ricci.tracing.lowered import lowered
+from ricci.tracing.table import name_of
 from ricci.tracing.trees import LEAF, Form, flatten
 
 MOST_OPERATIONS = 1024
 MOST_NAMINGS = 64
 INDICES_BEFORE_GATHER = 16  # different whole numbers as an index, before it becomes an input
 Dtypes = tuple[np.dtype | None, ...]
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A function that NumPy does not have, given by its lowering: what it does with traced arrays.
-
-    ``native`` computes its value on arrays; without it the value is that of the expressions.
-    """
-
-    lower: Callable[..., Any]
-    name: str
-    native: Callable[..., Any] | None = None
 
 
 class Operation:
@@ -164,7 +154,7 @@ NEEDS_VALUES = object()  # in place of an operation that depends on the values o
 
 def resolve(node: Node) -> Use:
     """What a recorded call means; the node keeps it."""
-    if type(node) is Node or (type(node.function) is Rule and not node.kwargs):
+    if type(node) is Node or (isinstance(node.function, Rule) and not node.kwargs):
         return _of_flat(node)
     assert isinstance(node, Call)
     if type(node.function) is Operation:
@@ -180,12 +170,12 @@ def _of_flat(node: Node) -> Use:
     """The same for functions of tensors, arrays and numbers, which most calls are, with a key that is quickly made."""
     function, args = node.function, node.args
     key: list[Any] = [function]
-    static = type(function) is Rule or function in EXPONENTS
+    static = isinstance(function, Rule) or function in EXPONENTS
     inputs = args
     for a in args:
         kind = type(a)
         if isinstance(a, Recorded):
-            if a._axes is not None and type(function) is Rule:
+            if a._axes is not None and isinstance(function, Rule):
                 return _general(node)
             v = a._value
             if type(v) is np.float64:
@@ -221,12 +211,40 @@ def _general(node: Node) -> Use:
     return node.operation
 
 
+def resolved(node: Node) -> Node:
+    """The node, which knows now what it means."""
+    if node.operation is None:
+        resolve(node)
+    return node
+
+
+def names_from(t: Recorded, known: Callable[[Any], Sequence[str | None] | None]) -> Sequence[str | None] | None:
+    """The names of the axes of ``t``, by those that it or what it was made of carries, or that are known of it."""
+    found: dict[int, Sequence[str | None] | None] = {}
+    waiting: list[Recorded] = [t]
+    while waiting:
+        x = waiting[-1]
+        own = known(x) or x._axes
+        before = [] if own or x.node is None else [p for p in resolved(x.node).inputs if isinstance(p, Recorded)]
+        missing = [p for p in before if id(p) not in found]
+        if missing:
+            waiting += missing
+            continue
+        waiting.pop()
+        node = x.node
+        if node is not None and any(found[id(p)] for p in before):
+            given = tuple([found.get(id(p)) if isinstance(p, Recorded) else None for p in node.inputs])
+            own = node.operation.operation.namings(given)[x.index]
+        found[id(x)] = tuple(own) if own else None
+    return found[id(t)]
+
+
 def _needed(inputs: Sequence[Any]) -> tuple[int, ...]:
     return tuple([k for k, x in enumerate(inputs) if isinstance(x, Recorded) and x.requires_grad])
 
 
 def _found(node: Node, by_value: bool) -> Any:
-    reader = Reader(node.function, by_value, with_names=type(node.function) is Rule)
+    reader = Reader(node.function, by_value, with_names=isinstance(node.function, Rule))
     parts = [reader.key(a) for a in node.args]
     if node.kwargs:
         parts += [(name, reader.key(value)) for name, value in node.kwargs.items()]

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ricci.tensor.node import Recorded
+from ricci.tensor.links import Recorded
 
 MOST_STATIC = 4096  # entries of an array that a program may be found by
 LONG = 32  # a list of numbers from this length on is an array

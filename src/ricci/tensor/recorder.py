@@ -1,7 +1,7 @@
 """Calls of functions on tensors: the value from NumPy, and a node that remembers the call.
 
-Every way to compute with tensors leads to :func:`call` (a function of NumPy), :func:`apply` (one of ricci's own, given
-by what it does with traced arrays) or :func:`operated` (an operation that is known already), and every tensor they
+Every way to compute with tensors leads to :func:`call` (a function of NumPy, or one that is given by what it does with
+traced arrays), to its short form, or to :func:`operated` (an operation that is known already), and every tensor they
 return is made by :func:`made`.
 """
 
@@ -15,17 +15,16 @@ from typing import Any
 import numpy as np
 
 from ricci.caches import cached
-from ricci.compiler.backends.numpy_table import ELEMENTWISE
+from ricci.dispatch import FormulaCall, Rule
 from ricci.errors import AxisError, DTypeError, InputError, RicciError, TraceError, nearest
 from ricci.kinds import as_numpy, check_usable, kind_of
-from ricci.tensor.modes import state
-from ricci.tensor.node import Call, Node, Recorded, numbers
-from ricci.tensor.operations import Operation, Rule, operation_name, resolve
-from ricci.tracing.frames import current
-from ricci.tracing.functions import lowering
+from ricci.tensor.links import Call, Node, Recorded, numbers
+from ricci.tensor.meaning import Operation, operation_name, resolve
+from ricci.tensor.recording_mode import state
+from ricci.tracing.array import has_traced
 from ricci.tracing.meanings import is_torch
 from ricci.tracing.meanings import plain as plain_array
-from ricci.tracing.table import has_traced, lowered, name_of, table, unknown
+from ricci.tracing.table import name_of, table, unknown
 from ricci.tracing.trees import flatten, unflatten
 
 KIND: list[type[Recorded]] = []  # the class of tensors; its module puts it here
@@ -69,102 +68,89 @@ def kept(value: Any) -> Any:
     return {name: kept(part) for name, part in value.items()} if kind is dict else value
 
 
-def call(function: Any, args: tuple, kwargs: dict) -> Any:
-    """A function of NumPy, of tensors and other values."""
-    if type(function) is np.ufunc and not kwargs:
-        quick = _of_ufunc(function, args)
-        if quick is not NotImplemented:
-            return quick
-    if _tracing(args, kwargs):
-        return lowered(function, args, kwargs)
-    if kwargs.get("out") is not None:
-        _refuse_out(function)
-    args = tuple([own_array(a) for a in args])
-    tensors: list[Recorded] = []
-    values = [raw(a, tensors) for a in args]
-    named = any(t._axes is not None for t in tensors)
-    if named and _has_names(args, kwargs):
-        args, kwargs = _positions(function, args, kwargs, next(t for t in tensors if t._axes is not None))
-        tensors = []
-        values = [raw(a, tensors) for a in args]
-    more = {name: raw(value, tensors) for name, value in kwargs.items()}
-    native = getattr(function[0], function[1]) if type(function) is tuple else function
-    known = function in table()
-    if not known:
-        values = [_read_only(v) for v in values]
-    value = native(*values, **more)
-    needed = state.recording and any(t.requires_grad for t in tensors)
-    if needed:
-        args, kwargs = kept(args), kept(kwargs)
-    node = None
-    if needed or named:
-        if not known:
-            return _unknown(function, value) if needed else value
-        node = Call(function, args, kwargs, tuple(tensors))
-        if kwargs or named:  # so that what cannot be differentiated is refused here, and for the names
-            node = _resolved(node, value, needed)
-    return _wrapped(function, value, node, needed, tensors)
+def short(function: Any, args: tuple) -> Any:
+    """A function entry by entry of tensors without names, arrays and numbers, that gives floats: the short way.
 
-
-def _of_ufunc(function: np.ufunc, args: tuple) -> Any:
-    """The same for a ufunc of tensors without names, arrays and numbers, the short way."""
-    if function.nout != 1 or function not in table() or state.watch is not None:
+    It does what :func:`call` does, which is for all that it does not know, where it says ``NotImplemented``.
+    """
+    kind = type(function)
+    if kind is np.ufunc:
+        native = _ufuncs.get(function, NotImplemented)
+        if native is NotImplemented:
+            native = _ufuncs[function] = function if function.nout == 1 and function in table() else None
+    else:
+        native = function.native if kind is Rule else None
+    if native is None or state.watch is not None:
         return NotImplemented
-    needed = False
+    needed = copied = False
     values = []
     for a in args:
         kind = type(a)
         if isinstance(a, Recorded):
-            if a._axes is not None or a._value.dtype.kind != "f":
+            value = a._value
+            if a._axes is not None or value.dtype.kind != "f":
                 return NotImplemented
             needed = needed or a.requires_grad
-            values.append(a._value)
-        elif kind is float or kind is int or kind is np.ndarray or kind is np.float64:
+            values.append(value)
+        elif kind is float or kind is int or kind is np.float64:
             values.append(a)
+        elif kind is np.ndarray:
+            values.append(a)
+            copied = True
         else:
             return NotImplemented
-    value = function(*values)
+    value = native(*values)
     if value.dtype.kind != "f":
         return value if value.dtype.kind != "c" else NotImplemented
     if needed and state.recording:
-        return made(value, Node(function, kept(args)), next(numbers))
+        return made(value, Node(function, kept(args) if copied else args), next(numbers))
     return made(value, None)
 
 
-def _tracing(args: Sequence[Any], kwargs: dict) -> bool:
-    """Whether a traced array is among the arguments; there are none while no function is traced."""
-    return current() is not None and (has_traced(args) or has_traced(list(kwargs.values())))
+_ufuncs: dict[np.ufunc, np.ufunc | None] = {}  # those of the table that have one result; None for all others
 
 
-def apply(lower: Callable[..., Any], name: str, args: tuple, kwargs: dict) -> Any:
-    """A function given by what it does with traced arrays; its value is that of the expressions it makes.
-
-    >>> import ricci as rc
-    >>> from ricci.tensor.calls import apply
-    >>> x = rc.Tensor([1.0, 2.0])
-    >>> y = apply(lambda x: np.sum(x * x), "energy", (x,), {})
-    >>> y.backward()
-    >>> y, x.grad
-    (Tensor(5., op=energy), Tensor([2., 4.]))
-    """
-    return applied(Rule(lower, name), args, kwargs)
-
-
-def applied(rule: Rule, args: tuple, kwargs: dict) -> Any:
-    """The same for a rule that is kept from call to call."""
-    if _tracing(args, kwargs):
-        return rule.lower(*args, **kwargs)
-    args = tuple([own_array(a) for a in args])
+def call(function: Any, args: tuple, kwargs: dict) -> Any:
+    """A function of NumPy, or one that is given by a rule, of tensors and other values."""
+    rule = function if isinstance(function, Rule) else None
+    if kwargs.get("out") is not None:
+        _refuse_out(function)
     tensors: list[Recorded] = []
+    args = _as_arrays(args) if isinstance(rule, FormulaCall) else tuple([own_array(a) for a in args])
     values = [raw(a, tensors) for a in args]
-    more = {name: raw(value, tensors) for name, value in kwargs.items()}
-    needed = state.recording and any(t.requires_grad for t in tensors)
     named = any(t._axes is not None for t in tensors)
-    if needed:
-        args, kwargs = kept(args), kept(kwargs)
-    node = Call(rule, args, kwargs, tuple(tensors))
-    if rule.native is not None and not named:
-        return _wrapped(rule, rule.native(*values, **more), node if needed else None, needed, tensors)
+    if named and rule is None and _has_names(args, kwargs):
+        args, kwargs = _positions(function, args, kwargs, next(t for t in tensors if t._axes is not None))
+        tensors = []
+        values = [raw(a, tensors) for a in args]
+    more = {name: raw(value, tensors) for name, value in kwargs.items()} if kwargs else kwargs
+    needed = state.recording and any(t.requires_grad for t in tensors)
+    if rule is not None and (rule.native is None or named or (rule.of_floats and not _are_floats(values))):
+        return _evaluated(rule, args, kwargs, tensors, needed, named)
+    if rule is not None:
+        value, known = rule.native(*values, **more), True  # type: ignore[misc]
+    else:
+        native = getattr(function[0], function[1]) if type(function) is tuple else function
+        known = function in table()
+        value = native(*(values if known else [_read_only(v) for v in values]), **more)
+    node = None
+    if needed or named:
+        if not known:
+            return _unknown(function, value) if needed else value
+        given = (kept(args), kept(kwargs)) if needed else (args, kwargs)
+        node = Call(function, *given, tuple(tensors))
+        if (kwargs and rule is None) or named:  # so that what cannot be differentiated is refused here; for the names
+            node = _resolved(node, value, needed)
+    return _wrapped(function, value, node, needed, tensors)
+
+
+def _are_floats(values: Sequence[Any]) -> bool:
+    return all(type(v) is float or (isinstance(v, (np.ndarray, np.floating)) and v.dtype.kind == "f") for v in values)
+
+
+def _evaluated(rule: Rule, args: tuple, kwargs: dict, tensors: list[Recorded], needed: bool, named: bool) -> Any:
+    """The value of a rule is that of the expressions it makes."""
+    node = Call(rule, *((kept(args), kept(kwargs)) if needed else (args, kwargs)), tuple(tensors))
     operation = resolve(node).operation
     met = [x for x in node.parents if isinstance(x, Recorded)]  # also those that the function found by itself
     needed = state.recording and any(t.requires_grad for t in met)
@@ -172,10 +158,31 @@ def applied(rule: Rule, args: tuple, kwargs: dict) -> Any:
     return _wrapped(rule, value, node if needed or named else None, needed, met)
 
 
-@cached("functions of the table on tensors", 1024)
-def row_rule(name: str) -> Rule:
-    """A function of ricci's own table, one object for each."""
-    return Rule(lowering(name), name, ELEMENTWISE.get(name))
+def apply(lower: Callable[..., Any], name: str, args: tuple, kwargs: dict) -> Any:
+    """A function given by what it does with traced arrays; its value is that of the expressions it makes.
+
+    >>> import ricci as rc
+    >>> from ricci.tensor.recorder import apply
+    >>> x = rc.Tensor([1.0, 2.0])
+    >>> y = apply(lambda x: np.sum(x * x), "energy", (x,), {})
+    >>> y.backward()
+    >>> y, x.grad
+    (Tensor(5., op=energy), Tensor([2., 4.]))
+    """
+    return call(_rule(lower, name), args, kwargs)
+
+
+@cached("rules of functions on tensors", 1024)
+def _rule(lower: Callable[..., Any], name: str) -> Rule:
+    return Rule(lower, name)
+
+
+def _as_arrays(values: tuple) -> tuple:
+    """The inputs of a formula as arrays of NumPy; numbers of Python take the floating type of the others."""
+    own = [v if isinstance(v, Recorded) else own_array(v) for v in values]
+    floats = [v.dtype for v in own if getattr(v, "dtype", None) is not None and v.dtype.kind == "f"]
+    floating = np.result_type(*floats) if floats else np.dtype(np.float64)
+    return tuple([v if isinstance(v, Recorded) else np.asarray(v, floating if type(v) is float else None) for v in own])
 
 
 def of_torch(function: Any, args: tuple, kwargs: dict) -> Any:
@@ -183,12 +190,13 @@ def of_torch(function: Any, args: tuple, kwargs: dict) -> Any:
     from ricci.tracing.pytorch.tensors import mapped
 
     args, kwargs = mapped(lambda x: as_numpy(x, "An operand beside tensors") if is_torch(x) else x, (args, kwargs))
-    return applied(_of_torch(function), args, kwargs)
+    rule = _of_torch(function)
+    return rule.lower(*args, **kwargs) if has_traced((args, kwargs)) else call(rule, args, kwargs)
 
 
 @cached("functions of PyTorch on tensors", 1024)
 def _of_torch(function: Any) -> Rule:
-    from ricci.tracing.pytorch.calls import called
+    from ricci.tracing.pytorch.observers import called
     from ricci.tracing.pytorch.tensors import mapped
 
     def lower(*args: Any, **kwargs: Any) -> Any:
@@ -222,8 +230,11 @@ def _values(operation: Operation, inputs: Sequence[Any]) -> list[Any]:
 
 def _wrapped(function: Any, value: Any, node: Call | None, needed: bool, tensors: Sequence[Recorded]) -> Any:
     """The results as tensors: floats, and whole numbers made of such. Truths and places are plain arrays."""
+    single = isinstance(value, (np.ndarray, np.generic))
+    if single and value.dtype.kind == "f" and (node is None or node.operation is None) and state.watch is None:
+        return made(value, node if needed else None, next(numbers))
     whole = any(t._value.dtype.kind in "iu" for t in tensors)
-    leaves, form = ([value], None) if isinstance(value, (np.ndarray, np.generic)) else flatten(value)
+    leaves, form = ([value], None) if single else flatten(value)
     namings: Sequence[Any] = [None] * len(leaves)
     if node is not None and node.operation is not None and any(t._axes is not None for t in tensors):
         known = [x._axes if isinstance(x, Recorded) else None for x in node.inputs]

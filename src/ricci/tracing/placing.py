@@ -10,28 +10,24 @@ import numpy as np
 from ricci.compiler.bind import bind_shapes, check_names
 from ricci.compiler.lower.builder import gives
 from ricci.compiler.lower.expressions import lower
-from ricci.compiler.run.elsewhere import ROADS, Called
+from ricci.dispatch import offer
 from ricci.expr import Constant, Data, Elementwise, Expr, Function, Size, rebuild, topological, variables
 from ricci.expr.dims import evaluate
 from ricci.expr.walk import rewritten, sized, with_bodies
-from ricci.tracing.array import Traced
+from ricci.tracing.array import Traced, fresh
 from ricci.tracing.basics import FLOAT, INT, lift
 from ricci.tracing.frames import current
-from ricci.tracing.meanings import like_tensor, of_torch
-from ricci.tracing.table import check_live, fresh
 
 _TYPES = {"i": INT, "b": np.dtype(np.bool_)}
 
 
-def placed(called: Called, inputs: Mapping[str, Any], sizes: Mapping[str, int]) -> Any:
+def _placed(called: tuple, given: Mapping[str, Any], sizes: Mapping[str, int]) -> Any:
     """The results of a formula, as traced arrays; sizes are bound and checked as in any other call."""
-    roots, facts = list(called.roots), called.facts
-    given = {**facts.values, **inputs}
+    roots, names, facts, single = called
     needed = variables(*roots)
     check_names(needed, {**dict.fromkeys(facts.inputs), **{v.name: None for v in needed}}, given)
-    check_live(given.values(), {})
     lifted = {name: lift(value) for name, value in given.items()}
-    env = bind_shapes(roots, called.names, facts, {name: x.shape for name, x in lifted.items()}, sizes)
+    env = bind_shapes(roots, names, facts, {name: x.shape for name, x in lifted.items()}, sizes)
 
     def resize(size: Size) -> int:
         return evaluate(size, env)
@@ -44,7 +40,7 @@ def placed(called: Called, inputs: Mapping[str, Any], sizes: Mapping[str, int]) 
     for e, dtype in zip(made, _dtypes(roots, env, lifted), strict=True):
         frame.note(e)
         results.append(fresh(e, dtype))
-    return like_tensor(of_torch(inputs), results[0] if called.single else tuple(results))
+    return results[0] if single else tuple(results)
 
 
 def _dtypes(roots: Sequence[Expr], env: Mapping, lifted: Mapping[str, Traced]) -> list[np.dtype]:
@@ -72,4 +68,4 @@ def _floating(node: Expr) -> bool:
     return True
 
 
-ROADS.append(placed)
+offer(placed=_placed)

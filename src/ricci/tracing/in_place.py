@@ -16,23 +16,30 @@ array is *doubtful*: it may be changed, or what it was made of, but after that t
 
 from __future__ import annotations
 
+import operator
+import sys
 from collections.abc import Callable
+from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from ricci.calculus.graph import pullbacks
+from ricci.dispatch import register
 from ricci.errors import DTypeError, ShapeError, TraceError
 from ricci.expr import Expr, one
 from ricci.expr import variable as input_node
 from ricci.functions import elementwise as e
-from ricci.tracing.array import Traced, View
+from ricci.tracing.array import Traced, View, leaked
 from ricci.tracing.basics import lift
 from ricci.tracing.casting import cast
 from ricci.tracing.frames import current, user_place
+from ricci.tracing.impure import unwatched, watch
+from ricci.tracing.lowered import lowered
+from ricci.tracing.operand import IN_PLACE, changed
 from ricci.tracing.rows.shaping import broadcast
-from ricci.tracing.table import changed, getitem, leaked, lowered, name_of
+from ricci.tracing.table import name_of
 
 # Calls that give views of their first argument, or of each of their arguments
 
@@ -50,7 +57,14 @@ _ARRAYS |= {np.full, changed}
 
 
 def called(function: Any, args: tuple, kwargs: dict) -> Any:
-    """The call of a NumPy function on traced arrays: the only one that the user's code makes."""
+    """A call on traced arrays: the only one that the user's code makes."""
+    if sys.getprofile() is watch:
+        with unwatched():
+            return _called(function, args, kwargs)
+    return _called(function, args, kwargs)
+
+
+def _called(function: Any, args: tuple, kwargs: dict) -> Any:
     writer = WRITERS.get(function)
     if writer is not None and args and isinstance(args[0], Traced):
         return writer(*args, **kwargs)
@@ -78,7 +92,7 @@ def _linked(function: Any, args: tuple, kwargs: dict, result: Any) -> Any:
             read = lambda x, k=k: _one_of(lowered(function, (x, *args[1:]), kwargs), k)  # noqa: E731
             doubtful = function in _DOUBTFUL and not _surely_view(function, args[0], part)
             _link(part, args[0], read, fixed=function in _READ_ONLY, doubtful=doubtful)
-            if function is getitem and part.source is not None:
+            if function is operator.getitem and part.source is not None:
                 part.source.key = (args[0], args[1])
     if not several:
         return parts[0]
@@ -87,7 +101,7 @@ def _linked(function: Any, args: tuple, kwargs: dict, result: Any) -> Any:
 
 def _gives_views(function: Any, args: tuple, parts: list[Any]) -> bool:
     """Whether the call may give views of its first argument."""
-    if function is getitem:
+    if function is operator.getitem:
         return _basic(args[1], parts[0])
     return bool(args) and (function in _ALWAYS or function in _DOUBTFUL or function in _READ_ONLY)
 
@@ -254,6 +268,20 @@ def _at(sign: int) -> Callable:
     return at
 
 
+def _sort(x: Traced, axis: int) -> None:
+    assign(x, lowered(np.sort, (x, axis), {}), "x.sort()")
+
+
+def _updated(function: np.ufunc, sign: str, x: Traced, other: Any) -> Any:
+    """``x += other`` and its kin. Numbers do not change; the name then means another one."""
+    result = lowered(function, (x, other), {})
+    if not x.changeable or x.frame.immutable:
+        return result
+    assign(x, result, f"x {sign}= value")
+    return x
+
+
+SIGNS = dict(zip(IN_PLACE, ["+", "-", "*", "/", "//", "%", "**", "@", "&", "|", "^"], strict=True))
 WRITERS: dict[Any, Callable] = {
     np.copyto: _copyto,
     np.fill_diagonal: _fill_diagonal,
@@ -262,13 +290,8 @@ WRITERS: dict[Any, Callable] = {
     np.put_along_axis: _put_along_axis,
     (np.add, "at"): _at(1),
     (np.subtract, "at"): _at(-1),
+    operator.setitem: put_item,
+    np.ndarray.sort: _sort,
+    **{function: partial(_updated, ufunc, SIGNS[function]) for function, ufunc in IN_PLACE.items()},
 }
-
-
-def in_place(function: np.ufunc, sign: str, x: Traced, other: Any) -> Any:
-    """``x += other`` and its kin. Numbers do not change; the name then means another one."""
-    result = lowered(function, (x, other), {})
-    if not x.changeable or x.frame.immutable:
-        return result
-    assign(x, result, f"x {sign}= value")
-    return x
+register("traced", takes=called)

@@ -13,15 +13,15 @@ from typing import Any
 from ricci.compiler.compressed.result import CompressedFunction
 from ricci.compiler.run.function import Compiled
 from ricci.errors import InputError
-from ricci.user.formula import Formula
+from ricci.kinds import kind_of
 
 
 class OfFormula:
     """A formula, compiled or not, as a function."""
 
-    def __init__(self, formula: Formula | Compiled):
+    def __init__(self, formula: Any):
         self.formula = formula
-        self.inputs = formula.variables if isinstance(formula, Formula) else formula.inputs
+        self.inputs = formula.inputs if isinstance(formula, Compiled) else formula.variables
         self.ordered = isinstance(formula, Compiled) or len(self.inputs) == 1
         self.__name__ = getattr(formula, "name", None) or "formula"
         self.__doc__ = None
@@ -55,7 +55,7 @@ def as_function(function: Any, what: str, argnums: Any = None) -> Any:
     """
     if isinstance(function, CompressedFunction):
         raise InputError(f"rc.{what}: compressed results are no arrays; compile the formula without compressed=True.")
-    if not isinstance(function, (Formula, Compiled)):
+    if kind_of(function) != "formula" and not isinstance(function, Compiled):
         return function
     found = OfFormula(function)
     numbers = [argnums] if not isinstance(argnums, (tuple, list)) else argnums

@@ -21,7 +21,7 @@ from ricci.functions import elementwise as e
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import fresh
 from ricci.tracing.frames import current, user_place
-from ricci.tracing.pytorch.tensors import TracedTensor, numpy_type, traced_of
+from ricci.tracing.pytorch.tensors import TracedTensor, numpy_type
 
 NOT_WRITTEN = (
     "detach",
@@ -49,7 +49,7 @@ def change(target: Any, new: Traced, what: str) -> None:
             raise RuleError(
                 f"{what} changes a detached or an expanded tensor in place{where()}; make a copy by x.clone()."
             )
-        value = _written(traced_of(target.base), target.read, value)
+        value = _written(target.base.inside(), target.read, value)
         target = target.base
     target.traced = value
     _read_again(target)
@@ -64,7 +64,7 @@ def _read_again(base: TracedTensor) -> None:
             raise RuleError(
                 f"A tensor is changed in place{where()} that has a detached or an expanded view; make a copy."
             )
-        view.traced = view.read(traced_of(base))
+        view.traced = view.read(base.inside())
         _read_again(view)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ricci.caches import Cache
-from ricci.tensor.calls import apply
+from ricci.tensor.recorder import apply
 from ricci.tracing import trees
 from ricci.tracing.guards import Guards
 from ricci.tracing.reach import ATOMS, Reach

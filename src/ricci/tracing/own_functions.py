@@ -1,6 +1,7 @@
 """The functions of ricci's own table, ``rc.softmax``, ``rc.sigmoid``, ``rc.logsumexp``, on arrays of all kinds.
 
-Axes are given by number, as in NumPy: ``rc.softmax(x, -1)``, ``rc.sum(x, axis=(0, 1), keepdims=True)``.
+Axes are given by number, as in NumPy: ``rc.softmax(x, -1)``, ``rc.sum(x, axis=(0, 1), keepdims=True)``. They are also
+methods of traced arrays and tensors; but a method that NumPy has a function for is that function.
 """
 
 from __future__ import annotations
@@ -11,16 +12,26 @@ from typing import Any
 import numpy as np
 
 from ricci.caches import cached
+from ricci.compiler.backends.numpy_table import ELEMENTWISE
+from ricci.dispatch import Rule
 from ricci.errors import InputError
 from ricci.functions.elementwise import stop_gradient
 from ricci.functions.table import FUNCTIONS
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import BOOL, INT, common, floating, kept_as_ones, lift, like, normal_axes, pointwise
+from ricci.tracing.operand import Operand, method_of
 
 _TRUTHS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "any", "all"}
 _PLACES = {"argmax", "argmin", "argsort"}
 _SAME = {"abs", "sign", "neg", "square", "add", "subtract", "multiply", "maximum", "minimum", "clip", "stop_gradient"}
 _SAME |= {"relu", "sum", "prod", "max", "min", "cumsum", "cumprod", "sort", "trace", "tr", "mod"}
+
+
+@cached("functions of the table on arrays", 1024)
+def own_function(name: str) -> Rule:
+    """A function of the table, as it is called on arrays of all kinds."""
+    native = ELEMENTWISE.get(name) or getattr(np, name, None) if FUNCTIONS[name].kind == "elementwise" else None
+    return Rule(lowering(name), name, native, of_floats=True)
 
 
 @cached("functions on traced arrays", 1024)
@@ -39,7 +50,8 @@ def _dtype(name: str, *xs: Traced) -> np.dtype:
         return INT
     if name == "where":
         return common(*xs[1:])
-    return common(*xs) if name in _SAME else floating(*xs)
+    dtype = common(*xs)
+    return dtype if name in _SAME or dtype.kind == "f" else floating(*xs)
 
 
 def _elementwise(name: str) -> Callable[..., Traced]:
@@ -83,3 +95,10 @@ def _matrix(name: str) -> Callable[..., Any]:
         return like(x, row(x.expr, more or (-2, -1)), _dtype(name, x))
 
     return lower
+
+
+_NOT_METHODS = ("barrier", "neg", "where")
+for _name, _table_row in FUNCTIONS.items():
+    if _table_row.kind != "matrix" and _name not in _NOT_METHODS and _name not in vars(Operand):
+        _of_numpy = getattr(np, _name, None) if _table_row.kind == "elementwise" else None
+        setattr(Operand, _name, method_of(_of_numpy or own_function(_name), _name))

@@ -7,18 +7,18 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, Unpack
 
-from ricci.einops.formulas import FORMULA
 from ricci.errors import InputError
 from ricci.expr import Expr, Variable, topological, variables
 from ricci.notation.context import Context, Facts
 from ricci.tracing import trees
 from ricci.tracing.recording import Recording, Static
 from ricci.transforms.deriving import Wanted
-from ricci.transforms.formulas import as_function
+from ricci.transforms.formula_functions import as_function
 from ricci.transforms.linear import identity
 from ricci.transforms.transformed import Transformed, replace_all
 from ricci.transforms.typed import P, TransformOptions
 from ricci.user.formula import Formula
+from ricci.user.formula_patterns import FORMULA
 
 _LETTERS = "ijklmnpqrstuvw"
 MOST_SHOWN = 400  # nodes of formulas that are written out

@@ -12,35 +12,42 @@ what they were.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
+from functools import partial
+from operator import getitem, setitem
 from typing import Any
 
 import numpy as np
 
 from ricci.caches import Cache, cached
+from ricci.dispatch import Rule, register
 from ricci.errors import DTypeError, InputError, RuleError
-from ricci.tensor.calls import applied, call, made, raw
-from ricci.tensor.modes import state
-from ricci.tensor.node import Links, Recorded, numbers
-from ricci.tensor.operations import Rule
-from ricci.tracing.changes import VIEWS, WRITERS
+from ricci.kinds import check_usable
+from ricci.tensor.links import Links, Recorded, numbers
+from ricci.tensor.recorder import call, made, raw, short
+from ricci.tensor.recording_mode import state
 from ricci.tracing.frames import current, user_place
-from ricci.tracing.table import getitem, name_of
+from ricci.tracing.in_place import SIGNS, VIEWS, WRITERS
+from ricci.tracing.operand import IN_PLACE
+from ricci.tracing.table import name_of
 
 Read = tuple[Any, tuple, tuple, int]  # a call that gives a view: function, more arguments, named ones, which result
 
 
 def called(function: Any, args: tuple, kwargs: dict) -> Any:
-    """A function of NumPy, of tensors and other values; results that NumPy makes views are views."""
-    out = kwargs.get("out")
-    (target,) = out if isinstance(out, tuple) and len(out) == 1 else (out,)
-    if isinstance(target, Recorded):
-        rest = {name: value for name, value in kwargs.items() if name != "out"}
-        return change(target, call(function, args, rest), "a function with out=")
-    if function in WRITERS and args and isinstance(args[0], Recorded):
-        name = name_of(function)
-        check_changeable(args[0], name)
-        change(args[0], applied(_by(function), args, kwargs), name)
-        return None
+    """A call on tensors and other values; results that NumPy makes views are views."""
+    if not kwargs:
+        quick = short(function, args)
+        if quick is not NotImplemented:
+            return quick
+    else:
+        out = kwargs.get("out")
+        (target,) = out if isinstance(out, tuple) and len(out) == 1 else (out,)
+        if isinstance(target, Recorded):
+            rest = {name: value for name, value in kwargs.items() if name != "out"}
+            return change(target, call(function, args, rest), "a function with out=")
+    if function in WRITERS and isinstance(args[0], Recorded):
+        return _OWN[function](*args) if function in _OWN else _written_by(function, args, kwargs)
     result = call(function, args, kwargs)
     if (function is getitem or function in VIEWS) and args and isinstance(args[0], Recorded):
         parts = result if isinstance(result, (list, tuple)) else (result,)
@@ -48,6 +55,13 @@ def called(function: Any, args: tuple, kwargs: dict) -> Any:
             if isinstance(part, Recorded) and _shares(part, args[0]):
                 _link(part, args[0], (function, tuple(args[1:]), tuple(kwargs.items()), k))
     return result
+
+
+def _written_by(function: Any, args: tuple, kwargs: dict) -> None:
+    """A function of NumPy that changes its first argument."""
+    name = name_of(function)
+    check_changeable(args[0], name)
+    change(args[0], call(_by(function), args, kwargs), name)
 
 
 def _shares(part: Recorded, x: Recorded) -> bool:
@@ -147,7 +161,7 @@ def change(t: Any, value: Any, what: str) -> Any:
         return t
     check_changeable(t, what)
     owner = links.owner
-    _become(owner, applied(_written(links.reads), (owner, new), {}))
+    _become(owner, call(_written(links.reads), (owner, new), {}))
     _refresh(owner)
     return t
 
@@ -207,21 +221,37 @@ def _refresh(owner: Recorded) -> None:
     links.views = [weakref.ref(view) for view in alive]
 
 
-def put_item(t: Any, key: Any, value: Any) -> None:
+def _put_item(t: Any, key: Any, value: Any) -> None:
     """``t[key] = value``."""
+    check_usable(value, "The value put into a tensor")
     if isinstance(value, Recorded) and value._links is not None and value._links.of is t:
         function, args, *_ = value._links.reads[-1]
         if function is getitem and type(args[0]) is type(key) and repr(args[0]) == repr(key):
             return  # t[key] += v has done it already
     check_changeable(t, "x[…] = v")
     if state.recording and (t.requires_grad or getattr(value, "requires_grad", False)):
-        new = applied(_SET, (t, value, key), {})
+        new = call(_SET, (t, value, key), {})
     else:
         new = made(_with_entries(t._value, raw(value, []), raw(key, [])), None)
     change(t, new, "x[…] = v")
 
 
-def sort(t: Any, axis: int) -> None:
+def _sort(t: Any, axis: int) -> None:
     """``t.sort(axis)``."""
     check_changeable(t, "x.sort()")
     change(t, call(np.sort, (t, axis), {}), "x.sort()")
+
+
+def _updated(function: np.ufunc, sign: str, t: Any, other: Any) -> Any:
+    """``t += other`` and its kin. Numbers do not change; the name then means another one."""
+    what = f"x {sign}= v"
+    check_changeable(t, what)
+    result = called(function, (t, other), {})
+    leaf = t.node is None and t.requires_grad
+    number = isinstance(t._value, np.generic) and not leaf
+    return result if number or not isinstance(result, (Recorded, np.ndarray)) else change(t, result, what)
+
+
+_OWN: dict[Any, Callable[..., Any]] = {setitem: _put_item, np.ndarray.sort: _sort}
+_OWN |= {function: partial(_updated, ufunc, SIGNS[function]) for function, ufunc in IN_PLACE.items()}
+register("tensor", Recorded, takes=called)

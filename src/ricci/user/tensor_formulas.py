@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
 import numpy as np
 
-from ricci.einops.formulas import FORMULA
 from ricci.expr import Expr, constant, substitute
 from ricci.expr import variable as input_node
 from ricci.notation.context import Context, Facts, merged
 from ricci.tensor.backward import reached
-from ricci.tensor.node import Node, Recorded
-from ricci.tensor.operations import resolve
+from ricci.tensor.links import Node, Recorded
+from ricci.tensor.meaning import resolved
 from ricci.user.formula import Formula
+from ricci.user.formula_patterns import FORMULA
 
 
 def expression(t: Recorded) -> Formula:
@@ -31,27 +31,6 @@ def expression(t: Recorded) -> Formula:
     return Formula(done[id(t)], _names(t._axes, len(t.shape)), merged(contexts))
 
 
-def names_from(t: Recorded, known: Callable[[Any], Sequence[str | None] | None]) -> Sequence[str | None] | None:
-    """The names of the axes of ``t``, by those that it or what it was made of carries, or that are known of it."""
-    found: dict[int, Sequence[str | None] | None] = {}
-    waiting: list[Recorded] = [t]
-    while waiting:
-        x = waiting[-1]
-        own = known(x) or x._axes
-        before = [] if own or x.node is None else [p for p in resolved(x.node).inputs if isinstance(p, Recorded)]
-        missing = [p for p in before if id(p) not in found]
-        if missing:
-            waiting += missing
-            continue
-        waiting.pop()
-        node = x.node
-        if node is not None and any(found[id(p)] for p in before):
-            given = tuple([found.get(id(p)) if isinstance(p, Recorded) else None for p in node.inputs])
-            own = node.operation.operation.namings(given)[x.index]
-        found[id(x)] = tuple(own) if own else None
-    return found[id(t)]
-
-
 def _named(t: Recorded, steps: Sequence[Recorded]) -> dict[str, Recorded]:
     """The leaves in the order in which they are used, by their own names where these differ, or x0, x1, …"""
     parents = [p for x in steps for p in (resolved(x.node).inputs if x.node is not None else ())]
@@ -59,13 +38,6 @@ def _named(t: Recorded, steps: Sequence[Recorded]) -> dict[str, Recorded]:
     own = [x.name for x in found.values()]
     free = (name for name in (f"x{k}" for k in count()) if name not in own)
     return {x.name if x.name and own.count(x.name) == 1 else next(free): x for x in found.values()}
-
-
-def resolved(node: Node) -> Node:
-    """The node, which knows now what it means."""
-    if node.operation is None:
-        resolve(node)
-    return node
 
 
 def _body(x: Recorded, node: Node, done: dict[int, Expr], contexts: list[Context]) -> Expr:

@@ -23,15 +23,15 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ricci.errors import TraceError
+from ricci.tracing.array import leaked
 from ricci.tracing.basics import lift
 from ricci.tracing.frames import current
 from ricci.tracing.meanings import aside, untraced
 from ricci.tracing.operand import Operand
-from ricci.tracing.pytorch.changes import where
 from ricci.tracing.pytorch.operations import put, traced_function, traced_operation
 from ricci.tracing.pytorch.table import operations, whole_rows
-from ricci.tracing.pytorch.tensors import TracedTensor, mapped, plain_leaves, traced_of, wrapped
-from ricci.tracing.table import leaked
+from ricci.tracing.pytorch.tensors import TracedTensor, mapped, plain_leaves, wrapped
+from ricci.tracing.pytorch.written import where
 
 
 class _Here(threading.local):
@@ -62,7 +62,7 @@ def watching() -> Iterator[None]:
 def called(function: Any, args: tuple, kwargs: dict) -> Any:
     """A function of PyTorch on traced tensors or arrays."""
     if current() is None:
-        raise leaked(next(traced_of(x) for x in plain_leaves((args, kwargs)) if isinstance(x, TracedTensor)))
+        raise leaked(next(x.inside() for x in plain_leaves((args, kwargs)) if isinstance(x, TracedTensor)))
     args, kwargs = mapped(lambda x: _tensor(x, False) if isinstance(x, Operand) else x, (args, kwargs))
     with watching():
         return function(*args, **kwargs)
@@ -119,7 +119,7 @@ def _data(function: Any, args: tuple, kwargs: dict) -> Any:
     if name == "backward":
         raise TraceError("x.backward() inside a traced function has nothing to go back through; write rc.grad(f)(x).")
     if traced is not None:
-        traced_of(traced)._has_no_value(
+        traced.inside()._has_no_value(
             f"x.{name}(…) asks for the values of a traced tensor",
             "Leave it a tensor: PyTorch's functions take it; or use rc.Tensor, which runs line by line",
         )

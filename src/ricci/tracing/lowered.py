@@ -1,0 +1,49 @@
+"""A call of a function on traced arrays, by its row of the table."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from ricci.dispatch import Rule
+from ricci.errors import RicciError, TraceError
+from ricci.tracing.array import Traced, check_live
+from ricci.tracing.frames import current
+from ricci.tracing.likeness import with_meaning
+from ricci.tracing.meanings import of_torch
+from ricci.tracing.table import Row, located, row_of
+
+
+def lowered(function: Any, args: tuple, kwargs: dict) -> Any:
+    """A function of NumPy, or one that is given by a rule, of traced arrays; errors name the user's line."""
+    row = function if isinstance(function, Rule) else row_of(function)
+    if of_torch((args, kwargs)) is not None:
+        return with_meaning(lambda *args, **kwargs: lowered(function, args, kwargs), args, kwargs)
+    check_live(args, kwargs)
+    try:
+        result = row.lower(*args, **kwargs)
+    except RicciError as error:
+        raise located(error, row.name) from error.__cause__
+    except TypeError as error:
+        unbound = _unbound(row, args, kwargs)
+        if unbound is None:
+            raise
+        raise located(TraceError(f"{row.name}: {unbound}; ricci traces {_signature(row)}."), row.name) from error
+    frame = current()
+    if frame is not None:
+        for part in result if isinstance(result, (tuple, list)) else (result,):
+            if isinstance(part, Traced):
+                frame.note(part.expr)
+    return result
+
+
+def _unbound(row: Row | Rule, args: tuple, kwargs: dict) -> str | None:
+    try:
+        inspect.signature(row.lower).bind(*args, **kwargs)
+    except TypeError as error:
+        return str(error)
+    return None
+
+
+def _signature(row: Row | Rule) -> str:
+    return f"{row.name}{inspect.signature(row.lower)}"
