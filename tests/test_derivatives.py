@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ricci as rc
-from ricci.identities.checking import central_differences
+from ricci.testing.identity_checks import central_differences
 
 MODES = ("auto", "forward", "reverse", "cross-country")
 LOGISTIC = "l = 1[m] log(1 + exp(-y[m] X[m,n] w[n]))"

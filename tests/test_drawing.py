@@ -18,11 +18,13 @@ from ricci.drawing import Drawing, draw, trace_table
 from ricci.drawing.render import HINT
 from ricci.drawing.values import short
 from ricci.errors import InputError, MissingPackageError, RicciError, ShapeError
-from ricci.identities import IDENTITIES
-from ricci.identities.inputs import draw as draw_inputs
-from ricci.identities.inputs import size_names
 from ricci.tensor import Tensor, no_grad
 from ricci.testing import random_expression
+from ricci.testing.drawn_inputs import draw as draw_inputs
+from ricci.testing.drawn_inputs import size_names
+from ricci.testing.identities import identities
+
+IDENTITIES = identities()
 
 RANDOM = np.random.default_rng(0)
 X, Y, W = RANDOM.normal(size=(5, 3)), np.sign(RANDOM.normal(size=5)), RANDOM.normal(size=3)

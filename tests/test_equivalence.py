@@ -9,12 +9,15 @@ import pytest
 
 import ricci as rc
 from ricci.compiler.run.interpret import interpret
-from ricci.identities import IDENTITIES, checking
 from ricci.simplify.proof import Prover, TooLong, proved_equal
+from ricci.testing import identity_checks as checking
 from ricci.testing import random_expression
+from ricci.testing.identities import identities
 from ricci.testing.texts import LETTERS, random_text
 from ricci.user.equivalence import Undecided
 from ricci.user.sampling import STYLES, _Places, compare, compare_at
+
+IDENTITIES = identities()
 
 # Pairs that are equal wherever both are defined, as a student might write them. A bar stands between the two.
 EQUAL = """

@@ -34,7 +34,6 @@ ORDER = [
     ["user"],
     ["numpy"],
     ["testing"],
-    ["identities"],
     ["__init__"],
     ["__main__"],
 ]

@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ricci.identities import IDENTITIES, Identity, markdown
-from ricci.identities.checking import (
+from ricci.errors import InputError
+from ricci.testing.drawn_inputs import KINDS, draw, size_names
+from ricci.testing.identities import Identity, identities, markdown, read
+from ricci.testing.identity_checks import (
     cases,
     central_differences,
     fault,
@@ -18,8 +20,9 @@ from ricci.identities.checking import (
     fault_in_modes,
     fault_in_textbook,
 )
-from ricci.identities.inputs import KINDS, draw, size_names
 from ricci.user.formula import Formula
+
+IDENTITIES = identities()
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "identities.md"
 every_row = pytest.mark.parametrize("identity", IDENTITIES, ids=lambda identity: identity.name.replace(" ", "-"))
@@ -54,14 +57,14 @@ def test_there_are_enough():
 
 
 SQUARE = Identity(
-    "square", "example", "f = X[i,k] A[k,j] X[i,j]", "X[p,q]", "X[p,k] (A[q,k] + A[k,q])", {"X": "m n", "A": "n n"}
+    "square", "example", "f = X[i,k] A[k,j] X[i,j]", ("X[p,q]",), "X[p,k] (A[q,k] + A[k,q])", {"X": "m n", "A": "n n"}
 )
 HESSIAN = replace(SQUARE, wrt=("X[p,q]", "X[r,s]"), expected="delta[p,r] (A[q,s] + A[s,q])")
 PLANTED = {
     "another factor": (replace(SQUARE, expected="2 X[p,k] A[q,k]"), "textbook form differ by"),
     "another sign": (replace(SQUARE, expected="X[p,k] (A[q,k] - A[k,q])"), "textbook form differ by"),
     "indices exchanged": (
-        Identity("trace", "example", "f = X[i,j] X[j,i]", "X[p,q]", "2 X[p,q]", {"X": "n n"}),
+        Identity("trace", "example", "f = X[i,j] X[j,i]", ("X[p,q]",), "2 X[p,q]", {"X": "n n"}),
         "textbook form differ by",
     ),
     "equal, but not one expression": (
@@ -105,7 +108,7 @@ def test_a_wrong_derivative_is_caught_by_differences():
 
 
 def test_central_differences_are_much_better_than_what_is_asked_of_them():
-    f = Identity("", "", "f = exp(a[i] x[i])", "x[p]", "f a[p]", {"a": "n", "x": "n"})
+    f = Identity("", "", "f = exp(a[i] x[i])", ("x[p]",), "f a[p]", {"a": "n", "x": "n"})
     inputs = next(cases(f))
     exact = np.exp(inputs["a"] @ inputs["x"]) * inputs["a"]
     np.testing.assert_allclose(central_differences(f.function(), inputs, "x"), exact, rtol=1e-10)
@@ -143,9 +146,46 @@ def test_all_sizes_are_one_in_some_case():
     assert all(len(list(cases(row))) == 3 for row in with_sizes)
 
 
+# The text
+
+
+def test_a_block_is_read_line_by_line():
+    text = """# A remark.
+## example
+
+a square
+    s[i] = x[i] + a[i]
+    f = s[i] s[i]
+    by x[p], a[q]
+    t = 2
+    ~ t delta[p,q]
+    with x: pos n, a: n, c
+    note for a reader, too
+"""
+    [row] = read(text)
+    assert row == Identity(
+        "a square",
+        "example",
+        "s[i] = x[i] + a[i]; f = s[i] s[i]",
+        ("x[p]", "a[q]"),
+        "t = 2; t delta[p,q]",
+        {"x": "pos n", "a": "n", "c": ""},
+        "for a reader, too",
+        exact=False,
+    )
+
+
+@pytest.mark.parametrize("line", ["    by x[p]", "    with x: n"])
+def test_a_block_without_a_line_that_it_needs(line):
+    text = "square\n    f = x[i] x[i]\n    by x[p]\n    = 2 x[p]\n    with x: n"
+    assert list(read(text))
+    with pytest.raises(InputError, match="'square' needs"):
+        list(read(text.replace(line, "")))
+
+
 # The page
 
 
 def test_the_page_is_up_to_date():
-    hint = "Write it anew: python -m ricci.identities > docs/identities.md"
+    hint = "Write it anew: python -m ricci.testing.identities > docs/identities.md"
     assert PAGE.read_text(encoding="utf-8") == markdown(IDENTITIES), hint

@@ -7,8 +7,8 @@ import pytest
 
 import ricci as rc
 from ricci.expr import Expr, Product, Structure, Sum, Variable
-from ricci.identities.checking import central_differences
 from ricci.simplify import simplify
+from ricci.testing.identity_checks import central_differences
 
 RNG = np.random.default_rng(7)
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from ricci.identities.inputs import Inputs, draw, size_names
-from ricci.identities.row import LEFT, Identity, indices_of
+from ricci.testing.drawn_inputs import Inputs, draw, size_names
+from ricci.testing.identities import LEFT, Identity, indices_of
 from ricci.user.formula import Formula
 
 MODES = ("forward", "reverse", "cross-country", "auto")
@@ -30,7 +30,7 @@ def cases(identity: Identity) -> Iterator[Inputs]:
 def fault(identity: Identity, rtol: float = 1e-6) -> str | None:
     """The first thing wrong with an identity.
 
-    >>> wrong = Identity("square", "example", "f = x[i] x[i]", "x[p]", "3 x[p]", {"x": "n"})
+    >>> wrong = Identity("square", "example", "f = x[i] x[i]", ("x[p]",), "3 x[p]", {"x": "n"})
     >>> print(fault(wrong))
     square: the derivative and the textbook form differ ...
     """
@@ -44,7 +44,7 @@ def fault(identity: Identity, rtol: float = 1e-6) -> str | None:
 def fault_in_differences(identity: Identity, inputs: Inputs, rtol: float = 1e-6) -> str | None:
     """Every derivative on the way to the one asked for, against central differences of the one before it."""
     lower = identity.derivative(order=0)
-    for order, target in enumerate(identity.targets, 1):
+    for order, target in enumerate(identity.wrt, 1):
         upper = identity.derivative(order=order)
         found = central_differences(lower, inputs, target.partition("[")[0])
         words = f"the derivative of order {order} and central differences"
@@ -89,7 +89,7 @@ def value(formula: Formula, inputs: Inputs, identity: Identity | None = None) ->
 
 def _target_sizes(identity: Identity, inputs: Mapping[str, np.ndarray]) -> dict[str, int]:
     sizes: dict[str, int] = {}
-    for target in identity.targets:
+    for target in identity.wrt:
         shape = inputs[target.partition("[")[0]].shape
         sizes.update(zip(indices_of(target), shape, strict=True))
     return sizes
