@@ -17,6 +17,7 @@ from typing import Any
 from ricci.errors import InputError, ShapeError, nearest
 from ricci.expr import Expr, Shape, Variable, one, variable, zero
 from ricci.expr.dims import evaluate
+from ricci.grid import Grid, Shown
 from ricci.kinds import kind_of
 from ricci.notation.context import Facts
 from ricci.show import graph, nodes
@@ -43,7 +44,7 @@ class Step:
         return [left, *["" if number is None else short(number) for number in numbers]]
 
 
-class TraceTable:
+class TraceTable(Shown):
     """The steps of a computation (``rows``); prints as a table.
 
     ``table[name]`` is the row of that name. More than ``most`` rows are printed without those in the middle.
@@ -68,6 +69,9 @@ class TraceTable:
         by = ["tangent" if x == "tangent" else f"∂step/∂{x}" for x in self.inputs]
         return ["step", "value", *by, *([self.adjoint] if self.adjoint else [])]
 
+    def grid(self) -> Grid:
+        return Grid(self.heads(), self.cells(), right=frozenset(range(1, len(self.heads()))), ruled=True)
+
     def cells(self) -> list[list[str]]:
         """The rows as they are printed; what is left out in the middle is one line that says how much."""
         half, rows = self.most // 2, self.rows
@@ -77,25 +81,6 @@ class TraceTable:
             gap = [f"… {len(rows) - len(shown):,} more steps", *[""] * (len(lines[0]) - 1)]
             lines.insert(self.most - half, gap)
         return lines
-
-    def __str__(self) -> str:
-        lines = [self.heads(), *self.cells()]
-        widths = [max(map(len, column)) for column in zip(*lines)]
-        texts = [
-            " │ ".join([cell.ljust(w) if k == 0 else cell.rjust(w) for k, (cell, w) in enumerate(zip(line, widths))])
-            for line in lines
-        ]
-        rule = "─┼─".join("─" * w for w in widths)
-        return "\n".join([texts[0].rstrip(), rule, *[text.rstrip() for text in texts[1:]]])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        import html  # only notebooks ask for it
-
-        lines = [("th", self.heads()), *(("td", cells) for cells in self.cells())]
-        made = ["".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) for tag, cells in lines]
-        return f"<table>{''.join(f'<tr>{cells}</tr>' for cells in made)}</table>"
 
 
 def trace_table(

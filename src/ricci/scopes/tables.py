@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, ParamSpec, overload
 
 from ricci.errors import InputError
+from ricci.grid import Grid, Shown
 from ricci.scopes.watch import Use, Watcher, refuse_generators, user_line
 
 
@@ -40,7 +41,7 @@ P = ParamSpec("P")
 _HEADS = ("#", "operation", "pattern", "axes", "shapes", "line")
 
 
-class ShapeTable(Watcher):
+class ShapeTable(Shown, Watcher):
     """The operations that a function ran (``rows``), and what it returned (``result``); prints as a table."""
 
     def __init__(self) -> None:
@@ -52,21 +53,11 @@ class ShapeTable(Watcher):
         line = user_line()
         self.rows.append(Row(len(self.rows) + 1, use.operation, use.pattern, dict(use.sizes), before, after, line))
 
+    def grid(self) -> Grid:
+        return Grid(_HEADS, [row.cells() for row in self.rows])
+
     def __str__(self) -> str:
-        if not self.rows:
-            return "no operations on named axes"
-        lines = [_HEADS, *(row.cells() for row in self.rows)]
-        widths = [max(map(len, column)) for column in zip(*lines)]
-        return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        import html  # only notebooks ask for it
-
-        lines = [("th", _HEADS), *(("td", row.cells()) for row in self.rows)]
-        made = ["".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) for tag, cells in lines]
-        return f"<table>{''.join(f'<tr>{cells}</tr>' for cells in made)}</table>"
+        return super().__str__() if self.rows else "no operations on named axes"
 
 
 @overload

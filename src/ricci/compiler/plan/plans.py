@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from ricci.compiler.plan.program import VIEWS, Program, Step, Value, einsum_text, nbytes
+from ricci.grid import Grid, Shown
 
 WORDS = {
     "sum": "sum",
@@ -24,18 +25,18 @@ WORDS = {
 }
 
 
-@dataclass(eq=False)
-class Plan:
+@dataclass(eq=False, repr=False)
+class Plan(Shown):
     """What a compiled function does for one set of sizes and types; it prints as a table."""
 
     program: Program
     source: str
-    run: Callable[..., Any] = field(repr=False)
+    run: Callable[..., Any]
     itemsize: int
     note: str = ""
-    later: Callable[[], None] | None = field(default=None, repr=False)  # makes it faster, and takes its time
+    later: Callable[[], None] | None = None  # makes it faster, and takes its time
     patience: int = 0  # calls before that
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def advance(self) -> None:
         """Before a call: what was put off, once it is due. Other threads wait for it."""
@@ -83,25 +84,12 @@ class Plan:
             rows.append((names[step.out], operation, shape, f"{step.flops:,}", f"{self._made(step):,}"))
         return rows
 
-    def __str__(self) -> str:
-        made = sum(self._made(step) for step in self.program.steps)
-        lines = table(["step", "operation", "shape", "FLOPs", "bytes"], self.rows())
-        totals = (
-            f"{len(self.program.steps)} steps, {self.flops:,} FLOPs, {made:,} bytes made, at most {self.peak:,} at once"
-        )
-        return "\n".join([*([self.note] if self.note else []), *lines, totals])
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Columns of text; the last two to the right."""
-    widths = [max(len(row[k]) for row in [head, *rows]) for k in range(len(head))]
-    lines = []
-    for row in [head, *rows]:
-        cells = [
-            c.rjust(w) if k >= len(head) - 2 else c.ljust(w) for k, (c, w) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return lines
+    def grid(self) -> Grid:
+        steps = self.program.steps
+        made = sum(self._made(step) for step in steps)
+        totals = f"{len(steps)} steps, {self.flops:,} FLOPs, {made:,} bytes made, at most {self.peak:,} at once"
+        heads = ["step", "operation", "shape", "FLOPs", "bytes"]
+        return Grid(heads, self.rows(), right={3, 4}, above=self.note, below=totals)
 
 
 def run_source(source: str, scope: dict[str, Any]) -> Callable[..., Any]:
