@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import ricci as rc
-from ricci.compiler.run.interpret import interpret
 from ricci.simplify.proof import Prover, TooLong, proved_equal
 from ricci.testing import identity_checks as checking
 from ricci.testing import random_expression
 from ricci.testing.identities import identities
+from ricci.testing.interpreter import interpret
 from ricci.testing.texts import LETTERS, random_text
 from ricci.user.equivalence import Undecided
 from ricci.user.sampling import STYLES, _Places, compare, compare_at

@@ -45,7 +45,7 @@ _LATER = {  # imported when first asked for; ``__init__.pyi``, made of this, say
     "ricci.tracing.trees": ("tree_map",),
     "ricci.compiler.compressed.result": ("Compressed",),
     "ricci.caches": ("cache_clear", "cache_info"),
-    "ricci.user.compiling": ("compile",),
+    "ricci.user.compiled": ("compile",),
     "ricci.user.derivatives": ("diff", "diff_all", "elimination_cost", "pullback", "pushforward"),
     "ricci.einops.wide": (
         "einsum",

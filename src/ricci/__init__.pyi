@@ -74,7 +74,7 @@ from ricci.caches import (
     cache_clear as cache_clear,
     cache_info as cache_info,
 )
-from ricci.user.compiling import (
+from ricci.user.compiled import (
     compile as compile,
 )
 from ricci.user.derivatives import (

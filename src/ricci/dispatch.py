@@ -170,8 +170,7 @@ def public(name: str) -> Any:
 class FormulaCall(Rule):
     """A formula, or a compiled one, called with inputs that remember calls; two of one formula and inputs are equal.
 
-    ``source`` is what is called, and ``called`` what it is made of: its expressions, the sizes of its indices by name,
-    what is known of its inputs, and whether there is one result.
+    ``source`` is what is called, and ``called`` what it is made of: results that are prepared, and whether it is one.
     """
 
     __slots__ = ("called", "inputs", "key", "sizes")

@@ -29,7 +29,6 @@ from hypothesis import strategies as st
 import ricci as rc
 from ricci.calculus.graph import Graph, pullbacks
 from ricci.calculus.modes import MODES, derivative, derivatives
-from ricci.compiler.run.interpret import interpret
 from ricci.expr import (
     OPS,
     Elementwise,
@@ -46,6 +45,7 @@ from ricci.expr import (
 from ricci.expr.nodes import KINDS
 from ricci.functions import elementwise as el
 from ricci.notation.context import Context, Facts
+from ricci.testing.interpreter import interpret
 
 
 def examples(number: int) -> settings:

@@ -16,16 +16,18 @@ from typing import Any
 import numpy as np
 
 from ricci.calculus.modes import derivative
+from ricci.compiler import pipeline
 from ricci.compiler.emit import numpy_source as emit_numpy
 from ricci.compiler.plan.loops import Worth, blocked
+from ricci.compiler.run import engines
 from ricci.compiler.run.function import Compiled
-from ricci.compiler.run.interpret import interpret
 from ricci.errors import RicciError
 from ricci.expr import OPS, Constant, Expr, dims, elementwise, product, topological, variable, variables
 from ricci.expr.settle import own_sizes
 from ricci.notation.context import Facts
 from ricci.simplify import simplify_all
 from ricci.testing import Sample, random_expression
+from ricci.testing.interpreter import interpret
 
 WHAT = ("value", "value", "first", "second", "several")
 TOLERANCE = 1e-9  # in float64, relative to the largest number on the way
@@ -162,10 +164,12 @@ LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 
 def compiled(case: Case, backend: str | None, jit: bool = False, fused: bool = False) -> Callable[..., Any]:
-    """The compiled function of a case. Plans are its own: the cache knows them by an option that nobody reads."""
+    """The compiled function of a case. Plans are its own: what others may have made is forgotten."""
+    pipeline._plans.clear()
     inputs = {name: a.ndim for name, a in case.inputs.items()}
-    options = (("jit", jit), ("fused", fused), ("case", object()))
-    f = Compiled(case.roots, {}, Facts(inputs=inputs, mentions=dict.fromkeys(inputs)), backend, False, options)
+    facts = Facts(inputs=inputs, mentions=dict.fromkeys(inputs))
+    stage = pipeline.prepare(case.roots, facts=facts, simplify=False)
+    f = Compiled(stage, backend, False, (("jit", jit), ("fused", fused)))
     nodes = topological(*case.roots)
     mentioned = {a for node in nodes for size in (*own_sizes(node), *node.shape) for a in dims.atoms(size)}
     free = {atom[0]: case.sizes[atom] for atom in mentioned if len(atom) == 1}
@@ -193,7 +197,7 @@ def as_numpy(value: Any) -> np.ndarray:
 
 def small_loops(monkeypatch: Any, rows: int) -> None:
     """Make NumPy source loop over blocks of so many rows, and reuse memory, wherever it can."""
-    monkeypatch.setattr(emit_numpy, "blocked", lambda program, size, worth: blocked(program, size, Worth(0, 1, rows)))
+    monkeypatch.setattr(engines, "blocked", lambda program, size: blocked(program, size, Worth(0, 1, rows)))
     monkeypatch.setattr(emit_numpy, "LARGE", 1)
 
 

@@ -165,8 +165,8 @@ def test_jax_programs_without_jit(x64: None):
     example = Example("softmax")
     f = example.loss.compile("jax", jit=False)
     np.testing.assert_allclose(f(**example.inputs), example.value(), rtol=1e-9)
-    assert not hasattr(f.plan.run, "lower")
-    assert hasattr(example.loss.compile("jax").plan.run, "lower")  # what jax.jit returns
+    assert not hasattr(f.runner.run, "lower")
+    assert hasattr(example.loss.compile("jax").runner.run, "lower")  # what jax.jit returns
 
 
 # PyTorch
@@ -292,7 +292,7 @@ def test_torch_compile_on_request(monkeypatch: pytest.MonkeyPatch):
     plain(**example.inputs)
     assert not handed
     np.testing.assert_allclose(asked(**example.inputs), example.value(), rtol=1e-9)
-    assert len(handed) == 1 and asked.plan.run is handed[0]
+    assert len(handed) == 1 and asked.runner.run is handed[0]
 
 
 @needs_torch

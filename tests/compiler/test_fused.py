@@ -15,6 +15,7 @@ import pytest
 
 import ricci as rc
 from ricci.compiler.backends.numpy_table import ELEMENTWISE, FUNCTIONS
+from ricci.compiler.emit.source import Source
 from ricci.compiler.fused import entries as nodes
 from ricci.compiler.fused import kernel as kernels_of
 from ricci.compiler.fused import kernel_source as source
@@ -23,14 +24,13 @@ from ricci.compiler.fused import shelf
 from ricci.compiler.fused.loops_fused import FusedEmitter, Saving
 from ricci.compiler.fused.memory import Group
 from ricci.compiler.lower.builder import Builder
-from ricci.compiler.lower.expressions import lower
+from ricci.compiler.pipeline import bind, lower, plan, prepare
 from ricci.compiler.plan.loops import Loop, blocked
-from ricci.compiler.plan.plans import run_source
 from ricci.compiler.plan.program import Program, Result, Value
 from ricci.compiler.run.engines import target_named
-from ricci.compiler.run.interpret import interpret
 from ricci.errors import MissingPackageError
 from ricci.testing.generate import random_expression
+from ricci.testing.interpreter import interpret
 
 pytest.importorskip("numba", reason="fused kernels are compiled by Numba, which is not installed")
 
@@ -83,13 +83,11 @@ def run_sample(sample, root, function_of, dtype="float64"):
     """The value of an expression, all that can be in kernels being in kernels; and how many there were."""
     given = {name: np.asarray(value) for name, value in sample.inputs.items()}
     arrays = NUMPY.arrays({n: a.astype(dtype) if a.dtype.kind == "f" else a for n, a in given.items()})
-    kinds = {name: NUMPY.kind(a) for name, a in arrays.items()}
-    sizes = {(name, axis): n for name, a in arrays.items() for axis, n in enumerate(a.shape)}
-    program = lower([root], {**sizes, **sample.sizes}, {name: a.shape for name, a in arrays.items()}, kinds)
-    emitter = FusedEmitter(program, True, NUMPY.floating(arrays), Saving(steps=1))
-    source = emitter.source()
-    made = {name: function_of(k) for name, k in emitter.kernels.items()}
-    run = run_source(source[source.index("def program(") :], {**emitter.scope, **made})
+    setting = NUMPY.setting(arrays, sample.sizes)
+    program = lower(bind(prepare([root], simplify=False), setting))
+    source = FusedEmitter(plan(program, setting), Saving(steps=1)).source()
+    made = {name: function_of(k) for name, k in source.kernels.items()}
+    run = Source(source.text, {**source.scope, **made}).function()
     before = {name: a.copy() for name, a in arrays.items()}
     result = run(*[arrays[name] for name in program.inputs])
     assert all(np.array_equal(a, before[name]) for name, a in arrays.items()), "inputs are not changed"
@@ -384,8 +382,8 @@ def test_kernels_come_at_the_second_call(monkeypatch):
     assert "\ndef program(" in f.source
     assert "fused: steps t0…" in str(f.plan)
     assert emit._unasked["kernels"] == 1
-    run = next(iter(f._shortcuts.values()))
-    assert run is f.plan.run
+    run = next(iter(f._shortcuts.all().values()))
+    assert run is f.runner.run
     assert not isinstance(run, emit.Switch), "a warm call goes to the function itself"
 
 
@@ -395,7 +393,7 @@ def test_not_worth_it_or_not_wanted(monkeypatch):
         for _ in range(3):
             f(**inputs)
         assert "kernel" not in f.source
-        assert f.plan.later is None
+        assert f.runner.later is None
     monkeypatch.setattr(kernels_of, "installed", lambda: False)
     monkeypatch.setattr(emit, "installed", lambda: False)
     f = norm()

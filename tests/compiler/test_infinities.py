@@ -10,11 +10,11 @@ import pytest
 
 import ricci as rc
 from ricci.compiler.lower import masks
-from ricci.compiler.run import structured as patterns
-from ricci.compiler.run.interpret import interpret
 from ricci.expr import Constant, Structure, one_hot, product, topological, variable, variables
 from ricci.expr.structures import affine
 from ricci.testing import brute_force
+from ricci.testing import masked as patterns
+from ricci.testing.interpreter import interpret
 
 from .compiled_checks import Case, as_numpy, called, compiled, given_to, make_case
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ricci.compiler.run.interpret import interpret
 from ricci.errors import AxisError, DTypeError, InputError, ShapeError
 from ricci.expr import (
     Data,
@@ -32,6 +31,7 @@ from ricci.expr.structures import holds
 from ricci.functions import activations as act
 from ricci.functions import elementwise as e
 from ricci.functions import reductions as r
+from ricci.testing.interpreter import interpret
 
 RNG = np.random.default_rng(0)
 A, B, C = RNG.normal(size=(3, 4)), RNG.normal(size=(4, 5)), RNG.normal(size=(3, 3))

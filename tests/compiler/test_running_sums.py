@@ -9,11 +9,12 @@ import pytest
 
 from ricci.calculus.modes import derivative
 from ricci.compiler.backends import numpy_table as reference
+from ricci.compiler.pipeline import prepare
 from ricci.compiler.run.function import Compiled
-from ricci.compiler.run.interpret import interpret
 from ricci.expr import Expr, merge, one_hot, product, triangle, variable, variables, window
 from ricci.functions import reductions as r
 from ricci.notation.context import Facts
+from ricci.testing.interpreter import interpret
 
 BACKENDS = ["numpy", *[name for name in ("torch", "jax") if find_spec(name)]]
 RNG = np.random.default_rng(11)
@@ -28,7 +29,8 @@ def compiled(e: Expr, backend: str = "numpy") -> Compiled:
     """A compiled function, after a call whose result is that of the interpreter."""
     inputs = {v.name: ARRAYS[v.name] for v in variables(e)}
     facts = Facts(inputs={name: a.ndim for name, a in inputs.items()}, mentions=dict.fromkeys(inputs))
-    f = Compiled([e], {}, facts, backend, True, options=(("fused", False),) if backend == "numpy" else ())
+    stage = prepare([e], facts=facts, simplify=False)
+    f = Compiled(stage, backend, options=(("fused", False),) if backend == "numpy" else ())
     close = 1e-5 if backend == "jax" else 1e-12  # JAX computes in float32 unless it is told not to
     np.testing.assert_allclose(np.asarray(f(**inputs)), interpret([e], inputs, {})[0], rtol=close, atol=close)
     return f

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from ricci.compiler.prepare.solves import solved
-from ricci.compiler.run.interpret import interpret
 from ricci.expr import Function, product, topological, variable
 from ricci.functions import matrix as m
+from ricci.testing.interpreter import interpret
 
 RNG = np.random.default_rng(5)
 N = 3

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ricci.compiler.run.interpret import interpret
 from ricci.expr import (
     OPS,
     Expr,
@@ -29,6 +28,7 @@ from ricci.expr import (
 )
 from ricci.testing import Sample, brute_force, check_expression, expressions, random_expression
 from ricci.testing.checking import difference
+from ricci.testing.interpreter import interpret
 from ricci.testing.tables import from_array
 
 EXAMPLES = settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))

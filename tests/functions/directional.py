@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ricci.compiler.run.interpret import interpret
 from ricci.expr import (
     OPS,
     Elementwise,
@@ -23,6 +22,7 @@ from ricci.expr import (
 from ricci.expr.build.algebra import expand
 from ricci.expr.structures import is_zero
 from ricci.functions.table import FUNCTIONS
+from ricci.testing.interpreter import interpret
 
 assert FUNCTIONS
 ELEMENTWISE: dict[str, Op] = {name: op for name, op in OPS.items() if op.kind == "elementwise"}

@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 import ricci as rc
-from ricci.compiler.run.interpret import interpret
 from ricci.errors import InputError
 from ricci.expr import (
     OPS,
@@ -31,6 +30,7 @@ from ricci.expr import (
 )
 from ricci.show import graph, nodes
 from ricci.show.graph import Vertex, folded, of_expressions, quoted, to_dot
+from ricci.testing.interpreter import interpret
 
 SOURCE = Path(rc.__file__).parent.parent
 

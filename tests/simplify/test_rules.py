@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from ricci.compiler.run.interpret import interpret
 from ricci.expr import HALF, Expr, add, broadcast, check, constant, delta, function, index_size, one, product, variable
 from ricci.expr.build.product import contract
 from ricci.functions import elementwise as el
@@ -35,6 +34,7 @@ from ricci.functions.elementwise import (
     where,
 )
 from ricci.simplify import RULES, cost, simplify
+from ricci.testing.interpreter import interpret
 
 n, k = index_size("n"), index_size("k")
 s = variable("s", ())  # any number

@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from ricci.calculus.modes import derivative
-from ricci.compiler.run.interpret import interpret
 from ricci.expr import HALF, Expr, Function, broadcast, check, constant, topological, variables
 from ricci.functions import activations as act
 from ricci.functions import elementwise as el
@@ -18,6 +17,7 @@ from ricci.functions import reductions as r
 from ricci.simplify import RULES, Rule, cost, simplify
 from ricci.testing import Sample, expressions
 from ricci.testing.checking import difference
+from ricci.testing.interpreter import interpret
 from ricci.testing.tables import from_array
 
 EXAMPLES = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))

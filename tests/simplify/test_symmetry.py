@@ -7,7 +7,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from ricci.calculus.modes import derivative
-from ricci.compiler.run.interpret import interpret
 from ricci.expr import Expr, affine, broadcast, delta, one, product, triangle, variable
 from ricci.functions import activations as act
 from ricci.functions import elementwise as el
@@ -15,6 +14,7 @@ from ricci.functions import matrix as m
 from ricci.functions import reductions as r
 from ricci.simplify import simplify, symmetries, unchanged
 from ricci.testing import Sample, expressions
+from ricci.testing.interpreter import interpret
 
 A, B, D = (variable(name, (3, 3)) for name in "ABD")
 s = variable("s", (3,))

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from ricci.calculus.modes import derivative, derivatives
+from ricci.compiler.pipeline import prepare
 from ricci.compiler.run.function import Compiled
-from ricci.compiler.run.interpret import interpret
 from ricci.expr import Expr, Variable, add, product, variables
 from ricci.expr import variable as input_node
 from ricci.notation.context import Facts
+from ricci.testing.interpreter import interpret
 from ricci.tracing.array import Traced
 from ricci.tracing.frames import frame
 from ricci.tracing.trees import flatten
@@ -50,7 +51,7 @@ class Program:
     def function(self, roots: Sequence[Expr], given: dict[str, Any]) -> Compiled:
         """Expressions compiled for these inputs."""
         facts = Facts(inputs={name: np.ndim(a) for name, a in given.items()}, mentions=dict.fromkeys(given))
-        return Compiled(list(roots), {}, facts, "numpy", single=False, options=(("fused", False),))
+        return Compiled(prepare(roots, facts=facts, simplify=False), "numpy", single=False, options=(("fused", False),))
 
     def given(self, arrays: Sequence[np.ndarray], **more: Any) -> dict[str, Any]:
         """The inputs by name."""

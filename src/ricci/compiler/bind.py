@@ -1,50 +1,90 @@
-"""From the inputs of a call to arrays and sizes, every one of them checked."""
+"""From the inputs of a call to arrays and sizes, every one of them checked: expressions bound to numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ricci.compiler.plan.program import shape_text
+from ricci.compiler.prepare.prepared import Prepared
 from ricci.errors import DTypeError, InputError, NotationError, ShapeError, nearest
-from ricci.expr import Dim, Expr, Size, Variable, dims, topological, variables
-from ricci.expr.settle import SizeClasses, links, own_sizes
+from ricci.expr import Dim, Expr, Size, Variable, dims, topological
+from ricci.expr.settle import SizeClasses
+from ricci.grid import Grid, Shown
 from ricci.kinds import check_usable
 from ricci.notation.context import Facts
 
 Env = dict[dims.Atom, int]
 
 
-def bind(
-    roots: list[Expr], names: Mapping[str, Size], facts: Facts, inputs: Mapping[str, Any], sizes: Mapping[str, int]
-) -> tuple[dict[str, np.ndarray], Env]:
-    """The arrays of all inputs, and the sizes of all axes. ``names`` are the indices of the result and their sizes.
+@dataclass(frozen=True)
+class Setting:
+    """What a plan depends on beside the expressions: shapes and types of a call, where it runs, and options."""
 
-    Inputs that the expression no longer depends on come along: they decide sizes and the type of the result.
-    """
-    needed = variables(*roots)
-    given = {**facts.values, **inputs}
-    check_names(needed, {**dict.fromkeys(facts.inputs), **{v.name: None for v in needed}}, given)
-    arrays = as_arrays(given)
-    return arrays, bind_shapes(roots, names, facts, {name: array.shape for name, array in arrays.items()}, sizes)
+    target: str
+    shapes: tuple[tuple[str, tuple[int, ...]], ...]  # of all that is given
+    kinds: tuple[tuple[str, str], ...]  # whether these hold floats, integers or truths: "f", "i" or "b"
+    dtype: str  # the floating type
+    sizes: tuple[tuple[str | dims.Atom, int], ...] = ()  # of indices, by name, and others by what they are the size of
+    single: bool = True  # whether there is one result, and no tuple of them
+    short: bool = False  # whether there are no integers of 64 bits
+    options: tuple[tuple[str, Any], ...] = ()
 
 
-def bind_shapes(
-    roots: list[Expr],
-    names: Mapping[str, Size],
-    facts: Facts,
-    shapes: Mapping[str, tuple[int, ...]],
-    sizes: Mapping[str, int],
-) -> Env:
+@dataclass(frozen=True, eq=False, repr=False)
+class Bound(Shown):
+    """Expressions with a number for every size, and the inputs with their types: all that decides a program."""
+
+    roots: tuple[Expr, ...]
+    sizes: Mapping[dims.Atom, int]
+    inputs: Mapping[str, tuple[int, ...]]  # the shapes of those that are taken, in their order
+    setting: Setting
+
+    @cached_property
+    def nodes(self) -> list[Expr]:
+        return topological(*self.roots)
+
+    @cached_property
+    def kinds(self) -> dict[str, str]:
+        return dict(self.setting.kinds)
+
+    def of(self, roots: Sequence[Expr]) -> Bound:
+        """The same for other expressions in the same inputs."""
+        return replace(self, roots=tuple(roots))
+
+    def grid(self) -> Grid:
+        words = {"f": self.setting.dtype, "i": "integers", "b": "truths"}
+        inputs = [(name, shape_text(shape), words[self.kinds[name]]) for name, shape in self.inputs.items()]
+        sizes = [f"{dims.atom_text(atom)} = {size}" for atom, size in self.sizes.items()]
+        known = [[dims.replaced(n, lambda a: self.sizes.get(a, dims.symbol(*a))) for n in r.shape] for r in self.roots]
+        results = ", ".join(map(shape_text, known))
+        said = f"sizes: {', '.join(sizes) or 'all known before'}\nresults: {results}, on {self.setting.target}"
+        return Grid(["input", "shape", "type"], inputs, below=said)
+
+
+def bound(prepared: Prepared, setting: Setting) -> Bound:
+    """The prepared results for a call. Inputs that they do not depend on come along: they decide sizes and types."""
+    shapes = dict(setting.shapes)
+    env = bind_shapes(prepared, shapes, dict(setting.sizes))
+    given = {name for name, _ in setting.kinds}
+    inputs = {name: shapes[name] for name in prepared.inputs if name in given}
+    return Bound(prepared.sized(env), env, inputs, setting)
+
+
+def bind_shapes(prepared: Prepared, shapes: Mapping[str, tuple[int, ...]], sizes: Mapping[Any, int]) -> Env:
     """The sizes of all axes, from the shapes of the inputs and the sizes of indices that are given."""
-    env = _axis_sizes(variables(*roots), facts, shapes)
+    facts, names, mentioned = prepared.facts, prepared.names, prepared.atoms
+    env = _axis_sizes(prepared.needed, facts, shapes)
     _check_groups(facts, env)
-    mentioned = {
-        atom for node in topological(*roots) for size in (*own_sizes(node), *node.shape) for atom in dims.atoms(size)
-    }
-    _given_sizes(names, facts, sizes, env, {atom[0] for atom in mentioned if len(atom) == 1})
-    _complete(roots, names, env, mentioned)
+    env.update({atom: size for atom, size in sizes.items() if isinstance(atom, tuple)})
+    by_name = {name: size for name, size in sizes.items() if not isinstance(name, tuple)}
+    if by_name:
+        _given_sizes(names, facts, by_name, env, {atom[0] for atom in mentioned if len(atom) == 1})
+    _complete(prepared, env)
     _check_ranges(facts, env)
     for check in facts.checks:
         if dims.atoms(check.size) <= env.keys() and dims.evaluate(check.size, env) < 0:
@@ -53,8 +93,34 @@ def bind_shapes(
             if not check.text:
                 raise ShapeError(f"{check.message} {hint}")
             raise NotationError(check.message, check.text, check.start, check.end, hint)
-    _check_links(roots, env)
+    for a, b in prepared.links:  # backends would broadcast a 1
+        first, second = dims.evaluate(a, env), dims.evaluate(b, env)
+        if first != second:
+            raise ShapeError(
+                f"Sizes that must be the same are not: {_place(a)} is {first}, and {_place(b)} is {second}."
+            )
     return env
+
+
+def arguments(prepared: Prepared, inputs: Mapping[str, Any], sizes: Any = None) -> tuple[dict[str, np.ndarray], Env]:
+    """The inputs of a call as arrays of NumPy, and all sizes: for those who compute more than the results from them."""
+    needed, facts = prepared.needed, prepared.facts
+    given = {**facts.values, **inputs}
+    check_names(needed, {**dict.fromkeys(facts.inputs), **{v.name: None for v in needed}}, given)
+    arrays = as_arrays(given)
+    return arrays, bind_shapes(prepared, {name: array.shape for name, array in arrays.items()}, check_sizes(sizes))
+
+
+def check_sizes(sizes: Any) -> Mapping[str, int]:
+    """The sizes of indices that a call gives, if it does."""
+    if sizes is None:
+        return {}
+    if not isinstance(sizes, Mapping):
+        raise InputError(f'sizes gives the sizes of indices, as in sizes={{"i": 3}}, not {sizes!r}.')
+    for name, size in sizes.items():
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0:
+            raise InputError(f"The size of index {name!r} must be a whole number that is not negative, not {size!r}.")
+    return sizes
 
 
 def check_names(needed: Iterable[Variable], known: Mapping[str, Any], given: Mapping[str, Any]) -> None:
@@ -139,8 +205,6 @@ def _given_sizes(names: Mapping[str, Size], facts: Facts, sizes: Mapping[str, in
         if name not in known:
             listed = ", ".join(sorted(known)) or "none"
             raise InputError(f"There is no index {name!r} to have a size; the indices are {listed}.")
-        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0:
-            raise InputError(f"The size of index {name!r} must be a whole number that is not negative, not {size!r}.")
         atoms = [axis for group, axes in facts.groups if group == name for axis in axes]
         own = names.get(name)
         if isinstance(own, Dim) and dims.rank(own)[0] < 3:
@@ -161,15 +225,14 @@ def _check_ranges(facts: Facts, env: Env) -> None:
             raise ShapeError(f"There is no place for index {name!r} where every read is inside its tensor.")
 
 
-def _complete(roots: list[Expr], names: Mapping[str, Size], env: Env, mentioned: set[dims.Atom]) -> None:
+def _complete(prepared: Prepared, env: Env) -> None:
     """Every size that the expression mentions, from those of the axes that it must agree with."""
-    wanted = mentioned - env.keys()
+    wanted = prepared.atoms - env.keys()
     if not wanted:
         return
-    nodes = topological(*roots)
-    classes = SizeClasses(*roots)
+    classes = SizeClasses(*prepared.roots)
     members: dict[Size, list[Size]] = {}
-    for size in [*classes.parent, *(s for node in nodes for s in node.shape)]:
+    for size in [*classes.parent, *(s for node in prepared.nodes for s in node.shape)]:
         members.setdefault(classes.find(size), []).append(size)
     for atom in wanted:
         for size in [classes.find(dims.symbol(*atom)), *members.get(classes.find(dims.symbol(*atom)), [])]:
@@ -177,17 +240,7 @@ def _complete(roots: list[Expr], names: Mapping[str, Size], env: Env, mentioned:
                 env[atom] = dims.evaluate(size, env)
                 break
         else:
-            raise _undetermined(atom, names)
-
-
-def _check_links(roots: list[Expr], env: Env) -> None:
-    """Axes that meet in a product, a sum or a function have one size; backends would broadcast a 1."""
-    for a, b in {pair for node in topological(*roots) for pair in links(node) if pair[0] is not pair[1]}:
-        first, second = dims.evaluate(a, env), dims.evaluate(b, env)
-        if first != second:
-            raise ShapeError(
-                f"Sizes that must be the same are not: {_place(a)} is {first}, and {_place(b)} is {second}."
-            )
+            raise _undetermined(atom, prepared.names)
 
 
 def _place(size: Size) -> str:

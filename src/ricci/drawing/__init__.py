@@ -86,14 +86,15 @@ def _values(
         raise InputError(f'values= gives the inputs by name, as in values={{"x": x}}, not {type(values).__name__}.')
 
     def notes(kept: Sequence[Expr]) -> list[list[str]]:
-        from ricci.compiler.bind import bind
-        from ricci.compiler.run.interpret import interpret
+        from ricci.compiler.bind import arguments
+        from ricci.compiler.pipeline import evaluate, prepare
         from ricci.drawing.values import short
 
         named = {n: s for own, root in zip(names, roots, strict=False) for n, s in zip(own, root.shape, strict=True)}
-        arrays, env = bind(list(roots), named, facts, {} if values is True else values, sizes)
+        stage = prepare(roots, named, facts, simplify=False)
+        arrays, env = arguments(stage, {} if values is True else values, sizes)
         told = [node for node in kept if not isinstance(node, Constant) or node.shape]
-        found = dict(zip(told, interpret(told, arrays, env), strict=True))
+        found = dict(zip(told, evaluate(prepare(told, simplify=False), arrays, env), strict=True))
         return [[short(found[node])] if node in found else [] for node in kept]
 
     return notes

@@ -171,7 +171,8 @@ class Asked:
 def _of_formula(
     formula: Any, args: tuple, inputs: Mapping[str, Any], sizes: Mapping[str, int], asked: Asked
 ) -> TraceTable:
-    from ricci.compiler.bind import bind
+    from ricci.compiler.bind import arguments
+    from ricci.compiler.pipeline import prepare
 
     for part in args:
         if not isinstance(part, Mapping):
@@ -179,7 +180,7 @@ def _of_formula(
         inputs = {**part, **inputs}
     facts = formula.context.facts
     named = dict(zip(formula.indices, formula.expr.shape, strict=True))
-    arrays, env = bind([formula.expr], named, facts, inputs, sizes)
+    arrays, env = arguments(prepare([formula.expr], named, facts, simplify=False), inputs, sizes)
     smooth = [name for name in formula.variables if name not in facts.integers]
     run = Run(formula.expr, list(formula.variables), smooth, arrays, env, asked)
     return run.table(formula.name or "y", [formula.indices], facts)
@@ -225,17 +226,20 @@ class Run:
         self.by = {name: self.inputs[name] for name in chosen}
 
     def table(self, result: str, names: Sequence[tuple[str, ...]] = (), facts: Facts | None = None) -> TraceTable:
-        from ricci.compiler.run.interpret import interpret
+        from ricci.compiler.pipeline import evaluate, prepare
+
+        def values_of(exprs: Sequence[Expr]) -> dict[Expr, Any]:
+            return dict(zip(exprs, evaluate(prepare(exprs, simplify=False), self.arrays, self.env), strict=True))
 
         order = [*self.inputs.values(), *self.steps]
         if self.expr not in order:  # a result that nothing is computed for
             order.append(self.expr)
-        values = dict(zip(order, interpret(order, self.arrays, self.env), strict=True))
+        values = values_of(order)
         columns = self._forward(order) if self.asked.forward else {}
         adjoint = self._reverse() if self.asked.reverse else {}
         self._check_size(columns, adjoint)
         wanted = [*[e for column in columns.values() for e in column.values()], *adjoint.values()]
-        found = dict(zip(wanted, interpret(wanted, self.arrays, self.env), strict=True))
+        found = values_of(wanted)
         axes = nodes.AxisNames([self.expr], names, facts)
         called = self._called(result)
         rows = []

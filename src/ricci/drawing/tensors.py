@@ -280,9 +280,9 @@ def _call(x: Any) -> tuple[Expr, list[tuple[Variable, Any]], Mapping[str, Any]]:
 
 
 def _evaluated(exprs: Sequence[Expr], pairs: Sequence[tuple[Variable, Any]], more: Mapping[str, Any]) -> list[Any]:
-    from ricci.compiler.run.interpret import interpret
+    from ricci.compiler.pipeline import evaluate, prepare
 
-    return interpret(exprs, {**{v.name: _value(a) for v, a in pairs}, **more}, {})
+    return evaluate(prepare(exprs, simplify=False), {**{v.name: _value(a) for v, a in pairs}, **more})
 
 
 def _identity(shape: tuple[int, ...]) -> Any:

@@ -13,27 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ricci.compiler.emit.numpy_source import NumpyEmitter
-from ricci.compiler.lower.builder import ARITHMETIC
-from ricci.compiler.lower.expressions import lower
-from ricci.compiler.plan.plans import run_source
-from ricci.compiler.prepare.choices import with_choices
-from ricci.compiler.prepare.distribute import distributed
-from ricci.compiler.prepare.solves import solved
-from ricci.compiler.run.engines import target_named
-from ricci.expr import Expr, Variable, topological, variables
+from ricci.compiler.bind import Setting
+from ricci.compiler.pipeline import prepare, ready
+from ricci.expr import Expr, Variable
 from ricci.expr.structures import is_zero
-from ricci.expr.walk import with_bodies
 
 DEFAULT = np.dtype(np.float64)
-
-
-class _Emitter(NumpyEmitter):
-    """Source without the silencing of warnings."""
-
-    def wrapped(self, body: list[str]) -> list[str]:
-        self.quiet = False
-        return super().wrapped(body)
 
 
 class Program:
@@ -83,26 +68,23 @@ class Program:
         bound: Mapping[str, Any],
         floating: np.dtype,
     ) -> Callable[..., Sequence]:
-        roots = with_choices(solved(distributed(with_bodies(roots))))
-        needed = {v.name: v.shape for v in variables(*roots)}
+        stage = prepare(roots)
+        needed = {v.name: v.shape for v in stage.needed}
         types = {name: np.asarray(bound[name]).dtype if name in bound else dtypes[place[name]] for name in needed}
         kinds = {name: "f" if d is None else "i" if d.kind in "iu" else d.kind for name, d in types.items()}
-        program = lower(roots, {}, needed, kinds, target_named("numpy").rearranged)  # type: ignore[arg-type]
-        emitter = _Emitter(program, False, str(floating))
-        source = emitter.source()
-        scope = emitter.scope
-        scalar = not any(needed.values()) and not any(node.shape for node in topological(*roots))
-        if scalar:
-            scope = {name: ARITHMETIC.get(name, thing) for name, thing in scope.items()}
-        for name in program.inputs:
-            dtype = emitter.dtypes[kinds[name]]
+        scalar = not any(needed.values()) and not any(node.shape for node in stage.nodes)
+        settled = {"single": False, "options": (("bare", True), ("operators", scalar))}
+        given = tuple(needed.items()), tuple(kinds.items())
+        runner = ready(stage, Setting("numpy", *given, str(floating), **settled))
+        for name in runner.plan.program.inputs:
+            dtype = {"f": floating, "i": np.dtype(np.int64), "b": np.dtype(np.bool_)}[kinds[name]]
             if name in bound:
                 self.places.append((-1, np.asarray(bound[name], dtype)))
             elif types[name] is None:  # a Python number
                 self.places.append((place[name], None if scalar else dtype.type))
             else:
                 self.places.append((place[name], None if types[name] == dtype else partial(np.asarray, dtype=dtype)))
-        return run_source(source, scope)
+        return runner.run
 
     def __call__(self, given: Sequence[Any]) -> Sequence[Any]:
         """The value of each root, for the values of the inputs in their order."""

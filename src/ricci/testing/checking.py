@@ -38,7 +38,7 @@ def check_expression(sample: Sample, rtol: float = 1e-9) -> None:
 
 def find_fault(sample: Sample, rtol: float = 1e-9) -> str | None:
     """What is wrong with the expression or its values, in a sentence; ``None`` if nothing is."""
-    from ricci.compiler.run.interpret import interpret
+    from ricci.testing.interpreter import interpret
 
     step = "building"
     try:

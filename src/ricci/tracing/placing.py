@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from ricci.compiler.bind import bind_shapes, check_names
+from ricci.compiler.bind import Bound, Setting, check_names
 from ricci.compiler.lower.builder import gives
-from ricci.compiler.lower.expressions import lower
+from ricci.compiler.pipeline import bind, lower
 from ricci.dispatch import offer
-from ricci.expr import Constant, Data, Elementwise, Expr, Function, Size, rebuild, topological, variables
+from ricci.expr import Constant, Data, Elementwise, Expr, Function, Size, rebuild, variables
 from ricci.expr.dims import evaluate
-from ricci.expr.walk import rewritten, sized, with_bodies
+from ricci.expr.walk import rewritten
 from ricci.tracing.array import Traced, fresh
 from ricci.tracing.basics import FLOAT, INT, lift
 from ricci.tracing.frames import current
@@ -23,36 +23,34 @@ _TYPES = {"i": INT, "b": np.dtype(np.bool_)}
 
 def _placed(called: tuple, given: Mapping[str, Any], sizes: Mapping[str, int]) -> Any:
     """The results of a formula, as traced arrays; sizes are bound and checked as in any other call."""
-    roots, names, facts, single = called
-    needed = variables(*roots)
-    check_names(needed, {**dict.fromkeys(facts.inputs), **{v.name: None for v in needed}}, given)
+    stage, single = called
+    check_names(stage.needed, {**dict.fromkeys(stage.facts.inputs), **{v.name: None for v in stage.needed}}, given)
     lifted = {name: lift(value) for name, value in given.items()}
-    env = bind_shapes(roots, names, facts, {name: x.shape for name, x in lifted.items()}, sizes)
+    kinds = {name: "i" if x.dtype.kind in "iu" else x.dtype.kind for name, x in lifted.items()}
+    shapes = tuple([(name, x.shape) for name, x in lifted.items()])
+    bound = bind(stage, Setting("numpy", shapes, tuple(kinds.items()), "float64", tuple(sizes.items())))
 
     def resize(size: Size) -> int:
-        return evaluate(size, env)
+        return evaluate(size, bound.sizes)
 
-    values: dict[Expr, Expr] = {v: lifted[v.name].expr for v in needed}
-    made = rewritten(roots, lambda node, args: values[node] if node in values else rebuild(node, args, resize))
+    values: dict[Expr, Expr] = {v: lifted[v.name].expr for v in variables(*stage.written)}
+    made = rewritten(stage.written, lambda node, args: values[node] if node in values else rebuild(node, args, resize))
     frame = current()
     assert frame is not None
     results = []
-    for e, dtype in zip(made, _dtypes(roots, env, lifted), strict=True):
+    for e, dtype in zip(made, _dtypes(bound, lifted), strict=True):
         frame.note(e)
         results.append(fresh(e, dtype))
     return results[0] if single else tuple(results)
 
 
-def _dtypes(roots: Sequence[Expr], env: Mapping, lifted: Mapping[str, Traced]) -> list[np.dtype]:
+def _dtypes(bound: Bound, lifted: Mapping[str, Traced]) -> list[np.dtype]:
     """The types of the results: that of the floating inputs, unless a result holds whole numbers or truths."""
     floats = [x.dtype for x in lifted.values() if x.dtype.kind == "f" and not x.weak]
     floating = np.result_type(*floats) if floats else FLOAT
-    kinds = {name: "i" if x.dtype.kind in "iu" else x.dtype.kind for name, x in lifted.items()}
-    if lifted and set(kinds.values()) == {"f"} and all(map(_floating, topological(*roots))):
-        return [floating] * len(roots)
-    shapes = {name: x.shape for name, x in lifted.items()}
-    program = lower(with_bodies(sized(roots, lambda size: evaluate(size, env))), env, shapes, kinds)
-    return [_TYPES.get(result.kind, floating) for result in program.results]
+    if lifted and set(bound.kinds.values()) == {"f"} and all(map(_floating, bound.nodes)):
+        return [floating] * len(bound.roots)
+    return [_TYPES.get(result.kind, floating) for result in lower(bound).results]
 
 
 def _floating(node: Expr) -> bool:

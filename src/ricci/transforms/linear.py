@@ -30,7 +30,7 @@ from ricci.transforms import nans
 from ricci.transforms.deriving import Wanted, along, floats, matched, paired, split, stable
 from ricci.transforms.formula_functions import as_function
 from ricci.transforms.on_tensors import on_tensors
-from ricci.transforms.transformed import Program, Transformed, placed
+from ricci.transforms.transformed import Transformed, Version, placed
 from ricci.transforms.typed import R, X
 
 _kept = Cache("transformed functions", 256)
@@ -158,7 +158,7 @@ class Stages:
         self.derived = recording.with_outputs(
             ("tuple", 3, forms), [*ys, *aux, *constant], [*recording.out_dtypes, *aux_dtypes, *own]
         )
-        self.first = Program(self.derived, recording, self.backend, arguments.traced)
+        self.first = Version(self.derived, recording, self.backend, arguments.traced)
         second = replace(
             recording,
             inputs=[*stand_ins, *moving],
@@ -167,7 +167,7 @@ class Stages:
         )
         form, dtypes = (wanted.form, wanted.dtypes) if owner.backwards else (recording.out_form, recording.out_dtypes)
         self.second = second.with_outputs(form, linear, dtypes)
-        self.program: Program | None = None  # of the linear function, made when that is first called
+        self.program: Version | None = None  # of the linear function, made when that is first called
 
     def run(self, arrays: Sequence[Any]) -> Any:
         """The value, and the linear function at these arguments."""
@@ -202,7 +202,7 @@ class Linear:
             return on_tensors(self, stages.what, direction, {})
         arrays = [*self.held, *moving]
         if stages.program is None:
-            stages.program = Program(stages.second, stages.recording, stages.backend, arrays)
+            stages.program = Version(stages.second, stages.recording, stages.backend, arrays)
         result = stages.program.run(arrays)
         nans.check(stages.program, arrays, result, self.point)
         return result

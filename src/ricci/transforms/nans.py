@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from ricci.compiler.compressed.result import CompressedFunction
-from ricci.compiler.run.interpret import interpret
+from ricci.compiler.pipeline import evaluate, prepare
 from ricci.errors import NonFiniteError
 from ricci.expr import Constant, Expr, Variable
-from ricci.simplify import simplify_all
 from ricci.tensor.recording_mode import state
 from ricci.tracing import trees
 from ricci.tracing.frames import Place, user_place
@@ -87,7 +86,7 @@ def check(program: Any, arrays: Sequence[Any], results: Any, point: Sequence[Any
     inputs |= {v.name: as_numpy(a) for v, a in zip(program.derived.inputs, arrays, strict=True)}
     inputs |= {name: as_numpy(a) for name, a in program.recording.captured.items()}
     if isinstance(getattr(program, "compiled", None), CompressedFunction):
-        found = interpret(program.roots, inputs, {})
+        found = evaluate(program.compiled.stage, inputs)
     else:
         found = [as_numpy(leaf) for leaf in trees.flatten(results)[0] if hasattr(leaf, "dtype")]
     if not any(np.any(_bad(value)) for value in found):
@@ -105,7 +104,7 @@ def as_numpy(value: Any) -> np.ndarray:
 def _search(recording: Recording, derived: Recording, inputs: dict[str, Any]) -> None:
     """First in the function, if its value is at fault, then in the derivative."""
     raw = Evaluated(recording.outputs, recording.lines, inputs)
-    values = interpret(simplify_all(list(raw.roots)), inputs, {}) if raw.roots else []
+    values = evaluate(prepare(raw.roots), inputs) if raw.roots else []
     if any(np.any(_bad(value)) for value in values):
         node = raw.origin(_bad)
         if node is not None:

@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 
 from ricci.calculus.graph import pushforward
-from ricci.compiler.run.interpret import Run, interpret
+from ricci.compiler.pipeline import evaluate, prepare
 from ricci.expr import (
     Constant,
     Elementwise,
     Expr,
     Function,
     Product,
+    Structure,
     Sum,
     Variable,
     one,
@@ -46,10 +47,9 @@ class Evaluated:
     def __init__(self, roots: Sequence[Expr | Static], lines: Mapping[Expr, Place], inputs: Mapping[str, Any]):
         exprs = [root for root in roots if isinstance(root, Expr)]
         self.roots, self.lines = _opened(exprs, lines)
-        run = Run(inputs, {})
-        with np.errstate(all="ignore"):
-            steps = [(node, value) for node, _, value in run.steps(self.roots)]
-        self.values = {node: np.asarray(v) for node, v in steps if isinstance(v, (np.ndarray, np.generic, float, int))}
+        nodes = [node for node in topological(*self.roots) if not isinstance(node, Structure)]
+        found = evaluate(prepare(nodes, simplify=False), inputs)
+        self.values = dict(zip(nodes, map(np.asarray, found), strict=True))
 
     def is_bad(self, node: Expr, bad: Bad) -> bool:
         """Whether a node has entries that are bad."""
@@ -140,7 +140,7 @@ class Evaluated:
             slope = whole
             for _ in range(HIGHEST):
                 slope = pushforward(slope, {v: one(v.shape)})
-                found = np.asarray(interpret([slope], values, {})[0])
+                found = np.asarray(evaluate(prepare([slope], simplify=False), values)[0])
                 if np.any(bad(found)):
                     return found
         return None

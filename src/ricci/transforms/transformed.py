@@ -20,14 +20,12 @@ import numpy as np
 
 from ricci.caches import Cache
 from ricci.compiler.compressed.result import CompressedFunction
-from ricci.compiler.prepare.distribute import distributed
-from ricci.compiler.prepare.solves import solved
+from ricci.compiler.pipeline import prepare
 from ricci.compiler.run.engines import target_named, target_of
 from ricci.compiler.run.function import Compiled
 from ricci.errors import DTypeError, InputError
 from ricci.expr import Expr, rebuild
 from ricci.notation.context import Facts
-from ricci.simplify import simplify_all
 from ricci.tracing import frames, trees
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import lift, numpy_dtype
@@ -143,7 +141,7 @@ class Transformed(Generic[P, R_co]):
             self._remember(args, arrays, program)
         return result
 
-    def _remember(self, args: tuple, arrays: list[Any], program: Program) -> None:
+    def _remember(self, args: tuple, arrays: list[Any], program: Version) -> None:
         """A shortcut for arguments like these, where it meets the same arrays in the same order."""
         met: list[Any] = []
         try:
@@ -155,7 +153,7 @@ class Transformed(Generic[P, R_co]):
             return
         self._direct.keep(key, program)
 
-    def program(self, arguments: Arguments) -> Program:
+    def program(self, arguments: Arguments) -> Version:
         """The program for arguments of this kind; made if there is none, or what it depends on has changed."""
         key = (arguments.form, tuple(map(_kind, arguments.leaves, arguments.arrays)))
         try:
@@ -174,12 +172,12 @@ class Transformed(Generic[P, R_co]):
         """What the function does with arguments of this kind, before it is derived."""
         return record(self.function, arguments, self.has_aux, reached=reached)
 
-    def _made(self, recording: Recording, arguments: Arguments, guards: Guards) -> Program:
+    def _made(self, recording: Recording, arguments: Arguments, guards: Guards) -> Version:
         arrays = arguments.traced
         tensor = of_torch(arrays)  # one of PyTorch's among arrays of NumPy makes the results tensors
         given = [*arrays, *recording.captured.values()] if tensor is None else [tensor]
         backend = self.backend or target_of(given).name
-        program = Program(self.derive(recording), recording, backend, arrays, self.compressed, self.options)
+        program = Version(self.derive(recording), recording, backend, arrays, self.compressed, self.options)
         program.guards = guards
         return program
 
@@ -263,7 +261,7 @@ def _unhashable(arguments: Arguments) -> str:
     return "The structure of the arguments is not hashable."
 
 
-class Program:
+class Version:
     """What a transformed function does for arguments of one kind, compiled; ``guards`` say for how long."""
 
     guards: Guards
@@ -278,17 +276,17 @@ class Program:
         options: tuple = (),
     ):
         self.derived, self.recording, self.backend = derived, recording, backend
-        self.roots = prepared([out for out in derived.outputs if isinstance(out, Expr)])
         facts = Facts(mentions={}, inputs={})
         for v in derived.inputs:
             facts.inputs[v.name], facts.mentions[v.name] = v.order, None
         for name, array in derived.captured.items():
             facts.inputs[name], facts.mentions[name] = len(array.shape), None
+        stage = prepare([out for out in derived.outputs if isinstance(out, Expr)], facts=facts)
         if compressed:
-            indices = [tuple([f"i{k}" for k in range(r.order)]) for r in self.roots]
-            self.compiled: Any = CompressedFunction(self.roots, indices, {}, facts, backend, False, options)
+            indices = [tuple([f"i{k}" for k in range(r.order)]) for r in stage.roots]
+            self.compiled: Any = CompressedFunction(stage, indices, backend, False, options)
         else:
-            self.compiled = Compiled(self.roots, {}, facts, backend, False, options)
+            self.compiled = Compiled(stage, backend, False, options)
         self.compiled.typed = True
         place = {v.name: k for k, v in enumerate(derived.inputs)}
         self.order = [(name, place.get(name)) for name in self.compiled.inputs]
@@ -342,11 +340,6 @@ class Program:
                 name = "bfloat16" if self.brain and dtype == np.float16 else dtype.name
                 casts.append(None if same else _cast(self.backend, name, like if not self.order else None))
         return casts if any(cast is not None for cast in casts) else None
-
-
-def prepared(roots: Sequence[Expr]) -> list[Expr]:
-    """Results as they are compiled: stable, factored, without inverses where a system can be solved."""
-    return solved(distributed(simplify_all(list(roots))))
 
 
 def _floating(dtypes: Sequence[np.dtype], arrays: Sequence[Any]) -> np.dtype:

@@ -121,7 +121,7 @@ def explain(function: Callable[P, Any], **options: Unpack[TransformOptions]) -> 
         program = transformed.program(arguments)
         arrays = arguments.traced
         program.run(arrays)
-        simplified = iter(program.roots)
+        simplified = iter(program.compiled.stage.written)
         derived = program.derived
         outputs = [out if isinstance(out, Static) else next(simplified) for out in derived.outputs]
         shown = formulas(

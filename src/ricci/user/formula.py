@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from ricci.dispatch import call_formula, recorded, register
+from ricci.dispatch import register
 from ricci.errors import AxisError, InputError, RuleError, ShapeError, nearest
 from ricci.expr import Expr, Size, constant, dims, index_size, product, variables
 from ricci.expr.build.product import contract
@@ -51,6 +51,7 @@ class Formula(FormulaMethods):
 
     __slots__ = (
         "__weakref__",
+        "_function",
         "_settled",
         "context",
         "expr",
@@ -78,6 +79,7 @@ class Formula(FormulaMethods):
         self.heights = heights
         self.statements = {} if statements is None else statements
         self._settled: Expr | None = None
+        self._function: Callable[..., Any] | None = None  # its value, compiled when it is first called
         self.source: tuple[str, dict[str, int], int] | None = None  # the text, its sizes, the number of the statement
         self.origin: Any = None  # for a derivative, what it was derived from
 
@@ -175,22 +177,21 @@ class Formula(FormulaMethods):
             formula = formula.origin.formula
         return steps[::-1]
 
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        kept = {name: getattr(self, name) for name in self.__slots__ if name != "__weakref__"}
+        return None, {**kept, "_function": None}
+
     # What it is worth.
 
     def __call__(self, /, *, sizes: Mapping[str, int] | Any = None, **inputs: Any) -> Any:
         """The value for arrays or numbers as inputs, whose sizes are checked; traced arrays and tensors record it."""
-        from ricci.compiler.run.evaluate import evaluate
-
-        if sizes is not None and not isinstance(sizes, Mapping):
-            raise InputError(f'sizes gives the sizes of indices, as in sizes={{"i": 3}}, not {sizes!r}.')
-        if sizes and not self.context.facts.ranges.keys().isdisjoint(sizes):
+        if sizes and isinstance(sizes, Mapping) and not self.context.facts.ranges.keys().isdisjoint(sizes):
             return self._read_again(sizes)(sizes=None, **inputs)
-        named = dict(zip(self.indices, self.expr.shape, strict=True))
-        if recorded(inputs.values()):
-            made, given = ([self.expr], named, self.context.facts, True), {**self.context.facts.values, **inputs}
-            return call_formula(self, self.name or "formula", made, given, sizes or {})
-        (result,) = evaluate([self.expr], named, self.context.facts, inputs, sizes or {})
-        return result
+        if self._function is None:
+            from ricci.user.compiled import as_written
+
+            self._function = as_written(self)
+        return self._function(**inputs) if sizes is None else self._function(**inputs, sizes=sizes)
 
     def _read_again(self, sizes: Mapping[str, int]) -> Formula:
         """The formula with the range of an index given, which otherwise follows from reads such as ``x[i+1]``."""
@@ -404,7 +405,7 @@ class Formula(FormulaMethods):
         >>> f(A=[[1.0, 2.0], [3.0, 4.0]], x=[1.0, 1.0])
         array([3., 7.])
         """
-        from ricci.user.compiling import compile
+        from ricci.user.compiled import compile
 
         return compile(self, backend, **options)
 

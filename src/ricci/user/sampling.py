@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from ricci.compiler.bind import bind
-from ricci.compiler.run.interpret import interpret
+from ricci.compiler.bind import arguments
+from ricci.compiler.pipeline import evaluate, prepare
+from ricci.compiler.prepare.prepared import Prepared
 from ricci.errors import RicciError
 from ricci.expr import Constant, Dim, Expr, Size, Structure, Variable, dims, topological
 from ricci.expr.settle import SizeClasses, own_sizes
-from ricci.expr.walk import with_bodies
 from ricci.notation.context import Facts
 
 Array = np.ndarray
@@ -45,10 +45,9 @@ class Comparison:
 
 def compare_at(one: Expr, other: Expr, facts: Facts, points: Iterable[Mapping[str, Any]]) -> Comparison:
     """Two expressions with the same axes at given points: values of the inputs."""
-    roots, count = with_bodies([one, other]), 0
+    stage, count = prepare([one, other, one - other], facts=facts, simplify=False), 0  # so that axes must agree
     for point in points:
-        inputs, env = bind([*roots, one - other], {}, facts, point, {})  # their difference says that axes agree
-        found = _differ(roots, inputs, env)
+        found = _differ(stage, *arguments(stage, point))
         if found:
             return Comparison(count + 1, True)
         count += found is not None
@@ -57,8 +56,8 @@ def compare_at(one: Expr, other: Expr, facts: Facts, points: Iterable[Mapping[st
 
 def compare(one: Expr, other: Expr, facts: Facts, seed: int = 0) -> Comparison:
     """Two expressions with the same axes at random points."""
-    roots = with_bodies([one, other])
-    places = _Places(roots, facts, list(zip(one.shape, other.shape, strict=True)))
+    stage = prepare([one, other], facts=facts, simplify=False)
+    places = _Places(stage.roots, facts, list(zip(one.shape, other.shape, strict=True)))
     rng = np.random.default_rng(seed)
     count, trouble = 0, "no entry of both is a finite number at any of them"
     for attempt in range(TRIES):
@@ -69,9 +68,9 @@ def compare(one: Expr, other: Expr, facts: Facts, seed: int = 0) -> Comparison:
         style = STYLES[attempt % len(STYLES)]
         inputs = places.inputs(rng, env, style)
         try:
-            found = _differ(roots, inputs, env)
+            found = _differ(stage, inputs, env)
             if found and inputs:
-                found = any(_differ(roots, places.inputs(rng, env, style), env) for _ in range(AGAIN)) or None
+                found = any(_differ(stage, places.inputs(rng, env, style), env) for _ in range(AGAIN)) or None
         except (RicciError, np.linalg.LinAlgError) as error:
             trouble = str(error)
             continue
@@ -83,9 +82,9 @@ def compare(one: Expr, other: Expr, facts: Facts, seed: int = 0) -> Comparison:
     return Comparison(count, False, "" if count else trouble)
 
 
-def _differ(roots: Sequence[Expr], inputs: dict[str, Array], env: Env) -> bool | None:
+def _differ(stage: Prepared, inputs: dict[str, Array], env: Env) -> bool | None:
     """Whether the values differ at a point; ``None`` where they cannot be compared."""
-    one, other = _values(roots, inputs, env)
+    one, other = _values(stage, inputs, env)
     with np.errstate(all="ignore"):
         both = np.isfinite(one) & np.isfinite(other)
         apart = np.abs(one - other)
@@ -93,12 +92,13 @@ def _differ(roots: Sequence[Expr], inputs: dict[str, Array], env: Env) -> bool |
         if not suspect.any():
             return False if both.any() else None
         single = {name: x.astype(np.float32) if x.dtype.kind == "f" else x for name, x in inputs.items()}
-        off = [np.abs(a - b) <= SLACK * apart for a, b in zip(_values(roots, single, env), (one, other), strict=True)]
+        off = [np.abs(a - b) <= SLACK * apart for a, b in zip(_values(stage, single, env), (one, other), strict=True)]
         return bool((suspect & off[0] & off[1]).any()) or None
 
 
-def _values(roots: Sequence[Expr], inputs: dict[str, Array], env: Env) -> list[Array]:
-    return [np.asarray(value, dtype=float) for value in interpret(roots, inputs, env)]
+def _values(stage: Prepared, inputs: dict[str, Array], env: Env) -> list[Array]:
+    """Of the two; a third result only says what must agree."""
+    return [np.asarray(value, dtype=float) for value in evaluate(stage, inputs, env)[:2]]
 
 
 class _Places:

@@ -11,22 +11,22 @@ in ``solving``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ricci.compiler.bind import bind_shapes
+from ricci.compiler.bind import Setting
 from ricci.compiler.compressed.parts import Parts, take_apart
 from ricci.compiler.compressed.shell import Shell
-from ricci.compiler.lower.expressions import lower
-from ricci.compiler.plan.plans import Plan
-from ricci.compiler.run.engines import Target
+from ricci.compiler.pipeline import bind, lower, made
+from ricci.compiler.prepare.prepared import Prepared
 from ricci.compiler.run.function import Compiled
+from ricci.compiler.run.runner import Runner
 from ricci.dispatch import at_once
 from ricci.errors import InputError, ShapeError
-from ricci.expr import Expr, Size
+from ricci.expr import Expr
 from ricci.kinds import check_usable
-from ricci.notation.context import Facts
 from ricci.show.naming import Namer
 
 
@@ -169,42 +169,14 @@ class CompressedFunction(Compiled):
 
     def __init__(
         self,
-        roots: Sequence[Expr],
+        stage: Prepared,
         indices: Sequence[tuple[str, ...]],
-        names: Mapping[str, Size],
-        facts: Facts,
         backend: str | None = None,
         single: bool = True,
-        options: tuple = (),
-        preferred: Sequence[str] = (),
+        options: tuple[tuple[str, Any], ...] = (),
     ):
-        self.indices, self.plan_options = tuple(indices), options
-        super().__init__(roots, names, facts, backend, single, ("compressed", self.indices, *options), preferred)
-
-    def _made(
-        self,
-        target: Target,
-        shapes: Mapping[str, tuple],
-        kinds: Mapping[str, str],
-        dtype: str,
-        sizes: Mapping[str, int],
-    ) -> Plan:
-        """A plan for the cores of all results, whose function puts them into their shells."""
-        env = bind_shapes(self.roots, self._names, self._facts, shapes, sizes)
-        inputs = {name: shapes[name] for name in self.inputs if name in kinds}
-        parts = [take_apart(root, env) for root in self.sized(env)]
-        cores = distinct_cores(parts)
-        program = lower(cores, env, inputs, kinds, short=self._short(target))
-        held = {e: result.kind for e, result in zip(cores, program.results, strict=True)}
-        if not all(p.holds_numbers(held) for p in parts):
-            parts = [p if p.holds_numbers(held) else p.with_a_number() for p in parts]
-            cores = distinct_cores(parts)
-            program = lower(cores, env, inputs, kinds, short=self._short(target))
-        place = {e: k for k, e in enumerate(cores)}
-        shells = [Shell.of(p, env, self._label_names(k, p), target.name) for k, p in enumerate(parts)]
-        plan = target.plan(program, dtype, False, **{k: v for k, v in self.plan_options if k in target.takes})
-        plan.run = _wrapped(plan.run, shells, [[place[e] for e in p.cores] for p in parts], self.single)
-        return plan
+        super().__init__(stage, backend, single, options)
+        self.road = Apart(tuple(indices))
 
     def _recorded(self, given: Mapping[str, Any], sizes: Mapping[str, int]) -> Any:
         raise InputError(
@@ -212,16 +184,43 @@ class CompressedFunction(Compiled):
             "compile the formula without compressed=True there, or call this function outside, on arrays."
         )
 
-    def _label_names(self, position: int, parts: Parts) -> dict[int, str]:
-        """The user's names of the axes, and others for the labels that are summed."""
-        names = dict(enumerate(self.indices[position]))
-        namer = Namer(self._facts, self.roots)
-        for axis, name in names.items():
-            namer.claim(name, parts.written[axis])
-        used = {x for term in parts.terms for _, labels in term.factors for x in labels}
-        for label in sorted(used - names.keys()):
-            names[label] = namer.fresh(parts.written[label], (), set(names.values()))
-        return names
+
+@dataclass(frozen=True)
+class Apart:
+    """The way of results that stay apart, between binding and lowering: the cores are computed, and put into shells."""
+
+    indices: tuple[tuple[str, ...], ...]  # of each result
+
+    def __call__(self, stage: Prepared, setting: Setting) -> Runner:
+        bound = bind(stage, setting)
+        parts = [take_apart(root, bound.sizes) for root in bound.roots]
+        cores = distinct_cores(parts)
+        program = lower(bound.of(cores))
+        held = {e: result.kind for e, result in zip(cores, program.results, strict=True)}
+        if not all(p.holds_numbers(held) for p in parts):
+            parts = [p if p.holds_numbers(held) else p.with_a_number() for p in parts]
+            cores = distinct_cores(parts)
+            program = lower(bound.of(cores))
+        place = {e: k for k, e in enumerate(cores)}
+        shells = [
+            Shell.of(p, bound.sizes, label_names(stage, p, own), setting.target)
+            for p, own in zip(parts, self.indices, strict=True)
+        ]
+        runner = made(program, replace(setting, single=False))
+        runner.run = _wrapped(runner.run, shells, [[place[e] for e in p.cores] for p in parts], setting.single)
+        return runner
+
+
+def label_names(stage: Prepared, parts: Parts, indices: tuple[str, ...]) -> dict[int, str]:
+    """The user's names of the axes, and others for the labels that are summed."""
+    names = dict(enumerate(indices))
+    namer = Namer(stage.facts, stage.roots)
+    for axis, name in names.items():
+        namer.claim(name, parts.written[axis])
+    used = {x for term in parts.terms for _, labels in term.factors for x in labels}
+    for label in sorted(used - names.keys()):
+        names[label] = namer.fresh(parts.written[label], (), set(names.values()))
+    return names
 
 
 def distinct_cores(parts: Sequence[Parts]) -> list[Expr]:

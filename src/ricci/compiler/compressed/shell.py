@@ -17,6 +17,7 @@ import numpy as np
 from ricci.caches import Cache
 from ricci.compiler.compressed.parts import Parts, Term, renamed
 from ricci.compiler.compressed.systems import Operator, Sides, System
+from ricci.compiler.pipeline import prepare
 from ricci.compiler.run.engines import target_named
 from ricci.compiler.run.function import Compiled
 from ricci.dispatch import recorded
@@ -84,7 +85,8 @@ class Shell:
             inputs = {v.name: v.order for term in self.terms for v in variables(*[e for e, _ in term.factors])}
             if more:
                 inputs["v"] = more[0].ndim
-            f = Compiled([build()], {}, Facts(inputs=inputs, mentions=dict.fromkeys(inputs)), self.target)
+            facts = Facts(inputs=inputs, mentions=dict.fromkeys(inputs))
+            f = Compiled(prepare([build()], facts=facts, simplify=False), self.target)
             places = [len(cores) if name == "v" else int(name[4:]) for name in f.inputs]
             return f, places
 

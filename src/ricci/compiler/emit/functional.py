@@ -11,7 +11,8 @@ from typing import Any
 
 from ricci.compiler.emit.dots import MatrixEmitter
 from ricci.compiler.emit.source import tuple_text
-from ricci.compiler.plan.program import Form, Labels, Number, Program, Result, Step, Value, distinct
+from ricci.compiler.plan.plans import Plan
+from ricci.compiler.plan.program import Form, Labels, Number, Result, Step, Value
 from ricci.errors import DTypeError
 
 OPERATORS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
@@ -25,9 +26,9 @@ class FunctionalEmitter(MatrixEmitter):
     functions: Mapping[str, Any]
     helpers: Mapping[str, Any]
 
-    def __init__(self, program: Program, single: bool, dtype: str):
-        self.dtype = dtype
-        super().__init__(program, single)
+    def __init__(self, plan: Plan):
+        self.dtype = plan.setting.dtype
+        super().__init__(plan)
 
     def helper(self, name: str) -> str:
         return self.function(name, self.helpers[name])
@@ -174,18 +175,3 @@ class FunctionalEmitter(MatrixEmitter):
         if len(axes) != len(everywhere):
             text = f"{self.helper('broadcast_to')}({text}, {tuple_text(result.shape)})"
         return text
-
-
-def selected(xp: Any, own: Any, of_masks: Any, out: Labels, number: float, factors: Any) -> Any:
-    """The product of arrays and a number over the indices where the masks hold; ``xp`` is the package of all arrays."""
-    arrays, masks = factors()
-    needed = distinct([*out, *[x for labels in of_masks for x in labels]])
-    carried = [x for x in needed if any(x in labels for labels in own)]
-    pairs = [part for array, labels in zip(arrays, own, strict=True) for part in (array, list(labels))]
-    total = xp.einsum(*pairs, carried) * number
-    total = total[tuple([slice(None) if x in carried else None for x in needed])]
-    for mask, labels in zip(masks, of_masks, strict=True):
-        moved = xp.moveaxis(mask, [labels.index(x) for x in needed if x in labels], list(range(len(labels))))
-        total = xp.where(moved[tuple([slice(None) if x in labels else None for x in needed])], total, 0)
-    summed = tuple([axis for axis, x in enumerate(needed) if x not in out])
-    return total.sum(summed) if summed else total

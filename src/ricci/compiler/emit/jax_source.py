@@ -9,12 +9,14 @@ import numpy as np
 
 from ricci.compiler.backends.jax_table import ELEMENTWISE, FUNCTIONS, jax, jnp, lax
 from ricci.compiler.compressed.result import Compressed
-from ricci.compiler.emit.functional import FunctionalEmitter, selected
-from ricci.compiler.emit.source import tuple_text
+from ricci.compiler.emit.functional import FunctionalEmitter
+from ricci.compiler.emit.numpy_calls import selected
+from ricci.compiler.emit.source import Source, tuple_text
 from ricci.compiler.plan.loops import bound_by_memory
-from ricci.compiler.plan.plans import Plan, run_source
-from ricci.compiler.plan.program import Program, Result, Step, compared, entrywise
-from ricci.compiler.run.engines import Target
+from ricci.compiler.plan.plans import Plan
+from ricci.compiler.plan.program import Result, Step, compared, entrywise
+from ricci.compiler.run.engines import Framework
+from ricci.compiler.run.runner import Runner
 from ricci.errors import DTypeError
 from ricci.kinds import check_usable
 
@@ -54,14 +56,13 @@ class JaxEmitter(FunctionalEmitter):
         "checked_places": _checked_places,
     }
 
-    def __init__(self, program: Program, single: bool, dtype: str):
-        super().__init__(program, single, dtype)
-        for value in program.constants:  # made JAX's where the program runs, which may be while it is being traced
+    def __init__(self, plan: Plan):
+        super().__init__(plan)
+        for value in self.program.constants:  # made JAX's where the program runs, which may be while it is being traced
             name = self.names[value]
             self.lines.append(f"{name}_ = {self.helper('asarray')}({name})")
             self.names[value] = f"{name}_"
-
-        self.compared = entrywise(compared(program))
+        self.compared = entrywise(compared(self.program))
 
     def array(self, source: Any) -> Any:
         array = np.asarray(source)
@@ -112,7 +113,7 @@ jax.tree_util.register_pytree_node(  # so that results in parts pass through JAX
 )
 
 
-class JaxTarget(Target):
+class JaxTarget(Framework):
     """JAX arrays, and tracers of its transformations."""
 
     name = "jax"
@@ -135,11 +136,15 @@ class JaxTarget(Target):
     def kind(self, array: Any) -> str:
         return "f" if jnp.issubdtype(array.dtype, jnp.floating) else "b" if array.dtype == np.bool_ else "i"
 
-    def plan(self, program: Program, dtype: str, single: bool, jit: bool = True) -> Plan:
-        emitter = JaxEmitter(program, single, dtype)
-        source = emitter.source()
-        run = run_source(source, emitter.scope)
-        return Plan(program, source, jax.jit(run) if jit else run, jnp.dtype(dtype).itemsize)
+    def emitter(self, plan: Plan) -> JaxEmitter:
+        return JaxEmitter(plan)
+
+    def runner(self, plan: Plan, source: Source) -> Runner:
+        run = source.function()
+        return Runner(plan, source, jax.jit(run) if plan.option("jit", True) else run)
+
+    def itemsize(self, dtype: str) -> int:
+        return jnp.dtype(dtype).itemsize
 
 
 def _array(name: str, value: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ricci.compiler.backends.numpy_table import ELEMENTWISE
-from ricci.compiler.run.structured import Labels, selected
+from ricci.compiler.plan.program import Labels, distinct
 from ricci.errors import AxisError, DTypeError
 
 Array = np.ndarray
@@ -72,14 +72,30 @@ def guarded(made: Array, own: Sequence, of_masks: Sequence, out: Labels, number:
     """``made``, or, where that is not finite, the product of arrays over the indices where the masks hold."""
     if np.isfinite(np.add.reduce(made, axis=None)):  # which may overflow: then time is lost, and nothing else
         return made
-    arrays, masks = factors()
-    of_arrays, of_holds = list(zip(arrays, own, strict=True)), list(zip(masks, of_masks, strict=True))
-    exact, labels = selected(of_arrays, of_holds, out, made.dtype.type(number))
-    exact = np.transpose(exact, [labels.index(x) for x in out]).astype(made.dtype, copy=False)
+    exact = selected(np, own, of_masks, out, made.dtype.type(number), factors, optimize=True)
+    exact = np.asarray(exact, made.dtype)
     if not made.shape:
         return exact[()]
     made[...] = exact
     return made
+
+
+def selected(xp: Any, own: Any, of_masks: Any, out: Labels, number: Any, factors: Any, **how: Any) -> Any:
+    """The product of arrays and a number over the indices where the masks hold; ``xp`` is the package of all arrays.
+
+    ``how`` is told to its einsum.
+    """
+    arrays, masks = factors()
+    needed = distinct([*out, *[x for labels in of_masks for x in labels]])
+    carried = [x for x in needed if any(x in labels for labels in own)]
+    pairs = [part for array, labels in zip(arrays, own, strict=True) for part in (array, list(labels))]
+    total = xp.einsum(*pairs, carried, **how) * number
+    total = total[tuple([slice(None) if x in carried else None for x in needed])]
+    for mask, labels in zip(masks, of_masks, strict=True):
+        moved = xp.moveaxis(mask, [labels.index(x) for x in needed if x in labels], list(range(len(labels))))
+        total = xp.where(moved[tuple([slice(None) if x in labels else None for x in needed])], total, 0)
+    summed = tuple([axis for axis, x in enumerate(needed) if x not in out])
+    return total.sum(summed) if summed else total
 
 
 def softmax_into(x: Array, out: Array | None = None) -> Array:

@@ -7,7 +7,7 @@ through a view.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,8 +17,10 @@ from ricci.compiler.backends.numpy_table import ELEMENTWISE, FUNCTIONS
 from ricci.compiler.emit.dots import MatrixEmitter
 from ricci.compiler.emit.numpy_calls import CHAINS, FASTER, HELPERS, INTO, UFUNCS, stored
 from ricci.compiler.emit.source import INDENT, tuple_text
-from ricci.compiler.plan.loops import PLAIN, Block, Loop, Worth, blocked
-from ricci.compiler.plan.program import VIEWS, Form, Program, Result, Step, Value, letters, nbytes, placed_strides
+from ricci.compiler.lower.builder import ARITHMETIC
+from ricci.compiler.plan.loops import Block, Loop
+from ricci.compiler.plan.plans import Plan
+from ricci.compiler.plan.program import VIEWS, Form, Result, Step, Value, letters, nbytes, placed_strides
 from ricci.compiler.run.workspace import Workspace
 
 MOST_BY_DOT = 1 << 16  # terms of a sum that is a product with ones; a longer one loses digits
@@ -29,13 +31,13 @@ EINSUM_MOST = 48  # multiplications in one small matrix product, up to which ein
 class NumpyEmitter(MatrixEmitter):
     """Source for NumPy, for one floating type."""
 
-    def __init__(self, program: Program, single: bool, dtype: str, worth: Worth = PLAIN):
-        self.dtype = np.dtype(dtype)
+    def __init__(self, plan: Plan):
+        self.dtype = np.dtype(plan.setting.dtype)
         self.dtypes = {"f": self.dtype, "i": np.dtype(np.int64), "b": np.dtype(np.bool_)}
-        super().__init__(program, single)
-        self.items = blocked(program, self.dtype.itemsize, worth)
+        super().__init__(plan)
+        self.items = plan.items
         self.position = 0  # of the item that is being written
-        self.last = {v: len(self.items) for v in [r.value for r in program.results] if isinstance(v, Value)}
+        self.last = {v: len(self.items) for v in [r.value for r in self.program.results] if isinstance(v, Value)}
         self.base: dict[Value, Value] = {}
         self._note_uses(self.items)
         self.targets: dict[Value, str] = {}  # where a value has its place already
@@ -70,6 +72,10 @@ class NumpyEmitter(MatrixEmitter):
     def helper(self, name: str) -> str:
         return self.function(name, HELPERS[name])
 
+    def function(self, name: str, thing: Callable) -> str:
+        """Where all is scalars, and it is asked for, Python's operators: NumPy's scalars answer them faster."""
+        return super().function(name, ARITHMETIC.get(name, thing) if self.plan.option("operators") else thing)
+
     def type(self, kind: str) -> str:
         self.scope[f"{kind}_type"] = self.dtypes[kind]
         return f"{kind}_type"
@@ -86,7 +92,7 @@ class NumpyEmitter(MatrixEmitter):
                 f"{give}(work)",
                 "return results",
             ]
-        if not self.quiet:
+        if not self.quiet or self.plan.option("bare"):  # whoever asked for it has silenced all of a longer computation
             return body
         return [f'with {self.helper("errstate")}(all="ignore"):', *[INDENT + line for line in body]]
 
@@ -418,7 +424,8 @@ class NumpyEmitter(MatrixEmitter):
             if isinstance(r.value, Value)
         )  # type: ignore
         if self.owns(value) and len(axes) == len(everywhere) and shared == 1:
-            return text
+            lies = len(axes) < 2 or not self.plan.option("rows")  # otherwise it is wanted row by row
+            return text if lies else f"{self.helper('contiguous')}({text})"
         return f"{self.helper('array')}({text}, {self.type(result.kind)}, order='C')"
 
 

@@ -9,18 +9,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from ricci.compiler.plan.program import OUTSIDE, Labels, Number, Operand, Program, Result, Step, Value, number_key
+from ricci.compiler.plan.plans import Plan
+from ricci.compiler.plan.program import OUTSIDE, Labels, Number, Operand, Result, Step, Value, number_key
 
 INDENT = "    "
 
 
-class Emitter:
-    """Source for one program. Subclasses say how their backend spells each kind of step."""
+@dataclass(frozen=True, eq=False)
+class Source:
+    """The text of a program, and what the names in it mean; ``kernels`` are functions that are compiled further."""
 
-    def __init__(self, program: Program, single: bool):
-        self.program, self.single = program, single
+    text: str
+    scope: Mapping[str, Any] = field(repr=False)
+    kernels: Mapping[str, Any] = field(default_factory=dict, repr=False)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def function(self) -> Callable[..., Any]:
+        """The function that the source defines. The source is ours: no text of a user is in it."""
+        names = {**self.scope, **{name: kernel.function for name, kernel in self.kernels.items()}}
+        exec(compile(self.text[self.text.index("def program(") :], "<ricci program>", "exec"), names)
+        return names["program"]
+
+
+class Emitter:
+    """Source for one plan. Subclasses say how their backend spells each kind of step."""
+
+    def __init__(self, plan: Plan):
+        self.plan, self.program, program = plan, plan.program, plan.program
         self.lines: list[str] = []
         self.scope: dict[str, Any] = {}  # what the names in the source mean
         self.names: dict[Value, str] = {}
@@ -88,12 +108,12 @@ class Emitter:
 
     # The whole
 
-    def source(self) -> str:
+    def source(self) -> Source:
         self.body()
         results = [self.result(result) for result in self.program.results]
-        body = [*self.lines, f"return {results[0] if self.single else tuple_text(results)}"]
+        body = [*self.lines, f"return {results[0] if self.plan.setting.single else tuple_text(results)}"]
         body = [INDENT + line for line in self.wrapped(body)]
-        return "\n".join([f"def program({', '.join(self.arguments)}):", *body])
+        return Source("\n".join([f"def program({', '.join(self.arguments)}):", *body]), self.scope)
 
     def body(self) -> None:
         for step in self.program.steps:

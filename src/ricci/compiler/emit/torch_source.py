@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from ricci.compiler.backends.torch_table import ELEMENTWISE, FUNCTIONS, torch
-from ricci.compiler.emit.functional import FunctionalEmitter, selected
-from ricci.compiler.emit.source import tuple_text
+from ricci.compiler.emit.functional import FunctionalEmitter
+from ricci.compiler.emit.numpy_calls import selected
+from ricci.compiler.emit.source import Source, tuple_text
 from ricci.compiler.plan.loops import bound_by_memory
-from ricci.compiler.plan.plans import Plan, run_source
-from ricci.compiler.plan.program import Form, Labels, Program, Result, Step, Value, placed_strides
-from ricci.compiler.run.engines import Target
+from ricci.compiler.plan.plans import Plan
+from ricci.compiler.plan.program import Form, Labels, Result, Step, Value, placed_strides
+from ricci.compiler.run.engines import Framework
+from ricci.compiler.run.runner import Runner
 from ricci.errors import AxisError, DTypeError
 from ricci.kinds import check_usable
 
@@ -92,13 +94,13 @@ class TorchEmitter(FunctionalEmitter):
         "contiguous": lambda x: x.contiguous(),
     }
 
-    def __init__(self, program: Program, single: bool, dtype: str, jit: bool):
-        super().__init__(program, single, dtype)
-        self.jit = jit
-        inputs = list(program.inputs.values())
+    def __init__(self, plan: Plan):
+        super().__init__(plan)
+        self.jit = plan.option("jit", False)
+        inputs = list(self.program.inputs.values())
         self.device = f"{self.names[inputs[0]]}.device" if inputs else "None"
         if inputs:
-            for value in program.constants:
+            for value in self.program.constants:
                 name = self.names[value]
                 self.scope[f"{name}_on"] = _Constant(self.scope.pop(name))
                 self.lines.append(f"{name} = {name}_on({self.device})")
@@ -167,7 +169,7 @@ class TorchEmitter(FunctionalEmitter):
         return text if fresh else f"{text}.clone()"
 
 
-class TorchTarget(Target):
+class TorchTarget(Framework):
     """Tensors of PyTorch, wherever they are."""
 
     name = "torch"
@@ -195,12 +197,16 @@ class TorchTarget(Target):
     def kind(self, array: Any) -> str:
         return "f" if array.is_floating_point() else "b" if array.dtype == torch.bool else "i"
 
-    def plan(self, program: Program, dtype: str, single: bool, jit: bool = False) -> Plan:
-        emitter = TorchEmitter(program, single, dtype, jit)
-        source = emitter.source()
-        run = run_source(source, emitter.scope)
-        run = torch.compile(run, dynamic=False) if jit else run  # a plan is for one set of sizes
-        return Plan(program, source, run, getattr(torch, dtype).itemsize)
+    def emitter(self, plan: Plan) -> TorchEmitter:
+        return TorchEmitter(plan)
+
+    def runner(self, plan: Plan, source: Source) -> Runner:
+        run = source.function()
+        run = torch.compile(run, dynamic=False) if plan.option("jit", False) else run  # a plan is for one set of sizes
+        return Runner(plan, source, run)
+
+    def itemsize(self, dtype: str) -> int:
+        return getattr(torch, dtype).itemsize
 
 
 def _tensor(name: str, value: Any, device: Any) -> Any:

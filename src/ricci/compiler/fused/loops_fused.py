@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ricci.compiler.emit.numpy_source import NumpyEmitter
-from ricci.compiler.emit.source import tuple_text
+from ricci.compiler.emit.source import Source, tuple_text
 from ricci.compiler.fused.entries import POWERS, SLOW, fusable
 from ricci.compiler.fused.kernel import Block, FarError, Kernel, installed, kernel, require_numba
 from ricci.compiler.fused.memory import Group, grouped
 from ricci.compiler.plan.loops import INSIDE, Loop, Worth, blocked
-from ricci.compiler.plan.plans import Plan, run_source
+from ricci.compiler.plan.plans import Plan
 from ricci.compiler.plan.program import Program, Result, Step, Value, nbytes
+from ricci.compiler.run.runner import Runner
 
 WORTHWHILE = 2e-4  # seconds that kernels must save in each call, to be compiled without being asked for
 WORTH_A_KERNEL = 2e-5  # the same for each of them
@@ -100,11 +101,12 @@ class Filled:
 class FusedEmitter(NumpyEmitter):
     """Source for NumPy whose loops are kernels."""
 
-    def __init__(self, program: Program, single: bool, dtype: str, worth: Worth):
-        super().__init__(with_copies(program), single, dtype, worth)
-        self.planned = program.steps
+    def __init__(self, plan: Plan, worth: Worth):
+        program = with_copies(plan.program)
+        super().__init__(replace(plan, program=program, items=blocked(program, plan.itemsize, worth)))
+        self.planned = plan.program.steps
         self.kernels: dict[str, Kernel] = {}
-        self.laid_out: set[Value] = set(program.constants)  # what is known to lie row by row
+        self.laid_out: set[Value] = set(self.program.constants)  # what is known to lie row by row
         self.filled: dict[Result, str] = {}
 
     def loop(self, loop: Loop) -> None:
@@ -142,14 +144,10 @@ class FusedEmitter(NumpyEmitter):
     def result(self, result: Result) -> str:
         return self.filled.get(result) or super().result(result)
 
-    def source(self) -> str:
+    def source(self) -> Source:
         plain = super().source()
-        return "\n".join([*[k.source.replace("kernel", name, 1) for name, k in self.kernels.items()], plain])
-
-    def run(self, source: str) -> Callable[..., Any]:
-        """The function of the source, its kernels compiled."""
-        made = {name: k.function for name, k in self.kernels.items()}
-        return run_source(source[source.index("def program(") :], {**self.scope, **made})
+        kernels = [k.source.replace("kernel", name, 1) for name, k in self.kernels.items()]
+        return Source("\n".join([*kernels, plain.text]), plain.scope, self.kernels)
 
     def note(self) -> str:
         """Which steps are in which kernel, by their names in the table of the plan."""
@@ -195,33 +193,35 @@ class Switch:
         return self.run(*args)
 
 
-def with_kernels(plan: Plan, dtype: str, single: bool, fused: bool | None) -> Plan:
-    """A plan whose loops are kernels from its first call on, or, without being asked for it, from the second."""
+def with_kernels(runner: Runner) -> Runner:
+    """What runs, its loops kernels from its first call on, or, without being asked for it, from the second."""
+    fused, plan = runner.plan.option("fused", False), runner.plan
     if fused:
         require_numba()
     elif fused is False or not installed() or not _may_be_worth(plan):
-        return plan
-    if dtype in TYPES:
-        plan.run = switch = Switch(plan.run)
+        return runner
+    if plan.setting.dtype in TYPES:
+        runner.run = switch = Switch(runner.run)
 
         def later() -> None:
-            _improve(plan, switch, dtype, single, bool(fused))
-            if plan.run is switch:
-                plan.run = switch.run
+            _improve(runner, switch, bool(fused))
+            if runner.run is switch:
+                runner.run = switch.run
 
-        plan.later, plan.patience = later, 0 if fused else 1 + _unasked["kernels"] // MANY
-    return plan
+        runner.later, runner.patience = later, 0 if fused else 1 + _unasked["kernels"] // MANY
+    return runner
 
 
-def _improve(plan: Plan, switch: Switch, dtype: str, single: bool, asked: bool) -> None:
-    """Give the plan kernels. If nobody asked for them, they must be worth it, and nothing breaks if they fail."""
+def _improve(runner: Runner, switch: Switch, asked: bool) -> None:
+    """Give it kernels. If nobody asked for them, they must be worth it, and nothing breaks if they fail."""
+    plan = runner.plan
     worth = Saving(able=gaining(plan.program), seconds=0.0 if asked else WORTH_A_KERNEL)
     if not asked and _estimate(plan, worth) < WORTHWHILE:
         return
-    emitter = FusedEmitter(plan.program, single, dtype, worth)
+    emitter = FusedEmitter(plan, worth)
     source = emitter.source()
     try:
-        fast = emitter.run(source)
+        fast = source.function()
     except Exception as error:
         if asked:
             raise
@@ -231,8 +231,9 @@ def _improve(plan: Plan, switch: Switch, dtype: str, single: bool, asked: bool) 
         _unasked["kernels"] += len(emitter.kernels)
     if emitter.kernels or emitter.filled:
         far = any(k.far for k in emitter.kernels.values())
-        switch.run, plan.source = guarded(fast, switch.run) if far else fast, source
-        plan.note = "\n".join([line for line in (plan.note, emitter.note()) if line])
+        switch.run = guarded(fast, switch.run) if far else fast
+        runner.source = source
+        runner.plan = replace(plan, note="\n".join([line for line in (plan.note, emitter.note()) if line]))
 
 
 def _saving(steps: Sequence[Step], itemsize: int) -> float:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 
-from ricci.expr import Elementwise, Expr, Function, Product, Structure, Sum, Variable, topological
+from ricci.expr import Elementwise, Expr, Function, Product, Structure, Sum, Variable
 
 Axis = tuple[Expr, int]
 
@@ -18,9 +18,8 @@ Axis = tuple[Expr, int]
 class Layout:
     """The rank of every axis of every node; axes with a lower rank come first."""
 
-    def __init__(self, roots: Sequence[Expr]):
+    def __init__(self, roots: Sequence[Expr], nodes: Sequence[Expr]):
         self.parent: dict[Axis, Axis] = {}
-        nodes = topological(*roots)
         for node in nodes:
             self._line_up(node)
         self.ranks = _sorted(*self._constraints(nodes, roots))

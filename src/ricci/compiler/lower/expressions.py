@@ -7,11 +7,12 @@ value; it is constant along those. So broadcasts and transposes cost nothing unt
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 
+from ricci.compiler.bind import Bound
 from ricci.compiler.lower.axis_order import Layout
 from ricci.compiler.lower.builder import Builder, Part
 from ricci.compiler.lower.contract import Contraction
@@ -38,53 +39,42 @@ from ricci.expr import (
     Sum,
     Variable,
 )
-from ricci.expr.dims import Atom, evaluate
+from ricci.expr.dims import evaluate
 from ricci.expr.structures import whole
-from ricci.expr.walk import by_height, topological
+from ricci.expr.walk import by_height
 
 NAMED = {"pi": math.pi}
-Env = Mapping[Atom, int]
 
 
-def lower(
-    roots: Sequence[Expr],
-    sizes: Env,
-    shapes: Mapping[str, tuple[int, ...]],
-    kinds: Mapping[str, str],
-    rearranged: float = REARRANGED,
-    short: bool = False,
-) -> Program:
-    """The program for ``roots``. Of each input there are the shape, and whether it holds floats, integers or truths.
+def lowered(bound: Bound, rearranged: float = REARRANGED) -> Program:
+    """The program for expressions whose sizes and types are known.
 
-    ``kinds`` may tell that of further inputs too, on which no result depends: they decide what numbers are.
-
-    ``rearranged`` is what it costs the backend to put an entry of a result in its place afterwards; ``short`` tells
-    that it has no integers of 64 bits.
+    ``rearranged`` is what it costs the backend to put an entry of a result in its place afterwards.
     """
-    work = Lowering(roots, sizes, kinds, rearranged, short)
-    work.inputs = {name: Value(shape, kinds[name], source=name) for name, shape in shapes.items()}
-    order = by_height if work.opening.step_by_step else topological
-    for node in order(*roots):
+    work = Lowering(bound, rearranged)
+    nodes = by_height(*bound.roots) if work.opening.step_by_step else bound.nodes
+    for node in nodes:
         if node not in work.opening.within:
             work.done[node] = work.lowered(node)
-    results = [work.result(root) for root in roots]
+    results = [work.result(root) for root in bound.roots]
     return used(Program(work.inputs, work.builder.steps, results, work.builder.constants))
 
 
 class Lowering:
     """What is known while expressions are being lowered."""
 
-    def __init__(self, roots: Sequence[Expr], sizes: Env, kinds: Mapping[str, str], rearranged: float, short: bool):
+    def __init__(self, bound: Bound, rearranged: float):
+        roots, kinds = bound.roots, bound.kinds  # of inputs too that no result depends on: they decide what numbers are
         number = "i" if kinds and "f" not in kinds.values() else "f"
-        self.builder = Builder(number, rearranged, short)
-        self.sizes = sizes
-        self.inputs: dict[str, Value] = {}
+        self.builder = Builder(number, rearranged, bound.setting.short)
+        self.sizes = bound.sizes
+        self.inputs = {name: Value(shape, kinds[name], source=name) for name, shape in bound.inputs.items()}
         self.done: dict[Expr, Operand] = {}
         self.roots = {*roots, *[a for root in roots if isinstance(root, Sum) for a in root.args]}
-        self.sure = nonnegative(*roots)
-        self.layout = Layout(roots)
+        self.sure = nonnegative(bound.nodes)
+        self.layout = Layout(roots, bound.nodes)
         self.partial_sums = PartialSums()
-        self.opening = Opening(roots, self.builder.fresh)
+        self.opening = Opening(roots, bound.nodes, self.builder.fresh)
 
     def integer(self, name: str) -> bool:
         return self.inputs[name].kind != "f"

@@ -13,18 +13,17 @@ from collections.abc import Callable, Sequence
 from ricci.compiler.lower.paths import EXACT, Pairs
 from ricci.compiler.plan.program import Labels, Number
 from ricci.compiler.prepare.distribute import candidate, splits
-from ricci.expr import Elementwise, Expr, Product, Structure, Sum, Variable, one, topological
+from ricci.expr import Elementwise, Expr, Product, Structure, Sum, Variable, one
 
 MOST_OPENED = 64  # operands of a product, those of products within it counted in
 Factors = list[tuple[Expr, Labels]]
 
 
 class Opening:
-    """What is computed as part of what, in some expressions; ``fresh`` makes labels."""
+    """What is computed as part of what, in some expressions with these nodes; ``fresh`` makes labels."""
 
-    def __init__(self, roots: Sequence[Expr], fresh: Callable[[], int]):
+    def __init__(self, roots: Sequence[Expr], nodes: Sequence[Expr], fresh: Callable[[], int]):
         self.fresh = fresh
-        nodes = topological(*roots)
         self.uses = Counter(a for node in nodes for a in node.args)
         self.uses.update(roots)
         self.numbers = _numbers(nodes)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ricci.expr import Constant, Dim, Elementwise, Expr, Function, Product, Structure, Sum, topological
+from collections.abc import Iterable
+
+from ricci.expr import Constant, Dim, Elementwise, Expr, Function, Product, Structure, Sum
 from ricci.expr.numbers import Number
 
 _POSITIVE = {"exp", "exp2", "sigmoid", "softplus", "abs", "relu", "hypot", "cosh", "erfc", "sqrt"}
@@ -12,10 +14,10 @@ _FUNCTIONS = {"softmax", "hardmax", "hardmin", "any", "all"}
 _KEEPING = {"max", "min", "prod", "sort", "cumprod"}
 
 
-def nonnegative(*roots: Expr) -> set[Expr]:
-    """The nodes that are surely never negative (they may be NaN)."""
+def nonnegative(nodes: Iterable[Expr]) -> set[Expr]:
+    """Those of the nodes, operands first, that are surely never negative (they may be NaN)."""
     sure: set[Expr] = set()
-    for node in topological(*roots):
+    for node in nodes:
         if _is_nonnegative(node, sure):
             sure.add(node)
     return sure

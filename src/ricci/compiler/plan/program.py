@@ -23,6 +23,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ricci.grid import Grid, Shown
+
 Labels = tuple[int, ...]
 Number = int | float
 KIND_BYTES = {"i": 8, "b": 1}
@@ -30,6 +32,19 @@ OUTSIDE = "outside"  # the name of a call of code that only runs; that is its pa
 COMPARING = {"max", "min", "hardmax", "hardmin", "maximum", "minimum", "less", "less_equal", "equal", "not_equal"}
 COMPARING |= {"argmax", "argmin", "sort", "argsort", "abs", "sign", "floor", "ceil", "round", "mod"}
 VIEWS = ("read", "spread", "merge", "check")
+WORDS = {
+    "sum": "sum",
+    "dot": "dot",
+    "read": "view",
+    "place": "place",
+    "take": "gather",
+    "scatter": "scatter-add",
+    "spread": "view",
+    "merge": "reshape",
+    "cast": "cast",
+    "check": "check places",
+    "guard": "guard",
+}
 
 
 @dataclass(eq=False, slots=True)
@@ -134,14 +149,40 @@ class Result:
     kind: str
 
 
-@dataclass(eq=False)
-class Program:
+@dataclass(eq=False, repr=False)
+class Program(Shown):
     """Steps from inputs to results."""
 
     inputs: dict[str, Value]
     steps: list[Step]
     results: list[Result]
     constants: list[Value] = field(default_factory=list)
+
+    def names(self) -> dict[Value, str]:
+        """What values are called in tables: inputs by their names, the results of steps ``t0``, ``t1``, …"""
+        inputs = {value: name for name, value in self.inputs.items()}
+        return {**inputs, **{step.out: f"t{number}" for number, step in enumerate(self.steps)}}
+
+    def rows(self) -> list[tuple[str, str, str]]:
+        """Step, operation and shape of each step."""
+        names, rows = self.names(), []
+        for step in self.steps:
+            shown = [names.get(v, "constant") if isinstance(v, Value) else str(v) for v, _ in step.args]
+            word = step.name if step.op in ("map", "call") else WORDS[step.op]
+            operation = f"{word}({', '.join(shown)})" + (f"  {einsum_text(step)}" if step.op == "dot" else "")
+            rows.append((names[step.out], operation, shape_text(step.out.shape)))
+        return rows
+
+    def grid(self) -> Grid:
+        names = self.names()
+        inputs = [(name, "input", shape_text(v.shape), v.kind) for name, v in self.inputs.items()]
+        steps = [(*row, step.out.kind) for row, step in zip(self.rows(), self.steps, strict=True)]
+        results = [
+            ("result", names.get(r.value, "constant") if isinstance(r.value, Value) else str(r.value))
+            + (shape_text(r.shape), r.kind)
+            for r in self.results
+        ]
+        return Grid(["value", "operation", "shape", "kind"], [*inputs, *steps, *results])
 
     def last_use(self) -> dict[Value, int]:
         """For each value the number of the step after which nobody reads it; results are read at the end."""
@@ -216,6 +257,10 @@ def placed_strides(forms: Sequence[Form], count: int, shape: tuple[int, ...]) ->
             strides[x] += c * weight
         weight *= size
     return tuple(strides), offset
+
+
+def shape_text(shape: Sequence[Any]) -> str:
+    return "×".join(map(str, shape)) or "scalar"
 
 
 def letters(labels: Iterable[int]) -> str:

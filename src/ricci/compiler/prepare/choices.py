@@ -52,10 +52,12 @@ MOST_ARRANGEMENTS = 24  # of the axes of a sum within those of a longer one
 MOST_PARTS = 64  # terms or factors of a value that is looked for
 
 
-def with_choices(roots: Sequence[Expr]) -> list[Expr]:
+def with_choices(roots: Sequence[Expr], nodes: Sequence[Expr] | None = None) -> list[Expr]:
     """``roots`` with values that are chosen from, and have several forms, computed once."""
-    nodes = topological(*roots)
+    nodes = topological(*roots) if nodes is None else nodes
     compared = compared_values(nodes)
+    if not compared:
+        return list(roots)
     table = _Table(compared)
     forms: Counter[Expr] = Counter()
     for node in nodes:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from operator import index
 from typing import Any
 
 import numpy as np
 
-from ricci.compiler.bind import as_arrays
+from ricci.compiler.bind import Setting, as_arrays
+from ricci.compiler.emit.source import Emitter, Source
 from ricci.compiler.lower.paths import REARRANGED
-from ricci.compiler.plan.plans import Plan, run_source
+from ricci.compiler.plan.loops import blocked
+from ricci.compiler.plan.plans import Plan
 from ricci.compiler.plan.program import Program
+from ricci.compiler.run.runner import Runner
 from ricci.errors import InputError, nearest
 
 
@@ -19,7 +23,7 @@ class Target:
 
     name = "numpy"
     rearranged = REARRANGED  # what it costs to put an entry of a result in its place: here results may be views
-    takes: tuple[str, ...] = ("fused",)  # options of compile that its plans know
+    takes: tuple[str, ...] = ("fused", "bare", "operators", "rows")  # options of compile that its plans know
 
     def tracing(self) -> bool:
         """Whether the call is being traced, so that plans have to be made aside."""
@@ -45,15 +49,46 @@ class Target:
         floats = [array.dtype for array in arrays.values() if array.dtype.kind == "f"]
         return str(np.result_type(*floats)) if floats else "float64"
 
-    def plan(self, program: Program, dtype: str, single: bool, fused: bool | None = False) -> Plan:
-        """``fused``: with kernels by Numba; None leaves it to what they save."""
+    def setting(
+        self,
+        arrays: Mapping[str, Any],
+        sizes: Mapping[Any, int],
+        single: bool = True,
+        options: Iterable[tuple[str, Any]] = (),
+        typed: bool = False,
+    ) -> Setting:
+        """What a call depends on. All arrays that are given decide types; ``typed`` results get their own after it."""
+        shapes = tuple([(name, tuple([index(n) for n in array.shape])) for name, array in arrays.items()])
+        kinds = tuple([(name, self.kind(array)) for name, array in arrays.items()])
+        known = tuple([(name, value) for name, value in options if name in self.takes])
+        short = not typed and self.short()
+        return Setting(self.name, shapes, kinds, self.floating(arrays), tuple(sizes.items()), single, short, known)
+
+    def itemsize(self, dtype: str) -> int:
+        return np.dtype(dtype).itemsize
+
+    def plan(self, program: Program, setting: Setting) -> Plan:
+        """The steps of a program, in loops over blocks where that keeps them in the cache."""
+        itemsize = self.itemsize(setting.dtype)
+        return Plan(program, setting, blocked(program, itemsize), itemsize)
+
+    def emitter(self, plan: Plan) -> Emitter:
         from ricci.compiler.emit.numpy_source import NumpyEmitter
+
+        return NumpyEmitter(plan)
+
+    def runner(self, plan: Plan, source: Source) -> Runner:
+        """The function of a source, as the options of the plan ask."""
         from ricci.compiler.fused.loops_fused import with_kernels
 
-        emitter = NumpyEmitter(program, single, dtype)
-        source = emitter.source()
-        plan = Plan(program, source, run_source(source, emitter.scope), np.dtype(dtype).itemsize)
-        return with_kernels(plan, dtype, single, fused)
+        return with_kernels(Runner(plan, source, source.function()))
+
+
+class Framework(Target):
+    """JAX and PyTorch, which bring their own loops."""
+
+    def plan(self, program: Program, setting: Setting) -> Plan:
+        return Plan(program, setting, program.steps, self.itemsize(setting.dtype))
 
 
 def _jax() -> Target:

@@ -6,18 +6,23 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ricci.compiler.compressed.result import CompressedFunction
-from ricci.compiler.prepare.distribute import distributed
-from ricci.compiler.prepare.solves import solved
+from ricci.compiler.pipeline import prepare
 from ricci.compiler.run.function import Compiled
 from ricci.errors import InputError
 from ricci.expr import Size
 from ricci.notation.context import merged
-from ricci.simplify import simplify_all
 from ricci.user.formula import Formula
 
 if TYPE_CHECKING:
     from ricci.transforms.transformed import Transformed
     from ricci.transforms.typed import P, R
+
+
+def as_written(formula: Formula) -> Compiled:
+    """A formula as a function that computes what is written, as soon as it is called: nothing is simplified before."""
+    names = dict(zip(formula.indices, formula.expr.shape, strict=True))
+    stage = prepare([formula.expr], names, formula.context.facts, simplify=False)
+    return Compiled(stage, options=(("fused", False), ("rows", True)), title=formula.name)
 
 
 @overload
@@ -96,17 +101,14 @@ def compile(
             raise InputError(f"compile takes formulas, not a {type(part).__name__}; make one with rc.parse(…).")
     if not parts:
         raise InputError("compile takes at least one formula.")
-    roots = [part.expr for part in parts]
-    if simplify:
-        roots = solved(distributed(simplify_all(roots)))
     names: dict[str, Size] = {}
     for part in parts:
         for name, size in zip(part.indices, part.expr.shape, strict=True):
             names.setdefault(name, size)
-    facts = merged(part.context for part in parts).facts
     by = [step.origin.by.name for part in parts for step in part.chain]
+    facts = merged(part.context for part in parts).facts
+    stage = prepare([part.expr for part in parts], names, facts, by, simplify)
     options = (("fused", fused), *([("jit", jit)] if jit is not None else []))
     if compressed:
-        indices = [part.indices for part in parts]
-        return CompressedFunction(roots, indices, names, facts, backend, single, options, by)
-    return Compiled(roots, names, facts, backend, single, options, by)
+        return CompressedFunction(stage, [part.indices for part in parts], backend, single, options)
+    return Compiled(stage, backend, single, options)

@@ -24,7 +24,6 @@ import numpy as np
 
 from ricci.compiler.backends.numpy_table import ELEMENTWISE, FUNCTIONS
 from ricci.compiler.prepare.choices import HELD, with_choices
-from ricci.compiler.run.structured import Mask, Pattern, multiplied, read_patterns
 from ricci.errors import AxisError, DTypeError, InputError, ShapeError
 from ricci.expr import (
     Constant,
@@ -43,6 +42,7 @@ from ricci.expr import (
 from ricci.expr.dims import Atom, Size, atom_text, evaluate
 from ricci.expr.structures import whole
 from ricci.expr.walk import sized, with_bodies
+from ricci.testing.masked import Mask, Pattern, multiplied, read_patterns
 
 Array = np.ndarray
 NAMED = {"pi": math.pi}
