@@ -19,7 +19,7 @@ import ricci
 from ricci.expr import Op
 from ricci.functions.table import FUNCTIONS
 from ricci.tracing import own_functions  # noqa: F401  (which are methods of operands)
-from ricci.tracing.operand import Operand
+from ricci.tracing.array_methods import ArrayMethods
 from ricci.user.formula_methods import FormulaMethods
 
 SOURCE = Path(ricci.__file__).parent
@@ -183,7 +183,15 @@ def _formula_method(name: str) -> str:
 # Operators and methods of arrays
 
 ARRAY = """
+from collections.abc import Callable
 from typing import Any, Self
+
+import numpy as np
+
+OPERATORS: dict[str, np.ufunc]
+IN_PLACE: dict[Any, np.ufunc]
+
+def method_of(function: Any, name: str) -> Callable[..., Any]: ...
 
 class ArrayMethods:
     __slots__ = ()
@@ -194,7 +202,7 @@ NOT_LIKE_IT |= {f"__{name}__" for name in ("lt", "le", "gt", "ge", "eq", "ne")}
 
 
 def array_methods() -> str:
-    return ARRAY + "".join(textwrap.indent(_array_method(name), "    ") for name in made_in(Operand))
+    return ARRAY + "".join(textwrap.indent(_array_method(name), "    ") for name in made_in(ArrayMethods))
 
 
 def _array_method(name: str) -> str:
@@ -204,7 +212,7 @@ def _array_method(name: str) -> str:
     if name.startswith("__"):
         others = "" if name in ("__neg__", "__pos__", "__abs__", "__invert__") else ", other: Any, /"
         return _function(name, f"self{others}", result) + "\n"
-    doc = _docstring(getattr(Operand, name).__doc__)
+    doc = _docstring(getattr(ArrayMethods, name).__doc__)
     known = getattr(np, name, None)
     if known is not None and not isinstance(known, np.ufunc):
         return _function(name, _parameters(known), result, doc) + "\n"

@@ -285,6 +285,7 @@ CHOICES = {
     "compress": lambda x: np.compress([True, False, True], x, axis=0),
     "compress flat": lambda x: np.compress(C.ravel(), x),
     "compress short": lambda x: np.compress([False, True], x, axis=1),
+    "compress method": lambda x: x.compress([True, False, True], 0),
     "extract": lambda x: np.extract(C, x),
     "piecewise": lambda x: np.piecewise(x, [x < 0, x >= 1], [np.sin, lambda v: v**3]),
     "piecewise default": lambda x: np.piecewise(x, [x < 0], [-1.0, np.exp]),

@@ -10,9 +10,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, ParamSpec, overload
+from typing import Any, ParamSpec
 
 from ricci.errors import InputError
 from ricci.grid import Grid, Shown
@@ -60,11 +60,7 @@ class ShapeTable(Shown, Watcher):
         return super().__str__() if self.rows else "no operations on named axes"
 
 
-@overload
-def shapes(function: Callable[P, Coroutine[Any, Any, Any]]) -> Callable[P, Coroutine[Any, Any, ShapeTable]]: ...
-@overload
-def shapes(function: Callable[P, Any]) -> Callable[P, ShapeTable]: ...
-def shapes(function: Callable[..., Any]) -> Callable[..., Any]:
+def shapes(function: Callable[P, Any]) -> Callable[P, ShapeTable | Any]:
     """A function that runs ``function`` and returns the table of its operations; awaited if ``function`` is.
 
     ``print(rc.shapes(model)(x))`` shows, for example::

@@ -14,7 +14,8 @@ import numpy as np
 from ricci.tensor.links import Node, numbers
 from ricci.tensor.recording_mode import state
 from ricci.tensor.tensor import Tensor
-from ricci.tracing.operand import OPERATORS, Operand
+from ricci.tracing.array_methods import OPERATORS
+from ricci.tracing.operand import Operand
 
 
 def _operator(function: Callable[[Any, Any], Any], ufunc: np.ufunc, swapped: bool, general: Callable) -> Callable:

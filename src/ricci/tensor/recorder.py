@@ -130,7 +130,7 @@ def call(function: Any, args: tuple, kwargs: dict) -> Any:
     if rule is not None:
         value, known = rule.native(*values, **more), True  # type: ignore[misc]
     else:
-        native = getattr(function[0], function[1]) if type(function) is tuple else function
+        native: Any = getattr(function[0], function[1]) if type(function) is tuple else function
         known = function in table()
         value = native(*(values if known else [_read_only(v) for v in values]), **more)
     node = None

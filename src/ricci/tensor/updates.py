@@ -26,9 +26,9 @@ from ricci.kinds import check_usable
 from ricci.tensor.links import Links, Recorded, numbers
 from ricci.tensor.recorder import call, made, raw, short
 from ricci.tensor.recording_mode import state
+from ricci.tracing.array_methods import IN_PLACE
 from ricci.tracing.frames import current, user_place
 from ricci.tracing.in_place import SIGNS, VIEWS, WRITERS
-from ricci.tracing.operand import IN_PLACE
 from ricci.tracing.table import name_of
 
 Read = tuple[Any, tuple, tuple, int]  # a call that gives a view: function, more arguments, named ones, which result

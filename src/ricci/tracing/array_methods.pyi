@@ -1,6 +1,14 @@
 # Written by tests/annotations/stubs.py from the tables; run it when they change.
 
+from collections.abc import Callable
 from typing import Any, Self
+
+import numpy as np
+
+OPERATORS: dict[str, np.ufunc]
+IN_PLACE: dict[Any, np.ufunc]
+
+def method_of(function: Any, name: str) -> Callable[..., Any]: ...
 
 class ArrayMethods:
     __slots__ = ()
@@ -63,8 +71,6 @@ class ArrayMethods:
         """``np.choose`` of this array."""
     def clip(self, a_min: Any = ..., a_max: Any = ..., out: Any = ..., *, min: Any = ..., max: Any = ..., **kwargs: Any) -> Self:
         """``np.clip`` of this array."""
-    def compress(self, a: Any, axis: Any = ..., out: Any = ...) -> Self:
-        """``np.compress`` of this array."""
     def cumprod(self, axis: Any = ..., dtype: Any = ..., out: Any = ...) -> Self:
         """``np.cumprod`` of this array."""
     def cumsum(self, axis: Any = ..., dtype: Any = ..., out: Any = ...) -> Self:

@@ -32,12 +32,13 @@ from ricci.expr import Expr, one
 from ricci.expr import variable as input_node
 from ricci.functions import elementwise as e
 from ricci.tracing.array import Traced, View, leaked
+from ricci.tracing.array_methods import IN_PLACE
 from ricci.tracing.basics import lift
 from ricci.tracing.casting import cast
 from ricci.tracing.frames import current, user_place
 from ricci.tracing.impure import unwatched, watch
 from ricci.tracing.lowered import lowered
-from ricci.tracing.operand import IN_PLACE, changed
+from ricci.tracing.operand import changed
 from ricci.tracing.rows.shaping import broadcast
 from ricci.tracing.table import name_of
 

@@ -1,66 +1,20 @@
-"""What traced arrays and eager tensors have in common: the operators and methods of an array.
+"""What traced arrays and eager tensors have in common: what an array says of itself, and NumPy's protocols.
 
-Each of them is a call of NumPy's function of that name, or of Python's for what changes in place, and NumPy's functions
-come here by its protocols; so all of them lead to :func:`ricci.dispatch.call`.
+NumPy's functions come here by these, and lead to :func:`ricci.dispatch.call`, as operators and methods do, which are
+made of tables (:mod:`ricci.tracing.array_methods`).
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from ricci.compiler.compressed.result import Compressed
-from ricci.dispatch import Rule, call, change, offered, public
+from ricci.dispatch import call, change, offered, public
 from ricci.errors import InputError
-from ricci.kinds import kind_of
 from ricci.tracing.array_methods import ArrayMethods
-
-_UNFIT = (str, bytes, dict, type(None), Compressed)
-
-
-def _binary(function: Any) -> tuple[Callable, Callable]:
-    def forward(self: Operand, other: Any) -> Any:
-        return call(function, (self, other), {}) if _fits(other) else NotImplemented
-
-    def backward(self: Operand, other: Any) -> Any:
-        return call(function, (other, self), {}) if _fits(other) else NotImplemented
-
-    return forward, backward
-
-
-def _fits(other: Any) -> bool:
-    """Whether an operator is for this operand; beside a tensor of PyTorch, or a compressed one, it is theirs."""
-    return not isinstance(other, _UNFIT) and kind_of(other) != "torch"
-
-
-def _in_place(function: Any) -> Callable:
-    def method(self: Operand, other: Any) -> Any:
-        return NotImplemented if isinstance(other, _UNFIT) else change(function, (self, other))
-
-    return method
-
-
-def _unary(function: Any) -> Callable:
-    def method(self: Operand) -> Any:
-        return call(function, (self,), {})
-
-    return method
-
-
-def method_of(function: Any, name: str) -> Callable:
-    """A function with the array as its first argument."""
-
-    def method(self: Operand, *args: Any, **kwargs: Any) -> Any:
-        return call(function, (self, *args), kwargs)
-
-    method.__name__ = name
-    method.__doc__ = (
-        f"``{'rc' if isinstance(function, Rule) else 'np'}.{getattr(function, '__name__', name)}`` of this array."
-    )
-    return method
 
 
 class Operand(ArrayMethods):
@@ -116,15 +70,15 @@ class Operand(ArrayMethods):
         return self.size * self.itemsize
 
     @property
-    def T(self) -> Any:
+    def T(self) -> Self:
         return call(np.transpose, (self,), {})
 
     @property
-    def mT(self) -> Any:
+    def mT(self) -> Self:
         return call(np.matrix_transpose, (self,), {})
 
     @property
-    def real(self) -> Any:
+    def real(self) -> Self:
         return self
 
     @property
@@ -146,12 +100,12 @@ class Operand(ArrayMethods):
             raise InputError("A scalar has no length.")
         return self.shape[0]
 
-    def __iter__(self) -> Iterator:
+    def __iter__(self) -> Iterator[Self]:
         if not self.shape:
             raise InputError("A scalar cannot be iterated over.")
         return (self[i] for i in range(self.shape[0]))
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> Self:
         return call(operator.getitem, (self, key), {})
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -160,32 +114,32 @@ class Operand(ArrayMethods):
     def __hash__(self) -> int:
         return id(self)
 
-    def __divmod__(self, other: Any) -> Any:
+    def __divmod__(self, other: Any) -> tuple[Self, Self]:
         return self // other, self % other
 
     def __rdivmod__(self, other: Any) -> Any:
         return other // self, other % self
 
-    def __round__(self, digits: int = 0) -> Any:
+    def __round__(self, digits: int = 0) -> Self:
         return call(np.round, (self, digits), {})
 
     # Methods whose arguments differ from those of NumPy's function
 
-    def reshape(self, *shape: Any, order: str = "C") -> Any:
+    def reshape(self, *shape: Any, order: str = "C") -> Self:
         kwargs = {} if order == "C" else {"order": order}
         return call(np.reshape, (self, shape[0] if len(shape) == 1 else shape), kwargs)
 
-    def transpose(self, *axes: Any) -> Any:
+    def transpose(self, *axes: Any) -> Self:
         chosen = None if not axes else axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         return call(np.transpose, (self, chosen), {})
 
     def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True):
         return call(np.astype, (self, dtype), {})
 
-    def flatten(self, order: str = "C") -> Any:
+    def flatten(self, order: str = "C") -> Self:
         return call(np.copy, (call(np.ravel, (self,), {"order": order}),), {})
 
-    def view(self, dtype: Any = None, type: Any = None) -> Any:
+    def view(self, dtype: Any = None, type: Any = None) -> Self:
         if type is not None or (dtype is not None and np.dtype(dtype) != self.dtype):
             raise InputError("x.view(…) reads memory as another type; write x.astype(…) for the numbers in that type.")
         return self[...]
@@ -193,13 +147,16 @@ class Operand(ArrayMethods):
     def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
         call(np.put, (self, indices, values), {"mode": mode})
 
-    def copy(self, order: str = "C") -> Any:
+    def copy(self, order: str = "C") -> Self:
         return call(np.copy, (self,), {})
 
-    def conj(self) -> Any:
+    def compress(self, condition: Any, axis: int | None = None) -> Any:
+        return call(np.compress, (condition, self, axis), {})
+
+    def conj(self) -> Self:
         return self
 
-    def conjugate(self) -> Any:
+    def conjugate(self) -> Self:
         return self
 
     def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> Any:
@@ -295,40 +252,3 @@ def changed(x: Any, key: Any, value: Any, how: str) -> Any:
     else:
         np.add.at(result, key, value)
     return result
-
-
-OPERATORS = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "truediv": np.true_divide,
-    "floordiv": np.floor_divide,
-    "mod": np.remainder,
-    "pow": np.power,
-    "matmul": np.matmul,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-}
-IN_PLACE = {getattr(operator, f"i{name}"): function for name, function in OPERATORS.items()}  # ``x += y`` is iadd
-for _name, _function in OPERATORS.items():
-    _forward, _backward = _binary(_function)
-    setattr(Operand, f"__{_name}__", _forward)
-    setattr(Operand, f"__r{_name}__", _backward)
-    setattr(Operand, f"__i{_name}__", _in_place(getattr(operator, f"i{_name}")))
-_COMPARISONS = {
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-    "eq": np.equal,
-    "ne": np.not_equal,
-}
-for _name, _function in _COMPARISONS.items():
-    setattr(Operand, f"__{_name}__", _binary(_function)[0])
-for _name, _function in {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}.items():
-    setattr(Operand, f"__{_name}__", _unary(_function))
-_METHODS = "all any argmax argmin argpartition argsort choose clip compress cumprod cumsum diagonal dot max mean min "
-_METHODS += "nonzero prod ravel repeat round searchsorted squeeze std sum swapaxes take trace var"
-for _name in _METHODS.split():
-    setattr(Operand, _name, method_of(getattr(np, _name), _name))

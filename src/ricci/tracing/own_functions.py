@@ -18,8 +18,9 @@ from ricci.errors import InputError
 from ricci.functions.elementwise import stop_gradient
 from ricci.functions.table import FUNCTIONS
 from ricci.tracing.array import Traced
+from ricci.tracing.array_methods import ArrayMethods, method_of
 from ricci.tracing.basics import BOOL, INT, common, floating, kept_as_ones, lift, like, normal_axes, pointwise
-from ricci.tracing.operand import Operand, method_of
+from ricci.tracing.operand import Operand
 
 _TRUTHS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "any", "all"}
 _PLACES = {"argmax", "argmin", "argsort"}
@@ -99,6 +100,6 @@ def _matrix(name: str) -> Callable[..., Any]:
 
 _NOT_METHODS = ("barrier", "neg", "where")
 for _name, _table_row in FUNCTIONS.items():
-    if _table_row.kind != "matrix" and _name not in _NOT_METHODS and _name not in vars(Operand):
+    if _table_row.kind != "matrix" and _name not in _NOT_METHODS and not hasattr(Operand, _name):
         _of_numpy = getattr(np, _name, None) if _table_row.kind == "elementwise" else None
-        setattr(Operand, _name, method_of(_of_numpy or own_function(_name), _name))
+        setattr(ArrayMethods, _name, method_of(_of_numpy or own_function(_name), _name))
