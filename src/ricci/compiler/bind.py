@@ -234,13 +234,20 @@ def _complete(prepared: Prepared, env: Env) -> None:
     members: dict[Size, list[Size]] = {}
     for size in [*classes.parent, *(s for node in prepared.nodes for s in node.shape)]:
         members.setdefault(classes.find(size), []).append(size)
-    for atom in wanted:
-        for size in [classes.find(dims.symbol(*atom)), *members.get(classes.find(dims.symbol(*atom)), [])]:
-            if dims.atoms(size) <= env.keys():
+    waiting = sorted(wanted, key=str)
+    while waiting:  # a size that is found may be what another one is made of
+        left = []
+        for atom in waiting:
+            own = classes.find(dims.symbol(*atom))
+            known = (size for size in [own, *members.get(own, [])] if dims.atoms(size) <= env.keys())
+            size = next(known, None)
+            if size is None:
+                left.append(atom)
+            else:
                 env[atom] = dims.evaluate(size, env)
-                break
-        else:
-            raise _undetermined(atom, prepared.names)
+        if len(left) == len(waiting):
+            raise _undetermined(left[0], prepared.names)
+        waiting = left
 
 
 def _place(size: Size) -> str:
