@@ -10,7 +10,7 @@ from ricci.functions import activations as act
 from ricci.functions import elementwise as el
 from ricci.functions import matrix as m
 from ricci.functions import reductions as r
-from ricci.simplify import RULES, Rule, Step, cost, engine, simplify
+from ricci.simplify import RULES, Rule, Step, collecting, cost, engine, simplify
 from ricci.simplify.match import head, nearby
 
 x = variable("x", 1)
@@ -163,3 +163,16 @@ def test_shared_work_is_not_lost_by_factoring():
     ab, ac = product([(A, "ij"), (B, "jk")], "ik"), product([(A, "ij"), (C, "jk")], "ik")
     e = product([(el.exp(ab) * el.sin(ac), "ij"), (ab + el.exp(C) + 2 * ac, "jk")], "ik")
     assert cost(simplify(e)) <= cost(e)
+
+
+def test_what_is_factored_does_not_depend_on_the_order_of_sets(monkeypatch: pytest.MonkeyPatch):
+    """Sets of nodes are in the order of addresses, which differ from process to process."""
+    a, b, c, d, e, f, g = (variable(name, (8,)) for name in "abcdefg")
+    whole = a * b * c + a * b * d + e * f * c + e * f * g
+    factors = collecting._factors
+    found = []
+    for backwards in (False, True):
+        arranged = lambda term, backwards=backwards: sorted(factors(term), key=lambda x: x.key, reverse=backwards)  # noqa: E731
+        monkeypatch.setattr(collecting, "_factors", arranged)
+        found.append(collecting.factor(whole))
+    assert found[0] is found[1] and found[0] is not None

@@ -38,8 +38,11 @@ def factor(e: Expr) -> Expr | None:
     for at, term in enumerate(e.args):
         for f in _factors(term):
             groups.setdefault(f, []).append(at)
-    shared = {tuple(group): f for f, group in groups.items() if len(group) > 1}
-    for group in sorted(shared, key=lambda g: (-len(g), shared[g].key))[:MOST_GROUPS]:
+    shared: dict[tuple[int, ...], int] = {}  # the groups, and the least key of a factor: what decides is no address
+    for f, group in groups.items():
+        if len(group) > 1:
+            shared[tuple(group)] = min(f.key, shared.get(tuple(group), f.key))
+    for group in sorted(shared, key=lambda g: (-len(g), shared[g]))[:MOST_GROUPS]:
         terms = terms_of(e)
         joined = add([terms[at] for at in group])
         if not (isinstance(joined, Sum) and len(joined.args) == len(group)):

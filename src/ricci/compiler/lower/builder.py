@@ -9,7 +9,7 @@ says the same. Where a backend has no int64, what could leave the range of its i
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,7 +118,7 @@ class Builder:
         """The operands in one kind: floating if any is, else integers, else the kind of plain numbers."""
         kinds = {value.kind for value, _ in operands if isinstance(value, Value)}
         common = "f" if "f" in kinds else "i" if "i" in kinds else self.number
-        return [self.cast(operand, common) for operand in operands]
+        return list(operands) if kinds == {common} else [self.cast(operand, common) for operand in operands]
 
     def real(self, operand: Operand) -> Operand:
         """The operand in floats, also where it is a number."""
@@ -214,7 +214,7 @@ class Builder:
     def _inner(self, operand: Operand, name: str) -> Operand | None:
         """``x`` where the operand is ``name(x)``."""
         value, labels = operand
-        if not isinstance(value, Value) or value.step is None or (value.step.op, value.step.name) != ("map", name):
+        if not isinstance(value, Value) or value.step is None or value.step.name != name or value.step.op != "map":
             return None
         ((inner, own),) = value.step.args
         place = dict(zip(value.step.labels, labels, strict=True))
@@ -263,13 +263,13 @@ class Builder:
         known = self.known_map("multiply", operand, (-as_float(coef), ())) if floating else None
         return (False, self.map("multiply", operand, (coef, ()))) if known is None else (True, known)
 
-    def sum(self, operand: Operand, kept: Sequence[int]) -> Operand:
+    def sum(self, operand: Operand, kept: Collection[int]) -> Operand:
         value, labels = self.aligned([operand])[0]
         assert isinstance(value, Value)
-        sizes = dict(zip(labels, value.shape, strict=True))
         out = tuple([x for x in labels if x in kept])
         if out == labels:
             return value, labels
+        sizes = dict(zip(labels, value.shape, strict=True))
         ((value, labels),) = self.grown("add", [(value, labels)])
         assert isinstance(value, Value)
         side = self._inner((value, labels), "square")

@@ -12,6 +12,7 @@ floating numbers where that did not.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -51,8 +52,9 @@ class Contraction:
                 return found
         self._mirrored()
         self._rooted()
-        self.operands = [self._reduced(position) for position in range(len(self.operands))]
-        made = self._multiplied(self._tree()[1], self.kept)
+        self._reduce()
+        tree = self._tree()[1] if len(self.operands) > 2 else (0, 1) if len(self.operands) == 2 else 0
+        made = self._multiplied(tree, self.kept)
         return self.builder.scaled(made, self.coef)
 
     def _in_turns(self) -> Operand | None:
@@ -79,11 +81,11 @@ class Contraction:
             made = build.map("multiply", made, factor)
         return made if small else build.scaled(made, self.coef)
 
-    def _reduced(self, position: int) -> Operand:
-        """An operand, summed over labels that only it has."""
-        others = {x for p, (_, labels) in enumerate(self.operands) if p != position for x in labels}
-        own = self.operands[position]
-        return self.builder.sum(own, [x for x in own[1] if x in others or x in self.kept])
+    def _reduce(self) -> None:
+        """Operands are summed over labels that only they have."""
+        carried = Counter([x for _, labels in self.operands for x in set(labels)])
+        kept = {*self.kept, *[x for x, times in carried.items() if times > 1]}
+        self.operands = [self.builder.sum(own, kept) for own in self.operands]
 
     def _tree(self) -> tuple[float, Tree]:
         return self._best([labels for _, labels in self.operands], self.often)
@@ -244,12 +246,10 @@ def _twins(operands: Sequence[Operand], kept: Sequence[int]) -> list[tuple[int, 
     for b in range(1, len(operands)):
         for a in range(b):
             (x, first), (y, second) = operands[a], operands[b]
-            own = [(p, q) for p, q in zip(first, second, strict=False) if p != q]
-            if (
-                x is y
-                and any(p in kept and q in kept for p, q in own)
-                and len({z for p in own for z in p}) == 2 * len(own)
-            ):
+            if x is not y:
+                continue
+            own = [(p, q) for p, q in zip(first, second, strict=True) if p != q]
+            if any(p in kept and q in kept for p, q in own) and len({z for p in own for z in p}) == 2 * len(own):
                 found.append((a, b))
     return found
 
