@@ -14,6 +14,7 @@ from ricci.tracing.basics import lift, like
 from ricci.tracing.casting import cast
 from ricci.tracing.own_functions import lowering
 from ricci.tracing.pytorch.table import Array, lowers
+from ricci.tracing.pytorch.tensors import numpy_type
 
 _SAME = (
     "ceil",
@@ -211,8 +212,6 @@ def isclose(self: Array, other: Array, rtol: float = 1e-5, atol: float = 1e-8, e
 
 @lowers("_to_copy")
 def to(self: Array, dtype: Any = None) -> Array:
-    from ricci.tracing.pytorch.tensors import numpy_type
-
     return self if dtype is None else cast(self, numpy_type(dtype))
 
 

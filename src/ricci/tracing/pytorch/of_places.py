@@ -14,6 +14,7 @@ from ricci.tracing.basics import lift
 from ricci.tracing.casting import cast
 from ricci.tracing.lowered import lowered
 from ricci.tracing.operand import changed
+from ricci.tracing.pytorch.of_entries import detach
 from ricci.tracing.pytorch.table import Array, lowers, whole
 
 
@@ -72,8 +73,6 @@ def embedding(
     rows = weight[indices]
     if padding_idx < 0:
         return rows
-    from ricci.tracing.pytorch.of_entries import detach
-
     return np.where(np.expand_dims(indices == padding_idx, -1), detach(rows), rows)
 
 
