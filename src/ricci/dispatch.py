@@ -35,6 +35,7 @@ NUMBERS, PLAIN, WATCHED, TENSOR, TRACED, FORMULA = range(len(ORDER))
 _ranks: dict[type, int] = {}  # of the classes that are registered
 takers: dict[int, Taker] = {}  # by rank
 _types = Cache("types of operands", 4096)  # rank by the types of all operands; those of lists are not kept
+_known = _types.known
 _HOLDERS = (list, tuple, dict)
 
 
@@ -97,11 +98,14 @@ def register(place: str, *classes: type, takes: Taker | None = None, kind: str |
 def rank_of(values: Iterable[Any]) -> int:
     """The place in :data:`ORDER` of what takes a call on these operands, also in lists and dictionaries of them."""
     types = tuple(map(type, values := tuple(values)))
-    found = _types[types]
+    found = _known.get(types)
     return _looked_at(types, values) if found is None else found
 
 
 def _looked_at(types: tuple[type, ...], values: tuple) -> int:
+    found = _types[types]
+    if found is not None:
+        return found
     rank, held = NUMBERS, False
     for kind, value in zip(types, values, strict=True):
         if issubclass(kind, _HOLDERS):
@@ -122,7 +126,7 @@ def _is_array(value: Any) -> bool:
 def call(function: Any, args: tuple, kwargs: dict) -> Any:
     """``function(*args, **kwargs)``, done by the kind of its operands."""
     types = tuple(map(type, args if not kwargs else (*args, *kwargs.values())))
-    rank = _types[types]
+    rank = _known.get(types)
     if rank is None:
         rank = _looked_at(types, args if not kwargs else (*args, *kwargs.values()))
     return takers[rank](function, args, kwargs)
@@ -130,7 +134,10 @@ def call(function: Any, args: tuple, kwargs: dict) -> Any:
 
 def rank_now(args: tuple, kwargs: Mapping[str, Any]) -> int:
     """The place in :data:`ORDER` of what takes a call of ricci's own: while a function is traced, all is recorded."""
-    rank = rank_of(args if not kwargs else (*args, *kwargs.values()))
+    types = tuple(map(type, args if not kwargs else (*args, *kwargs.values())))
+    rank = _known.get(types)
+    if rank is None:
+        rank = _looked_at(types, args if not kwargs else (*args, *kwargs.values()))
     return TRACED if rank < TRACED and here.frame is not None else rank
 
 

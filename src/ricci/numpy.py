@@ -124,7 +124,8 @@ def __getattr__(name: str) -> Any:
         return _Namespace("special", scipy.special)
     if name.startswith("__"):
         raise AttributeError(name)
-    return _offered(getattr(_numpy, name))
+    found = globals()[name] = _offered(getattr(_numpy, name))
+    return found
 
 
 def __dir__() -> list[str]:

@@ -50,8 +50,8 @@ class Call(Node):
     args: tuple  # type: ignore[assignment]
 
     def __init__(self, function: Any, args: tuple, kwargs: dict, parents: tuple, count: int = 0):
-        super().__init__(function, parents)
-        self.args, self.kwargs, self.count = args, kwargs, count
+        self.function, self.args, self.kwargs, self.parents = function, args, kwargs, parents
+        self.operation, self.spent, self.count = None, False, count
 
 
 class Links:
@@ -87,6 +87,10 @@ class Recorded(Operand):
     number: int  # that of the node; 0 for a leaf
     changed: int  # the number of the last change in place; 0 where there was none
     name: str | None
+
+    @property
+    def _named(self) -> bool:
+        return self._axes is not None
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]

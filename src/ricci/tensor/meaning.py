@@ -149,20 +149,29 @@ class Use:
 _operations = Cache("operations of tensors", MOST_OPERATIONS)
 _flat = Cache("calls on tensors", MOST_OPERATIONS)
 _indices = Cache("numbers that arrays were indexed by", MOST_OPERATIONS)  # sets of them, by shapes
+PLAIN = frozenset([float, int, type(None), str])  # arguments that are told apart by their values
 NEEDS_VALUES = object()  # in place of an operation that depends on the values of its arguments
 
 
 def resolve(node: Node) -> Use:
     """What a recorded call means; the node keeps it."""
+    if node.function is getitem:
+        return _of_entries(node)
     if type(node) is Node or (isinstance(node.function, Rule) and not node.kwargs):
         return _of_flat(node)
-    assert isinstance(node, Call)
     if type(node.function) is Operation:
         node.inputs = node.args
         node.operation = Use(node.function, _needed(node.args))
         return node.operation
-    if node.function is getitem:
-        node.args = (node.args[0], _gathering(*node.args))
+    return _general(node)
+
+
+def _of_entries(node: Node) -> Use:
+    x, key = node.args
+    if isinstance(node, Call):
+        node.args = (x, _gathering(x, key))
+    else:
+        node.parents = (x, _gathering(x, key))
     return _general(node)
 
 
@@ -170,7 +179,7 @@ def _of_flat(node: Node) -> Use:
     """The same for functions of tensors, arrays and numbers, which most calls are, with a key that is quickly made."""
     function, args = node.function, node.args
     key: list[Any] = [function]
-    static = isinstance(function, Rule) or function in EXPONENTS
+    static = type(function) is not np.ufunc or function in EXPONENTS  # whether numbers are part of the key
     inputs = args
     for a in args:
         kind = type(a)
@@ -182,19 +191,18 @@ def _of_flat(node: Node) -> Use:
                 key.append(a.requires_grad)
             else:
                 key += (v.shape, v.dtype, a.requires_grad)
-        elif kind is float or kind is int:
-            if static:
-                key += (kind, a)
-                inputs = ()
-            else:
-                key.append(float)
         elif kind is np.ndarray:
             key += (a.shape, a.dtype, None)
-        else:
+        elif kind not in PLAIN:
             return _general(node)
+        elif static:
+            key += (kind, a)
+            inputs = ()
+        else:
+            key.append(float)
     quick = tuple(key)
     found = _flat.known.get(quick)
-    inputs = inputs or tuple([a for a in args if type(a) is not int and type(a) is not float])
+    inputs = inputs or tuple([a for a in args if type(a) not in PLAIN])
     if found is None:
         found = _flat[quick] or _general(node)
         if list(map(id, node.inputs)) != list(map(id, inputs)):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from operator import is_
+from types import EllipsisType
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from ricci.dispatch import FormulaCall, Rule
 from ricci.errors import AxisError, DTypeError, InputError, RicciError, TraceError, nearest
 from ricci.kinds import as_numpy, check_usable, kind_of
 from ricci.tensor.links import Call, Node, Recorded, numbers
-from ricci.tensor.meaning import Operation, operation_name, resolve
+from ricci.tensor.meaning import PLAIN, Operation, operation_name, resolve
 from ricci.tensor.recording_mode import state
 from ricci.tracing.array import has_traced
 from ricci.tracing.meanings import is_torch
@@ -69,18 +70,16 @@ def kept(value: Any) -> Any:
 
 
 def short(function: Any, args: tuple) -> Any:
-    """A function entry by entry of tensors without names, arrays and numbers, that gives floats: the short way.
+    """A function of tensors of floats without names, arrays and plain values, that gives floats: the short way.
 
     It does what :func:`call` does, which is for all that it does not know, where it says ``NotImplemented``.
     """
-    kind = type(function)
-    if kind is np.ufunc:
-        native = _ufuncs.get(function, NotImplemented)
-        if native is NotImplemented:
-            native = _ufuncs[function] = function if function.nout == 1 and function in table() else None
-    else:
-        native = function.native if kind is Rule else None
-    if native is None or state.watch is not None:
+    native = function.native if type(function) is Rule else _natives.get(function)
+    if native is None:
+        if type(function) is tuple or isinstance(function, Rule) or function not in table():
+            return NotImplemented
+        native = _natives[function] = function
+    if state.watch is not None:
         return NotImplemented
     needed = copied = False
     values = []
@@ -92,22 +91,36 @@ def short(function: Any, args: tuple) -> Any:
                 return NotImplemented
             needed = needed or a.requires_grad
             values.append(value)
-        elif kind is float or kind is int or kind is np.float64:
+        elif kind in _PLAIN:
             values.append(a)
-        elif kind is np.ndarray:
+        elif kind is np.ndarray and (a.dtype.kind == "f" or type(function) is not Rule):
             values.append(a)
             copied = True
+        elif (kind is tuple and _KEYS.issuperset(map(type, a))) or kind is slice or kind is EllipsisType:
+            values.append(a)
         else:
             return NotImplemented
     value = native(*values)
+    if not isinstance(value, (np.ndarray, np.generic)) or value.dtype.kind == "c":
+        return _wrapped(function, value, *_noted(function, args, {}))
     if value.dtype.kind != "f":
-        return value if value.dtype.kind != "c" else NotImplemented
+        return value
     if needed and state.recording:
         return made(value, Node(function, kept(args) if copied else args), next(numbers))
     return made(value, None)
 
 
-_ufuncs: dict[np.ufunc, np.ufunc | None] = {}  # those of the table that have one result; None for all others
+_natives: dict[Any, Any] = {}  # the functions of the table that have been called
+_PLAIN = PLAIN | {np.float64}
+_KEYS = frozenset([int, slice, type(None), EllipsisType])  # in shapes, axes and the keys of entries
+
+
+def _noted(function: Any, args: tuple, kwargs: dict) -> tuple[Call | None, bool, list[Recorded]]:
+    """The node of a call, if it needs one, whether gradients flow through it, and the tensors among its arguments."""
+    tensors: list[Recorded] = []
+    raw((args, *kwargs.values()), tensors)
+    needed = state.recording and any(t.requires_grad for t in tensors)
+    return Call(function, kept(args), kept(kwargs), tuple(tensors)) if needed else None, needed, tensors
 
 
 def call(function: Any, args: tuple, kwargs: dict) -> Any:
@@ -145,7 +158,8 @@ def call(function: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def _are_floats(values: Sequence[Any]) -> bool:
-    return all(type(v) is float or (isinstance(v, (np.ndarray, np.floating)) and v.dtype.kind == "f") for v in values)
+    """Whether all arrays are of floats; what are no arrays are numbers and axes."""
+    return all(v.dtype.kind == "f" if hasattr(v, "dtype") else type(v) in _PLAIN for v in values)
 
 
 def _evaluated(rule: Rule, args: tuple, kwargs: dict, tensors: list[Recorded], needed: bool, named: bool) -> Any:

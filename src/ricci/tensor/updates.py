@@ -36,24 +36,21 @@ Read = tuple[Any, tuple, tuple, int]  # a call that gives a view: function, more
 
 def called(function: Any, args: tuple, kwargs: dict) -> Any:
     """A call on tensors and other values; results that NumPy makes views are views."""
-    if not kwargs:
-        quick = short(function, args)
-        if quick is not NotImplemented:
-            return quick
-    else:
+    result = NotImplemented if kwargs else short(function, args)
+    if result is NotImplemented:
         out = kwargs.get("out")
         (target,) = out if isinstance(out, tuple) and len(out) == 1 else (out,)
         if isinstance(target, Recorded):
             rest = {name: value for name, value in kwargs.items() if name != "out"}
             return change(target, call(function, args, rest), "a function with out=")
-    if function in WRITERS and isinstance(args[0], Recorded):
-        return _OWN[function](*args) if function in _OWN else _written_by(function, args, kwargs)
-    result = call(function, args, kwargs)
-    if (function is getitem or function in VIEWS) and args and isinstance(args[0], Recorded):
+        if function in WRITERS and isinstance(args[0], Recorded):
+            return _OWN[function](*args) if function in _OWN else _written_by(function, args, kwargs)
+        result = call(function, args, kwargs)
+    if function in VIEWS and isinstance(args[0], Recorded):
         parts = result if isinstance(result, (list, tuple)) else (result,)
         for k, part in enumerate(parts):
             if isinstance(part, Recorded) and _shares(part, args[0]):
-                _link(part, args[0], (function, tuple(args[1:]), tuple(kwargs.items()), k))
+                _link(part, args[0], (function, args[1:], tuple(kwargs.items()), k))
     return result
 
 
@@ -65,10 +62,11 @@ def _written_by(function: Any, args: tuple, kwargs: dict) -> None:
 
 
 def _shares(part: Recorded, x: Recorded) -> bool:
-    value = part._value
-    if part is x or not isinstance(value, np.ndarray):
+    """Whether a result has the memory of an operand: NumPy says whose memory an array has."""
+    value, whole = part._value, x._value
+    if part is x or type(value) is not np.ndarray:
         return False
-    return value is x._value or (value.base is not None and np.may_share_memory(value, x._value))
+    return value is whole or (value.base is not None and (value.base is whole or value.base is whole.base))
 
 
 def _link(part: Recorded, x: Recorded, read: Read) -> None:
@@ -77,8 +75,10 @@ def _link(part: Recorded, x: Recorded, read: Read) -> None:
     owner, before = (x, ()) if inner.owner is None else (inner.owner, inner.reads)
     own = _links(part)
     own.owner, own.reads, own.of = owner, (*before, read), x
-    alive = [ref for ref in _links(owner).views if ref() is not None]
-    _links(owner).views = [*alive, weakref.ref(part)]
+    views = _links(owner).views
+    if len(views) & (len(views) - 1) == 0:  # now and then, so that a loop over rows takes linear time
+        views[:] = [ref for ref in views if ref() is not None]
+    views.append(weakref.ref(part))
 
 
 def _links(x: Recorded) -> Links:

@@ -81,6 +81,10 @@ class Traced(Operand):
         return axis_names(self.expr, found) if found else None
 
     @property
+    def _named(self) -> bool:
+        return bool(self.frame.root.named)
+
+    @property
     def axes(self) -> tuple[str | None, ...]:
         """The names of the axes, by those of tensors that came in; None for one without a name."""
         named = self.frame.root.named

@@ -51,7 +51,8 @@ _READ_ONLY = {np.diagonal, np.diag, getattr(np.linalg, "diagonal", None), np.bro
 _READ_ONLY |= {np.lib.stride_tricks.sliding_window_view}
 _OF_EACH = {np.atleast_1d, np.atleast_2d, np.atleast_3d}
 _DOUBTFUL = {np.reshape, np.ravel, np.ascontiguousarray}
-VIEWS = dict.fromkeys(_ALWAYS | _DOUBTFUL | _OF_EACH, "view") | dict.fromkeys(_READ_ONLY, "read-only")
+VIEWS: dict[Any, str] = dict.fromkeys({*_ALWAYS, *_DOUBTFUL, *_OF_EACH, operator.getitem}, "view")
+VIEWS |= dict.fromkeys(_READ_ONLY, "read-only")
 # Results without axes that are arrays; all others are numbers, which do not change
 _ARRAYS = _ALWAYS | _DOUBTFUL | {np.array, np.copy, np.where, np.zeros_like, np.ones_like, np.full_like, np.empty_like}
 _ARRAYS |= {np.full, changed}

@@ -28,6 +28,11 @@ class Operand(ArrayMethods):
     # Names of axes that a scope remembers: of what, and how they go from operands to results
 
     @property
+    def _named(self) -> bool:
+        """Whether some axes may have names."""
+        return False
+
+    @property
     def remembered(self) -> Any:
         """What names are remembered of."""
         return self

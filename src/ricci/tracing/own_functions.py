@@ -25,14 +25,27 @@ from ricci.tracing.operand import Operand
 _TRUTHS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "any", "all"}
 _PLACES = {"argmax", "argmin", "argsort"}
 _SAME = {"abs", "sign", "neg", "square", "add", "subtract", "multiply", "maximum", "minimum", "clip", "stop_gradient"}
+_AS_IN_NUMPY = ("sum", "prod", "max", "min", "mean", "var", "std", "any", "all")
 _SAME |= {"relu", "sum", "prod", "max", "min", "cumsum", "cumprod", "sort", "trace", "tr", "mod"}
 
 
 @cached("functions of the table on arrays", 1024)
 def own_function(name: str) -> Rule:
     """A function of the table, as it is called on arrays of all kinds."""
-    native = ELEMENTWISE.get(name) or getattr(np, name, None) if FUNCTIONS[name].kind == "elementwise" else None
+    of_numpy = getattr(np, name, None)
+    native = ELEMENTWISE.get(name) or of_numpy if FUNCTIONS[name].kind == "elementwise" else None
+    if name in _AS_IN_NUMPY:
+        native = _along_axes(of_numpy)
     return Rule(lowering(name), name, native, of_floats=True)
+
+
+def _along_axes(function: Any) -> Callable[..., Any]:
+    """A function of NumPy over axes that are given as those of the table are."""
+
+    def native(x: Any, *axes: int, axis: Any = None, keepdims: bool = False) -> Any:
+        return function(x, axis=normal_axes(x, axes or axis), keepdims=keepdims)
+
+    return native
 
 
 @cached("functions on traced arrays", 1024)

@@ -51,7 +51,7 @@ class OperandBackend(NamespaceBackend):
 
         def chosen(*xs: Any) -> Any:
             for x in xs:
-                if self.names(x) is not None:
+                if getattr(x, "_named", False) and self.names(x) is not None:
                     return slow(*xs)
             return run(*xs)
 
