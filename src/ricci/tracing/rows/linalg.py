@@ -116,7 +116,8 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Traced:
 def eigh(a: Any, UPLO: str = "L") -> Any:
     x = matrices("eigh", a, square=True)
     whole = from_triangle(x.expr, _side("eigh", UPLO))
-    return EighResult(like(x, m.eigvalsh(whole)), like(x, m.eigh_vectors(whole, uplo=UPLO.upper())))
+    params = () if UPLO.upper() == "L" else ("U",)  # which signs the vectors have
+    return EighResult(like(x, m.eigvalsh(whole)), like(x, m.eigh_vectors(whole, (-2, -1), *params)))
 
 
 @lowers(np.linalg.eigvalsh, note="derivatives for distinct eigenvalues")
