@@ -20,7 +20,7 @@ from ricci.compiler.fused import entries as nodes
 from ricci.compiler.fused import kernel as kernels_of
 from ricci.compiler.fused import kernel_source as source
 from ricci.compiler.fused import loops_fused as emit
-from ricci.compiler.fused import shelf
+from ricci.compiler.fused import shelf, written
 from ricci.compiler.fused.loops_fused import FusedEmitter, Saving
 from ricci.compiler.fused.memory import Group
 from ricci.compiler.lower.builder import Builder
@@ -61,7 +61,7 @@ def as_python(kernel):
         array.reshape(-1)[place] = value
 
     scope = {name: (lambda *args, f=f: f(*args)) for name, f in ELEMENTWISE.items()}
-    scope |= {name: (lambda x, n=n: np.power(x, real(n))) for n, name in nodes.POWERS.items()}
+    scope |= {name: (lambda x, n=n: np.power(x, real(n))) for n, name in written.POWERS.items()}
     scope |= {
         name: getattr(np, name) for name in ("fabs", "rint", "floor", "ceil", "sqrt", "maximum", "minimum", "empty")
     }
@@ -69,7 +69,7 @@ def as_python(kernel):
     scope |= {"plus": lambda a, b: a + b, "times": lambda a, b: a * b, "rounded": lambda a, b: a * b}
     scope |= {"is_far": lambda _x: False, "range": range}
     scope |= {"real": real, "double": np.float64, "whole": np.int64, "truth": np.bool_, "true": True, "false": False}
-    scope |= {"one": real(1), "zero": real(0), "leak": real(0.01), "infinity": real(np.inf), "min": min}
+    scope |= {"one": real(1), "zero": real(0), "infinity": real(np.inf), "min": min}
     names = {"__builtins__": {}, **scope, **kernel.constants}
     exec(kernel.source, names)
     return kernel._launch(names["kernel"])
@@ -154,14 +154,14 @@ def maps_of(names, places, dtype):
     """Kernels with a step for each function, at all places, and pairs of them; with the names of their results."""
     build = Builder()
     *operands, near = [(Value((len(places),), "f", source=name), (0,)) for name in "xyz"]
-    single = {name: [near] if name in source.CIRCULAR else operands[:1] for name in names}
+    single = {name: [near] if name in written.ANGLES else operands[:1] for name in names}
     made = [build.map(name, *(operands if name in PAIRS else single[name]))[0] for name in names]
-    made += [build.map("power", operands[0], (n, ()))[0] for n in nodes.POWERS]
+    made += [build.map("power", operands[0], (n, ()))[0] for n in written.POWERS]
     made.append(build.map("where", build.map("less", *operands), *operands)[0])
     results = [Result(value, (0,), value.shape, value.kind) for value in made]
     program = Program({v.source: v for v, _ in [*operands, near]}, build.steps, results)
     loops = [item for item in blocked(program, 8, Saving(able=nodes.fusable)) if isinstance(item, Loop)]
-    labels = [*names, *[f"power {n}" for n in nodes.POWERS], "where"]
+    labels = [*names, *[f"power {n}" for n in written.POWERS], "where"]
     return [kernels_of.kernel(loop, np.dtype(dtype)) for loop in loops], made, labels
 
 
@@ -169,7 +169,7 @@ def maps_of(names, places, dtype):
 def test_functions_agree_with_numpy(dtype):
     rng = np.random.default_rng(0)
     arithmetic = {"add", "subtract", "multiply", "divide", "negative", "square", "sqrt", "reciprocal"}
-    names = sorted((nodes.FLOATING | nodes.SLOW) - {"where", "cast", *arithmetic})
+    names = sorted((written.FLOATING | written.SLOW) - {"where", "cast", *arithmetic})
     places = [*EVERYWHERE, *EXTREME[dtype], *rng.normal(size=400), *rng.uniform(-30, 30, size=400)]
     x = np.array(places, dtype)
     y = np.roll(x, 7)
@@ -184,7 +184,7 @@ def test_functions_agree_with_numpy(dtype):
         name, _, exponent = label.partition(" ")
         with np.errstate(all="ignore"):
             args = (x, y) if name in PAIRS else (x < y, x, y) if name == "where" else (x,)
-            args = (z,) if name in source.CIRCULAR else args
+            args = (z,) if name in written.ANGLES else args
             want = ELEMENTWISE["power"](x, float(exponent)) if exponent else EXACT.get(name, ELEMENTWISE[name])(*args)
         size = np.maximum(np.abs(x), np.abs(y)) if name == "logaddexp" else name == "lgamma"  # which have zeros
         size = np.maximum(np.abs(want), size)

@@ -25,10 +25,6 @@ ONE = ("one",)
 ZERO = ("zero",)
 DELTA = ("==", (-1, 1), 0)
 AT = ("at",)
-COMPARISONS = ("less", "less_equal", "equal", "not_equal", "any", "all")
-WHOLE = ("round", "floor", "ceil", "sign", "argmax", "argmin", "argsort", *COMPARISONS)  # whatever they are of
-HOLDING = ("held", "stop_gradient", "barrier")
-KEEP_WHOLE = ("where", "maximum", "minimum", "abs", "mod", "max", "min", "sort", "cumsum", *HOLDING)
 DEPTH = 4  # how far into a matrix one looks for its being symmetric
 
 
@@ -215,14 +211,15 @@ def whole(index: Expr, integer: Callable[[str], bool]) -> bool:
     seen, stack = {index}, [index]
     while stack:
         node = stack.pop()
-        op = node.op.name if isinstance(node, (Elementwise, Function)) else ""
+        op = node.op if isinstance(node, (Elementwise, Function)) else None
         numbers = node.coefs if isinstance(node, Sum) else [node.value] if isinstance(node, Constant) else []
-        known = op in KEEP_WHOLE or isinstance(node, (Sum, Product, Constant))
-        if isinstance(node, Structure) or op in WHOLE or (isinstance(node, Variable) and integer(node.name)):
+        known = isinstance(node, (Sum, Product, Constant)) if op is None else op.whole == "kept"
+        always = isinstance(node, Structure) if op is None else op.whole == "always"
+        if always or (isinstance(node, Variable) and integer(node.name)):
             continue
         if not known or not all(isinstance(c, (int, Dim)) for c in numbers):
             return False
-        inner = [a for a in node.args[op == "where" :] if a not in seen]
+        inner = [a for a in node.args[op is not None and op.type == "branches" :] if a not in seen]
         seen.update(inner)
         stack += inner
     return True

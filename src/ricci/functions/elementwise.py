@@ -442,44 +442,46 @@ def clip(x: object, low: object, high: object) -> Expr:
     return minimum(maximum(x, low), high)
 
 
-# What the core has already
+# What the core has already: the arithmetic of programs, too
+
+_EXACT = known(type="same", grows=True, cost=1.0)
 
 
-@short("a + b", operator.add, sign="+", type="same", traced=("lax.add_any",))
+@short("a + b", operator.add, sign="+", **_EXACT, numba="{0} + {1}", traced=("lax.add_any",))
 def add(a: object, b: object) -> Expr:
     return plus(a, b)
 
 
-@short("a - b", operator.sub, sign="-", type="same", traced=("lax.sub",))
+@short("a - b", operator.sub, sign="-", **_EXACT, numba="{0} - {1}", traced=("lax.sub",))
 def subtract(a: object, b: object) -> Expr:
     return plus(a, b, -1)
 
 
-@short("a * b, entry by entry", operator.mul, sign="*", type="same", traced=("lax.mul", "aten.mul"))
+@short("a * b, entry by entry", operator.mul, sign="*", **_EXACT, numba="{0} * {1}", traced=("lax.mul", "aten.mul"))
 def multiply(a: object, b: object) -> Expr:
     return times(a, b)
 
 
-@short("a / b", operator.truediv, sign="/")
+@short("a / b", operator.truediv, sign="/", numba="{0} / {1}", cost=3.0)
 def divide(a: object, b: object) -> Expr:
     return over(a, b)
 
 
-@short("-x", operator.neg, type="same", numpy="negative")
+@short("-x", operator.neg, type="same", numpy="negative", numba="-{0}", cost=1.0)
 def neg(x: object) -> Expr:
     return times(-1, x)
 
 
-@short("x**2", lambda x: x * x, type="same")
+@short("x**2", lambda x: x * x, **_EXACT, numba="{0} * {0}")
 def square(x: object) -> Expr:
     return power(x, 2)
 
 
-@short("x**(1/2)", math.sqrt)
+@short("x**(1/2)", lambda x: x**0.5, numba="sqrt", cost=4.0)
 def sqrt(x: object) -> Expr:
     return power(x, HALF)
 
 
-@short("1/x", lambda x: 1 / x)
+@short("1/x", lambda x: 1.0 / x, numba="one / {0}", cost=3.0)
 def reciprocal(x: object) -> Expr:
     return power(x, -1)

@@ -8,20 +8,13 @@ from typing import Any
 import numpy as np
 
 from ricci.compiler.backends.numpy_table import ELEMENTWISE
-from ricci.compiler.plan.program import Labels, distinct
+from ricci.compiler.plan.program import ARITHMETIC, Labels, distinct
 from ricci.errors import AxisError, DTypeError
 
 Array = np.ndarray
 UFUNCS: dict[str, np.ufunc] = {
     **{name: f for name, f in ELEMENTWISE.items() if isinstance(f, np.ufunc)},
-    "add": np.add,
-    "subtract": np.subtract,
-    "multiply": np.multiply,
-    "divide": np.divide,
-    "negative": np.negative,
-    "square": np.square,
-    "sqrt": np.sqrt,
-    "reciprocal": np.reciprocal,
+    **{name: getattr(np, name) for name in ARITHMETIC},
 }
 # Functions that are a few ufuncs in place; "o" is the result, "x" the operand.
 CHAINS: dict[str, list[tuple[str, ...]]] = {

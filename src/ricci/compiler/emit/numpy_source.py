@@ -17,10 +17,9 @@ from ricci.compiler.backends.numpy_table import ELEMENTWISE, FUNCTIONS
 from ricci.compiler.emit.dots import MatrixEmitter
 from ricci.compiler.emit.numpy_calls import CHAINS, FASTER, HELPERS, INTO, UFUNCS, stored
 from ricci.compiler.emit.source import INDENT, tuple_text
-from ricci.compiler.lower.builder import ARITHMETIC
 from ricci.compiler.plan.loops import Block, Loop
 from ricci.compiler.plan.plans import Plan
-from ricci.compiler.plan.program import VIEWS, Form, Result, Step, Value, letters, nbytes, placed_strides
+from ricci.compiler.plan.program import ARITHMETIC, VIEWS, Form, Result, Step, Value, letters, nbytes, placed_strides
 from ricci.compiler.run.workspace import Workspace
 
 MOST_BY_DOT = 1 << 16  # terms of a sum that is a product with ones; a longer one loses digits
@@ -74,7 +73,8 @@ class NumpyEmitter(MatrixEmitter):
 
     def function(self, name: str, thing: Callable) -> str:
         """Where all is scalars, and it is asked for, Python's operators: NumPy's scalars answer them faster."""
-        return super().function(name, ARITHMETIC.get(name, thing) if self.plan.option("operators") else thing)
+        plain = name in ARITHMETIC and self.plan.option("operators")
+        return super().function(name, ARITHMETIC[name].value if plain else thing)
 
     def type(self, kind: str) -> str:
         self.scope[f"{kind}_type"] = self.dtypes[kind]

@@ -14,37 +14,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from ricci.compiler.fused.written import FLOATING, SLOW, WHOLE
 from ricci.compiler.plan.loops import Loop
 from ricci.compiler.plan.program import COMPARING, Labels, Number, Step, Value, distinct
 
-FLOATING = {
-    *(
-        "power",
-        "abs",
-        "sign",
-        "floor",
-        "ceil",
-        "round",
-        "stop_gradient",
-        "exp",
-        "exp2",
-        "expm1",
-        "log",
-        "log2",
-        "log10",
-    ),
-    *("log1p", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sigmoid", "softplus", "relu", "leaky_relu", "elu", "gelu"),
-    *("silu", "logaddexp", "erf", "erfc", "maximum", "minimum", "where", "less", "less_equal", "equal", "not_equal"),
-    *("add", "subtract", "multiply", "divide", "negative", "square", "sqrt", "reciprocal"),
-}
-WHOLE = {  # what is done on integers and truth values too
-    *("stop_gradient", "where", "less", "less_equal", "equal", "not_equal", "add", "subtract", "multiply", "negative"),
-    "square",
-}
-SLOW = {"cbrt", "asin", "acos", "atan", "atan2", "asinh", "acosh", "atanh", "hypot", "lgamma"}  # the C library's
-POWERS = {  # products and square roots; 1/2 is a function of its own
-    n / 2: f"power_{'minus_' if n < 0 else ''}{abs(n)}_halves" for n in range(-8, 9) if n != 1
-}
 ROW = -1  # the label of the loop's axis
 
 

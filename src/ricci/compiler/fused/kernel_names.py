@@ -28,7 +28,7 @@ FIXED: dict[str, Any] = {
     "true": True,
     "false": False,
 }
-NUMBERS = {"one": 1.0, "zero": 0.0, "leak": 0.01, "infinity": math.inf}
+NUMBERS = {"one": 1.0, "zero": 0.0, "infinity": math.inf}
 
 
 def scope_of(source: str, dtype: np.dtype) -> dict[str, Any]:

@@ -13,42 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from ricci.compiler.fused.entries import POWERS, ROW, Node, Nodes
+from ricci.compiler.fused.entries import ROW, Node, Nodes
 from ricci.compiler.fused.memory import Memory, grouped
 from ricci.compiler.fused.passes import Pass, Schedule
 from ricci.compiler.fused.reducing import INDENT, Sums, indented
+from ricci.compiler.fused.written import ANGLES, MAPS, POWERS
 
 CHUNK = 24 * 1024  # bytes that the buffers of one chunk of rows may take
 DTYPES = {"i": np.dtype(np.int64), "b": np.dtype(np.bool_)}
 UNROLLED, SMALL = 10, 128  # loops of sizes between these LLVM would unroll rather than vectorise
-CIRCULAR = ("sin", "cos", "tan")
-
-MAPS = {
-    "add": "{0} + {1}",
-    "subtract": "{0} - {1}",
-    "multiply": "{0} * {1}",
-    "divide": "{0} / {1}",
-    "negative": "-{0}",
-    "square": "{0} * {0}",
-    "reciprocal": "one / {0}",
-    "abs": "fabs({0})",
-    "round": "rint({0})",
-    "stop_gradient": "{0}",
-    "relu": "maximum({0}, zero)",
-    "leaky_relu": "{0} if {0} > zero else leak * {0}",
-    "silu": "{0} * sigmoid({0})",
-    "softplus": "logaddexp(zero, {0})",
-    "where": "{1} if {0} != 0 else {2}",
-    "less": "{0} < {1}",
-    "less_equal": "{0} <= {1}",
-    "equal": "{0} == {1}",
-    "not_equal": "{0} != {1}",
-    "same": "real({0} == {1})",
-    "finite": "{0} if fabs({0}) < infinity else zero",
-    "cast_f": "real({0})",
-    "cast_i": "whole({0})",
-    "cast_b": "{0} != 0",
-}
 
 
 class Writer:
@@ -264,18 +237,15 @@ class PassWriter(Sums):
 
     def expression(self, node: Node, index: dict[int, str]) -> str:
         args = [self.found[arg, tuple([index[x] for x in labels])] for arg, labels in node.args]
-        if node.name in CIRCULAR and args[0] not in self.angles:
+        if node.name in ANGLES and args[0] not in self.angles:
             self.angles.add(args[0])
             self.writer.far = True
             self.inside.append(f"far = far | is_far({args[0]})")
         if node.name in ("multiply", "square") and self.writer.nodes.of_choices(node):
             return f"rounded({args[0]}, {args[-1]})"
-        template = MAPS.get(node.name)
-        if template is not None:
-            return template.format(*args)
         if node.name == "power" and node.args[1][0].op == "number" and node.args[1][0].number in POWERS:
             return f"{POWERS[node.args[1][0].number]}({args[0]})"
-        return f"{node.name}({', '.join(args)})"
+        return MAPS[node.name].format(*args)
 
 
 def _last_row(labels: Sequence[int]) -> list[int]:

@@ -17,9 +17,10 @@ import numpy as np
 
 from ricci.compiler.emit.numpy_source import NumpyEmitter
 from ricci.compiler.emit.source import Source, tuple_text
-from ricci.compiler.fused.entries import POWERS, SLOW, fusable
+from ricci.compiler.fused.entries import fusable
 from ricci.compiler.fused.kernel import Block, FarError, Kernel, installed, kernel, require_numba
 from ricci.compiler.fused.memory import Group, grouped
+from ricci.compiler.fused.written import POWERS, SLOW
 from ricci.compiler.plan.loops import INSIDE, Loop, Worth, blocked
 from ricci.compiler.plan.plans import Plan
 from ricci.compiler.plan.program import Program, Result, Step, Value, nbytes

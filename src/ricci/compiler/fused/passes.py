@@ -12,11 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ricci.compiler.fused.entries import Node, Nodes
+from ricci.compiler.fused.written import COSTS
 
 CHEAP = 4.0  # arithmetic up to which a value is computed anew rather than kept
-COSTS = {"divide": 3.0, "reciprocal": 3.0, "sqrt": 4.0, "stop_gradient": 0.0}
-FREE = {"add", "subtract", "multiply", "negative", "square", "abs", "maximum", "minimum", "where", "relu"}
-FUNCTION = 10.0
+FUNCTION = 10.0  # what other maps cost
 
 Key = tuple[int, tuple[int, ...]]
 
@@ -33,7 +32,7 @@ class Pass:
 def cost(node: Node) -> float:
     if node.op != "map":
         return 0.0
-    return 1.0 if node.name in FREE else COSTS.get(node.name, FUNCTION)
+    return COSTS.get(node.name, FUNCTION)
 
 
 class Schedule:

@@ -16,7 +16,7 @@ The polynomials interpolate at Chebyshev's points. What is not here is the C lib
 from __future__ import annotations
 
 import math
-import operator
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,8 +25,9 @@ import numpy as np
 
 from ricci.caches import once
 from ricci.compiler.fused.coefficients import COS, HALF_PI, SIN, TABLES
-from ricci.compiler.fused.entries import POWERS
 from ricci.compiler.fused.llvm import FRACTION, NATIVE, bits, exponent, floating, leading, mantissa, scaled
+from ricci.compiler.fused.written import ANGLES, POWERS, ROWS_IN_KERNELS, definition
+from ricci.expr import Op
 
 FAR = 2.0**20 * math.pi / 2
 
@@ -55,7 +56,7 @@ class Library(dict):
         return tuple([self.real(value) for value in values])
 
     def __missing__(self, name: str) -> Callable[..., Any]:
-        wide = self.dtype != "float64" and name in WIDE
+        wide = self.dtype != "float64" and name in ANGLES  # computed in float64
         self[name] = _through_float64(self, name) if wide else MAKERS[name](self)
         return self[name]
 
@@ -250,11 +251,6 @@ def _logaddexp(own: Library) -> Callable[..., Any]:
     return logaddexp
 
 
-def _elu(own: Library) -> Callable[..., Any]:
-    expm1 = own["expm1"]
-    return scalar(lambda x: x if x > 0 else expm1(x))
-
-
 def _angle(_own: Library) -> Callable[..., Any]:
     """The quarter turns in an angle, and what is left of it, in two parts."""
     per, magic = 2 / math.pi, 1.5 * 2.0**52
@@ -335,11 +331,6 @@ def _erf(own: Library) -> Callable[..., Any]:
     return erf
 
 
-def _gelu(own: Library) -> Callable[..., Any]:
-    half, root, erfc = own.real(0.5), own.real(-(0.5**0.5)), own["erfc"]
-    return scalar(lambda x: half * x * erfc(x * root))
-
-
 def _sign(own: Library) -> Callable[..., Any]:
     one, zero = own.numbers(1.0, 0.0)
 
@@ -370,13 +361,36 @@ def _power(own: Library, exponent: float) -> Callable[..., Any]:
     return power
 
 
-def _of_c(name: str) -> Callable[[Library], Callable[..., Any]]:
+def _of_c(op: Op) -> Callable[[Library], Callable[..., Any]]:
     """A function of the C library, which costs more and keeps a loop from being vectorised."""
-    function, operands = C[name]
-    text = ", ".join("xy"[:operands])
-    scope: dict[str, Any] = {"__builtins__": {}, "function": function}
-    exec(f"def {name}({text}):\n    return function({text})\n", scope)
-    return lambda _own: scalar(scope[name])
+    return lambda _own: _written(op.name, operand_names(op), f"function({operand_names(op)})", {"function": named(op)})
+
+
+def named(op: Op) -> Callable[..., Any]:
+    """What a row names in a module of Python's: ``math.asin``."""
+    return getattr(math, op.numba.removeprefix("math."))
+
+
+def operand_names(op: Op) -> str:
+    return ", ".join("xyz"[: op.arity])
+
+
+def _defined(op: Op) -> Callable[[Library], Callable[..., Any]]:
+    """A row that is defined by others."""
+
+    def make(own: Library) -> Callable[..., Any]:
+        operands, text, numbers = definition(op)
+        scope = {**NATIVE, **{name: own.real(value) for name, value in numbers.items()}}
+        scope |= {name: own[name] for name in set(re.findall(r"\w+", text)) & MAKERS.keys()}
+        return _written(op.name, operands, text, scope)
+
+    return make
+
+
+def _written(name: str, operands: str, text: str, names: dict[str, Any]) -> Callable[..., Any]:
+    scope: dict[str, Any] = {"__builtins__": {}, **names}
+    exec(f"def {name}({operands}):\n    return {text}\n", scope)
+    return scalar(scope[name])
 
 
 def _cbrt(own: Library) -> Callable[..., Any]:
@@ -397,19 +411,6 @@ def _is_far(own: Library) -> Callable[..., Any]:
     return scalar(lambda x: (fabs(x) > far) & (fabs(x) < infinity))
 
 
-C: dict[str, tuple[Callable[..., Any], int]] = {
-    "power": (operator.pow, 2),
-    "asin": (math.asin, 1),
-    "acos": (math.acos, 1),
-    "atan": (math.atan, 1),
-    "atan2": (math.atan2, 2),
-    "asinh": (math.asinh, 1),
-    "acosh": (math.acosh, 1),
-    "atanh": (math.atanh, 1),
-    "hypot": (math.hypot, 2),
-    "lgamma": (math.lgamma, 1),
-}
-WIDE = ("sin", "cos", "tan")  # computed in float64 for float32
 MAKERS: dict[str, Callable[[Library], Callable[..., Any]]] = {
     "reduced": _reduced,
     "exp": _exp,
@@ -424,7 +425,6 @@ MAKERS: dict[str, Callable[[Library], Callable[..., Any]]] = {
     "cosh": _cosh,
     "sigmoid": _sigmoid,
     "logaddexp": _logaddexp,
-    "elu": _elu,
     "angle": _angle,
     "is_far": _is_far,
     "sin": lambda own: _circular(own, 0),
@@ -432,9 +432,13 @@ MAKERS: dict[str, Callable[[Library], Callable[..., Any]]] = {
     "tan": _tan,
     "erfc": _erfc,
     "erf": _erf,
-    "gelu": _gelu,
     "sign": _sign,
     "cbrt": _cbrt,
-    **{name: _of_c(name) for name in C},
+    "power": lambda _own: scalar(lambda x, y: x**y),
     **{name: (lambda own, n=n: _power(own, n)) for n, name in POWERS.items()},
 }
+for _name, _op in ROWS_IN_KERNELS.items():
+    if _op.by is not None and not _op.numba:
+        MAKERS[_name] = _defined(_op)
+    elif "." in _op.numba:
+        MAKERS.setdefault(_name, _of_c(_op))

@@ -8,32 +8,33 @@ says the same. Where a backend has no int64, what could leave the range of its i
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ricci.caches import cached
-from ricci.compiler.backends.numpy_table import ELEMENTWISE, FUNCTIONS
+from ricci.compiler.backends import numpy_table
 from ricci.compiler.lower.paths import REARRANGED
-from ricci.compiler.plan.program import OUTSIDE, Form, Labels, Number, Operand, Step, Value, distinct, number_key
+from ricci.compiler.plan.program import (
+    ARITHMETIC,
+    OUTSIDE,
+    Form,
+    Labels,
+    Number,
+    Operand,
+    Step,
+    Value,
+    distinct,
+    number_key,
+)
 from ricci.expr import OPS
 from ricci.expr.numbers import as_float
+from ricci.functions import FUNCTIONS
 
-ARITHMETIC: dict[str, Callable[..., Any]] = {
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-    "divide": operator.truediv,
-    "negative": operator.neg,
-    "square": lambda x: x * x,
-    "sqrt": lambda x: x**0.5,
-    "reciprocal": lambda x: 1.0 / x,
-}
 _DTYPES = {"f": np.float64, "i": np.int64, "b": np.bool_}
-GROWING = {"add", "subtract", "multiply", "square", "power", "prod", "cumsum", "cumprod"}  # integers may get too large
+GROWING = {name for name, op in [*FUNCTIONS.items(), *ARITHMETIC.items()] if op.grows}  # integers may get too large
 
 
 @cached("kinds of results of functions", 4096)
@@ -45,9 +46,9 @@ def gives(name: str, kinds: tuple[str, ...], own_axes: tuple[int, ...] | None, p
             samples[place] = np.ones((1,) * (own_axes[place] if own_axes else 1), dtype=_DTYPES[kind])
     with np.errstate(all="ignore"):
         if own_axes is not None:
-            value = FUNCTIONS[name](*samples, *params)
+            value = numpy_table.FUNCTIONS[name](*samples, *params)
         else:
-            value = (ARITHMETIC if name in ARITHMETIC else ELEMENTWISE)[name](*samples)
+            value = (ARITHMETIC[name].value if name in ARITHMETIC else numpy_table.ELEMENTWISE[name])(*samples)
     kind = np.asarray(value).dtype.kind
     return "i" if kind in "iu" else kind
 
@@ -156,7 +157,7 @@ class Builder:
         """An elementwise function. The axes of the result are in ``order``, or in that of the largest operand."""
         if not any(isinstance(value, Value) for value, _ in operands):
             numbers = [value for value, _ in operands]
-            return (ARITHMETIC[name] if name in ARITHMETIC else OPS[name].value)(*numbers), ()  # type: ignore
+            return (ARITHMETIC.get(name) or OPS[name]).value(*numbers), ()  # type: ignore
         if name == "where":
             branches = self.aligned(operands[1:])
             condition = self.array(operands[0])

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ricci.expr import Constant, Dim, Elementwise, Expr, Function, Product, Structure, Sum
+from ricci.expr import POWER, Constant, Dim, Elementwise, Expr, Function, Product, Structure, Sum
 from ricci.expr.numbers import Number
-
-_POSITIVE = {"exp", "exp2", "sigmoid", "softplus", "abs", "relu", "hypot", "cosh", "erfc", "sqrt"}
-_TRUTHS = {"less", "less_equal", "equal", "not_equal"}
-_AT_MOST_ONE = {"sigmoid", "tanh", "erf", "sin", "cos", *_TRUTHS}  # and at least -1
-_FUNCTIONS = {"softmax", "hardmax", "hardmin", "any", "all"}
-_KEEPING = {"max", "min", "prod", "sort", "cumprod"}
 
 
 def nonnegative(nodes: Iterable[Expr]) -> set[Expr]:
@@ -32,11 +26,7 @@ def _is_nonnegative(node: Expr, sure: set[Expr]) -> bool:
         return _paired(node, sure)
     if isinstance(node, Sum):
         return all(c >= 0 and a in sure for c, a in zip(node.coefs, node.args, strict=True)) or _below_one(node)
-    if isinstance(node, Elementwise):
-        return _elementwise(node, sure)
-    return isinstance(node, Function) and (
-        node.op.name in _FUNCTIONS or (node.op.name in _KEEPING and node.args[0] in sure)
-    )
+    return isinstance(node, (Elementwise, Function)) and _of_row(node, sure)
 
 
 def _paired(node: Product, sure: set[Expr]) -> bool:
@@ -52,19 +42,16 @@ def _paired(node: Product, sure: set[Expr]) -> bool:
     return not open_factors
 
 
-def _elementwise(node: Elementwise, sure: set[Expr]) -> bool:
-    name, args = node.op.name, node.args
-    if name in _POSITIVE or name in _TRUTHS:
-        return True
-    if name == "power":
+def _of_row(node: Elementwise | Function, sure: set[Expr]) -> bool:
+    op, args = node.op, node.args
+    if op is POWER:
         exponent = args[1]
         even = isinstance(exponent, Constant) and isinstance(exponent.value, int) and exponent.value % 2 == 0
         return even or args[0] in sure
-    if name == "where":
-        return args[1] in sure and args[2] in sure
-    if name == "maximum":
-        return any(a in sure for a in args)
-    return name in ("minimum", "stop_gradient", "floor", "ceil", "round", "cbrt") and all(a in sure for a in args)
+    if op.range[0] >= 0:
+        return True
+    known = [a in sure for a in args]
+    return {"": False, "any": any(known), "branches": all(known[1:])}.get(op.keeps_sign, all(known))
 
 
 def _below_one(node: Sum) -> bool:
@@ -82,8 +69,12 @@ def _is_one(e: Expr) -> bool:
 
 
 def _at_most_one(e: Expr) -> bool:
-    if isinstance(e, Elementwise) and e.op.name == "power":
+    if isinstance(e, Elementwise) and e.op is POWER:
         base, exponent = e.args
         whole = isinstance(exponent, Constant) and isinstance(exponent.value, int) and exponent.value > 0
-        return whole and isinstance(base, Elementwise) and base.op.name in _AT_MOST_ONE
-    return isinstance(e, Elementwise) and e.op.name in _AT_MOST_ONE
+        return whole and _in_unit(base)
+    return _in_unit(e)
+
+
+def _in_unit(e: Expr) -> bool:
+    return isinstance(e, Elementwise) and e.op.range[0] >= -1 and e.op.range[1] <= 1

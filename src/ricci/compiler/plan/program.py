@@ -23,14 +23,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ricci.functions import FUNCTIONS
 from ricci.grid import Grid, Shown
 
 Labels = tuple[int, ...]
 Number = int | float
 KIND_BYTES = {"i": 8, "b": 1}
 OUTSIDE = "outside"  # the name of a call of code that only runs; that is its parameter
-COMPARING = {"max", "min", "hardmax", "hardmin", "maximum", "minimum", "less", "less_equal", "equal", "not_equal"}
-COMPARING |= {"argmax", "argmin", "sort", "argsort", "abs", "sign", "floor", "ceil", "round", "mod"}
+COMPARING = {name for name, op in FUNCTIONS.items() if op.choice == "compares"}
+IDENTITIES = {name for name, op in FUNCTIONS.items() if op.identity}
+# The maps that no node has, by NumPy's names: sums, products and powers become these.
+ARITHMETIC = {op.numpy or name: op for name, op in FUNCTIONS.items() if op.short is not None and op.numba}
 VIEWS = ("read", "spread", "merge", "check")
 WORDS = {
     "sum": "sum",
@@ -124,7 +127,7 @@ class Step:
     @property
     def views(self) -> bool:
         """Whether the result may be in the memory of the operand."""
-        return self.op in VIEWS or self.name in ("stop_gradient", "barrier")
+        return self.op in VIEWS or self.name in IDENTITIES
 
     @property
     def flops(self) -> int:

@@ -41,13 +41,7 @@ from ricci.expr.structures import natural
 from ricci.expr.walk import rebuild
 from ricci.simplify.powers import zero_or_one
 
-CHOOSING = frozenset(
-    (
-        *("max", "min", "hardmax", "hardmin", "argmax", "argmin", "sort", "argsort", "maximum", "minimum", "where"),
-        *("less", "less_equal", "equal", "not_equal", "abs", "relu", "sign", "floor", "ceil", "round", "mod"),
-    )
-)
-HELD = Op("held", 1, lambda x: x, (None,), body=lambda args: args[0])
+HELD = Op("held", 1, lambda x: x, (None,), identity=True, whole="kept", body=lambda args: args[0])
 MOST_ARRANGEMENTS = 24  # of the axes of a sum within those of a longer one
 MOST_PARTS = 64  # terms or factors of a value that is looked for
 
@@ -77,7 +71,7 @@ def compared_values(nodes: Iterable[Expr]) -> dict[Expr, Number]:
 
 
 def _chooses(node: Expr) -> bool:
-    return isinstance(node, (Elementwise, Function)) and node.op.name in CHOOSING
+    return isinstance(node, (Elementwise, Function)) and node.op.choice != ""
 
 
 class _Held:
