@@ -28,7 +28,7 @@ from ricci.functions import activations as act
 from ricci.functions import elementwise as el
 from ricci.functions.axes import batch
 from ricci.functions.matrix import _symmetric
-from ricci.simplify import RULES, Rule
+from ricci.simplify import RULES, Rewriting
 
 SEEDS = 60
 Plant = Callable[[pytest.MonkeyPatch], None]
@@ -273,7 +273,7 @@ def rule(name: str, change: Callable = lambda e: -e) -> Plant:
             result = right.apply(e)
             return None if result is None else change(result)
 
-        patch.setitem(RULES, name, Rule(name, wrong, right.heads, right.needs, right.assumes, right.guard))
+        patch.setitem(RULES, name, Rewriting(name, wrong, right.heads, right.needs, right.assumes, right.guard))
 
     return plant
 

@@ -28,8 +28,8 @@ from ricci.expr import (
     variable,
     window,
 )
-from ricci.show import graph, nodes
-from ricci.show.graph import Vertex, folded, of_expressions, quoted, to_dot
+from ricci.show import node_words, picture
+from ricci.show.picture import Vertex, folded, of_expressions, quoted, to_dot
 from ricci.testing.interpreter import interpret
 
 SOURCE = Path(rc.__file__).parent.parent
@@ -74,7 +74,7 @@ def test_what_is_written_in_a_box(text, expected):
     formula = rc.parse(text)
     (result,) = [v for v in boxes(formula) if v.result]
     left, *lines = result.lines
-    assert left == nodes.indexed("y", formula.indices) + " ="
+    assert left == node_words.indexed("y", formula.indices) + " ="
     assert " ".join(lines) == expected
 
 
@@ -126,7 +126,7 @@ def test_reshapes_and_pads_of_known_sizes():
     x = variable("x", (3,))
     padded = product([(window((1,), -1, 3, (5,)), "ji"), (x, "j")], "i")
     cut = product([(window((1,), 1, 3, (2,)), "ji"), (x, "j")], "i")
-    assert (nodes.word(padded), nodes.word(cut)) == ("pad", "slice")
+    assert (node_words.word(padded), node_words.word(cut)) == ("pad", "slice")
 
 
 RELATIONS = [
@@ -145,9 +145,9 @@ RELATIONS = [
 
 @pytest.mark.parametrize("structure, names, expected", RELATIONS, ids=[text for *_, text in RELATIONS])
 def test_structures_are_written_as_relations_that_hold(structure, names, expected):
-    axes = nodes.AxisNames([structure], [tuple(names)])
+    axes = node_words.AxisNames([structure], [tuple(names)])
     node = next(e for e in topological(structure) if isinstance(e, Structure))
-    text = nodes.relation_text(node, axes.of[node])
+    text = node_words.relation_text(node, axes.of[node])
     assert text == expected
     if text.startswith("["):
         code = re.sub(r"(\d) (\w)", r"\1*\2", text.strip("[]").replace(" = ", " == "))
@@ -287,7 +287,7 @@ def test_a_number_alone_is_a_picture():
 
 CODE = """
 import sys, ricci as rc
-from ricci.show.graph import of_expressions, to_dot
+from ricci.show.picture import of_expressions, to_dot
 f = rc.parse("l = 1[m] log(1 + exp(-y[m] X[m,n] w[n]))").diff("w", "w")
 print(to_dot(of_expressions([f.expr], [f.indices], ["h"], f.context.facts)))
 assert "numpy" not in sys.modules
@@ -301,4 +301,4 @@ def test_the_text_is_the_same_in_every_process_and_takes_no_numpy():
         made = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, env=env, check=False)
         assert made.returncode == 0, made.stderr
         texts.add(made.stdout)
-    assert len(texts) == 1 and graph.DIRECTIONS[0] in texts.pop()
+    assert len(texts) == 1 and picture.DIRECTIONS[0] in texts.pop()

@@ -10,7 +10,7 @@ from ricci.functions import activations as act
 from ricci.functions import elementwise as el
 from ricci.functions import matrix as m
 from ricci.functions import reductions as r
-from ricci.simplify import RULES, Rule, Step, collecting, cost, engine, simplify
+from ricci.simplify import RULES, Rewrite, Rewriting, collecting, cost, engine, simplify
 from ricci.simplify.match import head, nearby
 
 x = variable("x", 1)
@@ -18,7 +18,7 @@ A, B = variable("A", (8, 8)), variable("B", (8, 8))
 
 
 def test_the_trace_names_the_steps_in_order():
-    trace: list[Step] = []
+    trace: list[Rewrite] = []
     total = r.sum_(el.exp(x))
     result = simplify(el.log(el.exp(x) / broadcast(total, (), x.shape)), trace)
     assert result is r.log_softmax(x)
@@ -32,13 +32,13 @@ def test_what_a_rule_makes_is_simplified_too():
 
 
 def test_rules_that_chase_one_another_end():
-    there = Rule("there", lambda e: el.cos(e.args[0]), ("sin",))
-    back = Rule("back", lambda e: el.sin(e.args[0]), ("cos",))
+    there = Rewriting("there", lambda e: el.cos(e.args[0]), ("sin",))
+    back = Rewriting("back", lambda e: el.sin(e.args[0]), ("cos",))
     assert simplify(el.sin(x), None, {"there": there, "back": back}) in (el.sin(x), el.cos(x))
 
 
 def test_rules_that_grow_end():
-    grow = Rule("grow", lambda e: el.tanh(el.tanh(e.args[0])), ("tanh",))
+    grow = Rewriting("grow", lambda e: el.tanh(el.tanh(e.args[0])), ("tanh",))
     assert len(topological(simplify(el.tanh(x), None, {"grow": grow}))) < 100
 
 

@@ -14,7 +14,7 @@ from ricci.expr import HALF, Expr, Function, broadcast, check, constant, topolog
 from ricci.functions import activations as act
 from ricci.functions import elementwise as el
 from ricci.functions import reductions as r
-from ricci.simplify import RULES, Rule, cost, simplify
+from ricci.simplify import RULES, Rewriting, cost, simplify
 from ricci.testing import Sample, expressions
 from ricci.testing.checking import difference
 from ricci.testing.interpreter import interpret
@@ -137,13 +137,13 @@ def test_the_patterns_fire():
 # A wrong rule is caught by the same check
 
 
-def _wrong(name: str, **other) -> dict[str, Rule]:
+def _wrong(name: str, **other) -> dict[str, Rewriting]:
     rule = RULES[name]
     fields = {k: getattr(rule, k) for k in ("name", "apply", "heads", "needs", "assumes", "guard")}
-    return {**RULES, name: Rule(**{**fields, **other})}
+    return {**RULES, name: Rewriting(**{**fields, **other})}
 
 
-def _caught(rules: dict[str, Rule]) -> bool:
+def _caught(rules: dict[str, Rewriting]) -> bool:
     """Whether some example shows that the rules are wrong."""
     found = []
 
@@ -195,4 +195,4 @@ def test_a_rule_that_makes_things_dearer_is_caught():
         half = HALF * e.args[0]
         return el.exp(half) * el.exp(half)
 
-    assert _caught({**RULES, "split": Rule("split", split, ("exp",))})
+    assert _caught({**RULES, "split": Rewriting("split", split, ("exp",))})

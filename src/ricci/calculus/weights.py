@@ -67,7 +67,7 @@ def weigh(edge: Edge) -> Weight:
     return _numbered(edge.out, edge.into, {**edge.sizes, **facts.carried}, facts.carried, facts.links, facts.free)
 
 
-class _Facts(NamedTuple):
+class _Labelled(NamedTuple):
     """Of an expression with labels: what it carries, with sizes; pairs of labels that deltas link; whether it is ±1."""
 
     carried: dict[Label, Size]
@@ -75,20 +75,20 @@ class _Facts(NamedTuple):
     free: bool
 
 
-def _facts(e: Expr, labels: tuple[Label, ...], depth: int) -> _Facts:
+def _facts(e: Expr, labels: tuple[Label, ...], depth: int) -> _Labelled:
     if is_delta(e):
-        return _Facts({}, frozenset([(labels[0], labels[1])]), True)
+        return _Labelled({}, frozenset([(labels[0], labels[1])]), True)
     if isinstance(e, Structure) or numeric(e) in (1, -1):
-        return _Facts({}, frozenset(), True)
+        return _Labelled({}, frozenset(), True)
     if depth and isinstance(e, Product) and not e.sums:
         return _of_factors([(a, tuple([labels[x] for x in own])) for a, own in e.factors()], depth - 1)
     whole = dict(zip(labels, e.shape, strict=True))
     if depth and isinstance(e, Sum):
         return _of_sum([(c, _facts(a, labels, depth - 1)) for c, a in zip(e.coefs, e.args, strict=True)], whole)
-    return _Facts(whole, frozenset(), False)
+    return _Labelled(whole, frozenset(), False)
 
 
-def _of_factors(factors: Iterable[Factor], depth: int) -> _Facts:
+def _of_factors(factors: Iterable[Factor], depth: int) -> _Labelled:
     carried: dict[Label, Size] = {}
     links: frozenset[tuple[Label, Label]] = frozenset()
     free = True
@@ -97,10 +97,10 @@ def _of_factors(factors: Iterable[Factor], depth: int) -> _Facts:
         carried.update(facts.carried)
         links |= facts.links
         free = free and facts.free
-    return _Facts(carried, links, free)
+    return _Labelled(carried, links, free)
 
 
-def _of_sum(terms: Sequence[tuple[Number, _Facts]], sizes: Mapping[Label, Size]) -> _Facts:
+def _of_sum(terms: Sequence[tuple[Number, _Labelled]], sizes: Mapping[Label, Size]) -> _Labelled:
     """A sum carries what its terms carry, and what deltas link in some of its terms only."""
     if len(terms) == 1:
         ((coef, facts),) = terms
@@ -110,7 +110,7 @@ def _of_sum(terms: Sequence[tuple[Number, _Facts]], sizes: Mapping[Label, Size])
     for _, facts in terms:
         carried.update(facts.carried)
         carried.update({label: sizes[label] for link in facts.links - links for label in link})
-    return _Facts(carried, links, False)
+    return _Labelled(carried, links, False)
 
 
 def _numbered(

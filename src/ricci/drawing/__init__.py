@@ -14,7 +14,7 @@ from ricci.errors import InputError
 from ricci.expr import Constant, Expr
 from ricci.kinds import kind_of
 from ricci.notation.context import Facts, merged
-from ricci.show import graph
+from ricci.show import picture
 
 __all__ = ["Drawing", "TraceTable", "draw", "trace_table"]
 
@@ -51,20 +51,20 @@ def draw(
     if not roots:
         raise InputError("There is nothing to draw: the list is empty.")
     vertices = _vertices(roots, values, sizes or {}, most)
-    drawing = Drawing(graph.to_dot(vertices, direction), format)
+    drawing = Drawing(picture.to_dot(vertices, direction), format)
     if file is not None:
         drawing.save(file)
     return drawing
 
 
-def _vertices(roots: Sequence[Any], values: Any, sizes: Mapping[str, int], most: int) -> list[graph.Vertex]:
+def _vertices(roots: Sequence[Any], values: Any, sizes: Mapping[str, int], most: int) -> list[picture.Vertex]:
     if all(isinstance(root, Expr) for root in roots):
-        return graph.of_expressions(roots, most=most, notes=_values(roots, (), Facts(), values, sizes))
+        return picture.of_expressions(roots, most=most, notes=_values(roots, (), Facts(), values, sizes))
     if all(kind_of(root) == "formula" for root in roots):
         exprs, names = [root.expr for root in roots], [root.indices for root in roots]
         facts = merged(root.context for root in roots).facts
         titles = [root.name for root in roots]
-        return graph.of_expressions(exprs, names, titles, facts, most, _values(exprs, names, facts, values, sizes))
+        return picture.of_expressions(exprs, names, titles, facts, most, _values(exprs, names, facts, values, sizes))
     from ricci.drawing import tensors
 
     if all(map(tensors.is_tensor, roots)):

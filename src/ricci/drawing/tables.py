@@ -20,7 +20,7 @@ from ricci.expr.dims import evaluate
 from ricci.grid import Grid, Shown
 from ricci.kinds import kind_of
 from ricci.notation.context import Facts
-from ricci.show import graph, nodes
+from ricci.show import node_words, picture
 
 MODES = ("reverse", "forward", "both")
 LARGEST = 10_000_000  # entries of all derivatives in a table
@@ -217,10 +217,10 @@ class Run:
     ):
         self.expr, self.env, self.asked = expr, env, asked
         self.arrays = dict(arrays)
-        vertices = graph.build([expr], nodes.operands, nodes.kind, nodes.word)
+        vertices = picture.build([expr], node_words.operands, node_words.kind, node_words.word)
         found = {v.source.name: v.source for v in vertices if v.kind == "input"}
         self.inputs: dict[str, Variable] = {name: found[name] for name in inputs if name in found}
-        self.steps: list[Expr] = [v.source for v in vertices if v.kind not in graph.LEAVES]
+        self.steps: list[Expr] = [v.source for v in vertices if v.kind not in picture.LEAVES]
         known = list(self.inputs)
         chosen = asked.chosen(known, [name for name in smooth if name in found])
         self.by = {name: self.inputs[name] for name in chosen}
@@ -240,13 +240,13 @@ class Run:
         self._check_size(columns, adjoint)
         wanted = [*[e for column in columns.values() for e in column.values()], *adjoint.values()]
         found = values_of(wanted)
-        axes = nodes.AxisNames([self.expr], names, facts)
+        axes = node_words.AxisNames([self.expr], names, facts)
         called = self._called(result)
         rows = []
         for node in order:
             by = {x: found[column[node]] for x, column in columns.items()}
-            text = "" if isinstance(node, Variable) else nodes.sentence(node, axes, called)
-            own = nodes.indexed(called[node][1] if node in called else result, axes.of[node])
+            text = "" if isinstance(node, Variable) else node_words.sentence(node, axes, called)
+            own = node_words.indexed(called[node][1] if node in called else result, axes.of[node])
             rows.append(Step(own, text, values[node], by, found[adjoint[node]] if node in adjoint else None))
         return TraceTable(rows, list(columns), self.asked.adjoint_head(result), self.asked.most)
 

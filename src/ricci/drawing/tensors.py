@@ -16,7 +16,7 @@ from typing import Any
 from ricci.calculus.graph import pullbacks, pushforward
 from ricci.drawing.tables import Asked, Step, TraceTable, check_entries, check_given
 from ricci.expr import Expr, Variable, variable
-from ricci.show import graph, nodes
+from ricci.show import node_words, picture
 
 _INFIX = {
     "add": "+",
@@ -99,11 +99,11 @@ def _word(x: Any) -> str:
 # Pictures
 
 
-def vertices(roots: Sequence[Any], values: bool, most: int) -> list[graph.Vertex]:
+def vertices(roots: Sequence[Any], values: bool, most: int) -> list[picture.Vertex]:
     """The boxes of a picture, each with its operation, its axes, its value and its gradient."""
     from ricci.drawing.values import short
 
-    found = graph.folded(graph.build(roots, _operands, _kind, _word, id), most)
+    found = picture.folded(picture.build(roots, _operands, _kind, _word, id), most)
     for v in found:
         if not is_tensor(v.source):
             continue
@@ -126,7 +126,7 @@ def vertices(roots: Sequence[Any], values: bool, most: int) -> list[graph.Vertex
 
 def table(root: Any, asked: Asked) -> TraceTable:
     """The recorded steps that lead to ``root``."""
-    steps = [v.source for v in graph.build([root], _operands, _kind, _word, id) if v.kind != "constant"]
+    steps = [v.source for v in picture.build([root], _operands, _kind, _word, id) if v.kind != "constant"]
     steps.sort(key=lambda x: x.node is not None)
     names = _names(steps, root)
     by = _chosen(steps, names, asked)
@@ -136,7 +136,7 @@ def table(root: Any, asked: Asked) -> TraceTable:
     rows = []
     for x in steps:
         tangents = {name: column.get(id(x), 0.0) for name, column in columns.items()}
-        own = nodes.indexed(names[id(x)], _axes(x))
+        own = node_words.indexed(names[id(x)], _axes(x))
         text = _sentence(x, names) if x.node is not None else ""
         rows.append(Step(own, text, _value(x), tangents, adjoints.get(id(x))))
     return TraceTable(rows, list(columns), asked.adjoint_head(names[id(root)]), asked.most)

@@ -2,7 +2,7 @@
 
 from ricci.calculus.cost import cost
 from ricci.simplify.engine import RULES, simplify, simplify_all
-from ricci.simplify.match import Rule, Step
+from ricci.simplify.match import Rewrite, Rewriting
 from ricci.simplify.symmetry import symmetries, unchanged
 
-__all__ = ["RULES", "Rule", "Step", "cost", "simplify", "simplify_all", "symmetries", "unchanged"]
+__all__ = ["RULES", "Rewrite", "Rewriting", "cost", "simplify", "simplify_all", "symmetries", "unchanged"]

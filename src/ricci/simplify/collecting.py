@@ -12,7 +12,7 @@ guarded: they are taken only where the estimated cost falls.
 from __future__ import annotations
 
 from ricci.expr import Expr, Product, Structure, Sum, add, product
-from ricci.simplify.match import LESS, Rule, factors_of, sizes_of, terms_of
+from ricci.simplify.match import LESS, Rewriting, factors_of, sizes_of, terms_of
 
 MOST_TERMS = 32
 MOST_GROUPS = 8
@@ -88,7 +88,7 @@ def open_contraction(e: Expr) -> Expr | None:
 
 
 RULES = [
-    Rule("factor", factor, ("Sum",), guard=LESS),
-    Rule("open", open_contraction, ("Product",), frozenset({"Product"}), guard=LESS),
-    Rule("distribute", distribute, ("Product",), frozenset({"Sum"}), guard=LESS),
+    Rewriting("factor", factor, ("Sum",), guard=LESS),
+    Rewriting("open", open_contraction, ("Product",), frozenset({"Product"}), guard=LESS),
+    Rewriting("distribute", distribute, ("Product",), frozenset({"Sum"}), guard=LESS),
 ]

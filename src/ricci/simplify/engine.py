@@ -30,9 +30,9 @@ from ricci.calculus.cost import cost, own_cost
 from ricci.expr import Expr, rebuild, topological
 from ricci.expr.numbers import loose
 from ricci.simplify import collecting, inverses, pairs, powers, stable
-from ricci.simplify.match import LESS, NOT_MORE, Rule, Step, head, nearby
+from ricci.simplify.match import LESS, NOT_MORE, Rewrite, Rewriting, head, nearby
 
-RULES: dict[str, Rule] = {
+RULES: dict[str, Rewriting] = {
     rule.name: rule
     for rule in (
         *stable.RULES,
@@ -50,7 +50,7 @@ LOOK = 64  # nodes that weighing a guarded rule may look at
 MOST_WEIGHED = 300  # nodes of an expression in which costs are weighed
 
 
-def simplify(root: Expr, trace: list[Step] | None = None, rules: dict[str, Rule] | None = None) -> Expr:
+def simplify(root: Expr, trace: list[Rewrite] | None = None, rules: dict[str, Rewriting] | None = None) -> Expr:
     """An expression of the same value that is more stable, or cheaper, or both; ``trace`` collects the steps.
 
     >>> from ricci.expr import variable
@@ -66,12 +66,12 @@ def simplify(root: Expr, trace: list[Step] | None = None, rules: dict[str, Rule]
         return root
     known = _known() if rules is None else _Rules(tuple(rules.values()), marks=False)
     guarded = rules is not None or len(topological(root)) <= MOST_WEIGHED
-    steps: list[Step] = []
+    steps: list[Rewrite] = []
     result = _repeated(root, known, guarded, steps)
     if any(known.guards[step.rule] for step in steps) and cost(result) > cost(root):
         steps = []
         plain = _repeated(root, known, False, steps)
-        more: list[Step] = []
+        more: list[Rewrite] = []
         result = _repeated(plain, known, guarded, more)
         if cost(result) > cost(plain):
             result, more = plain, []
@@ -85,14 +85,14 @@ def simplify_all(roots: Sequence[Expr]) -> list[Expr]:
     """Several expressions in one pass, by the rules that need no weighing of costs; one expression by all rules."""
     if len(roots) < 2:
         return [simplify(root) for root in roots]
-    once = _Pass(roots, _known(), False, [])
+    once = _Sweep(roots, _known(), False, [])
     once.run()
     return [once.done[root] for root in roots]
 
 
-def _repeated(root: Expr, rules: _Rules, guarded: bool, steps: list[Step]) -> Expr:
+def _repeated(root: Expr, rules: _Rules, guarded: bool, steps: list[Rewrite]) -> Expr:
     for _ in range(PASSES):
-        once = _Pass([root], rules, guarded, steps)
+        once = _Sweep([root], rules, guarded, steps)
         once.run()
         before, root = root, once.done[root]
         if root is before or not once.weighed:
@@ -103,7 +103,7 @@ def _repeated(root: Expr, rules: _Rules, guarded: bool, steps: list[Step]) -> Ex
 class _Rules:
     """Rules by the heads at which they are tried, and those without a guard alone."""
 
-    def __init__(self, rules: Sequence[Rule], marks: bool = True):
+    def __init__(self, rules: Sequence[Rewriting], marks: bool = True):
         self.rules, self.marks = rules, marks
         self.guards = {rule.name: rule.guard for rule in rules}
         self.every = _by_head(rules)
@@ -117,8 +117,8 @@ def _known() -> _Rules:
     return _SORTED if _SORTED.rules == rules else _Rules(rules)
 
 
-def _by_head(rules: Iterable[Rule]) -> dict[str, list[Rule]]:
-    table: dict[str, list[Rule]] = {}
+def _by_head(rules: Iterable[Rewriting]) -> dict[str, list[Rewriting]]:
+    table: dict[str, list[Rewriting]] = {}
     for rule in rules:
         for name in rule.heads:
             table.setdefault(name, []).append(rule)
@@ -133,10 +133,10 @@ def _simplified(e: Expr) -> int:
     return getattr(e, "simplified", 0) if not loose() else 0
 
 
-class _Pass:
+class _Sweep:
     """One pass over expressions; ``guarded`` rules are tried, or left out."""
 
-    def __init__(self, roots: Sequence[Expr], rules: _Rules, guarded: bool, trace: list[Step]):
+    def __init__(self, roots: Sequence[Expr], rules: _Rules, guarded: bool, trace: list[Rewrite]):
         self.roots, self.rules, self.guarded, self.trace = roots, rules, guarded, trace
         self.marks = rules.marks and not loose()
         order = topological(*roots)
@@ -199,10 +199,10 @@ class _Pass:
         rule, new = found
         self.fuel -= 1
         self.rewrites[new] = max(self.rewrites[new], self.rewrites[node] + 1)
-        self.trace.append(Step(rule.name, node, new))
+        self.trace.append(Rewrite(rule.name, node, new))
         return new
 
-    def first(self, node: Expr) -> tuple[Rule, Expr] | None:
+    def first(self, node: Expr) -> tuple[Rewriting, Expr] | None:
         """The first rule that fires; what is found to hold of the node alone is remembered."""
         known = getattr(node, "simplified", 0) if self.marks else 0
         if known >= FREE or (known == PLAIN and not self.guarded):

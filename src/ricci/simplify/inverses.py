@@ -11,7 +11,7 @@ from ricci.expr.build.scale import scale
 from ricci.expr.numbers import divide
 from ricci.expr.structures import is_delta
 from ricci.functions import elementwise as el
-from ricci.simplify.match import Factor, Rule, exchanged, head, operand
+from ricci.simplify.match import Factor, Rewriting, exchanged, head, operand
 from ricci.simplify.symmetry import symmetric_axes
 
 INVERSES: dict[tuple[str, str], str] = {  # outer and inner function, and for which x the pair is the identity
@@ -154,15 +154,15 @@ _INV = frozenset({"inv"})
 _INVERTIBLE = "the matrix is invertible"
 
 RULES = [
-    *[Rule(f"{f} of {g}", _pair(g), (f,), frozenset({g}), assumes) for (f, g), assumes in INVERSES.items()],
-    Rule("acosh of cosh", _acosh_of_cosh, ("acosh",), frozenset({"cosh"})),
-    Rule("inv of inv", _inv_of_inv, ("inv",), _INV, _INVERTIBLE),
-    Rule("logdet of inv", _logdet_of_inv, ("logdet",), _INV, _INVERTIBLE),
-    Rule("det of inv", _det_of_inv, ("det",), _INV, _INVERTIBLE),
-    Rule("sign of det of inv", _sign_of_inv, ("slogdet_sign",), _INV, _INVERTIBLE),
-    Rule("function of a transpose", _of_transpose, (*MATRIX, "expm"), frozenset({"Product"})),
-    Rule("inv of a multiple", _inv_of_multiple, ("inv",), frozenset({"Sum"})),
-    Rule("function of the identity", _of_identity, MATRIX, frozenset({"Structure"})),
-    Rule("A inv(A)", _times_inverse, ("Product",), _INV, _INVERTIBLE),
-    Rule("A solve(A, b)", _times_solution, ("Product",), frozenset({"solve"}), _INVERTIBLE),
+    *[Rewriting(f"{f} of {g}", _pair(g), (f,), frozenset({g}), assumes) for (f, g), assumes in INVERSES.items()],
+    Rewriting("acosh of cosh", _acosh_of_cosh, ("acosh",), frozenset({"cosh"})),
+    Rewriting("inv of inv", _inv_of_inv, ("inv",), _INV, _INVERTIBLE),
+    Rewriting("logdet of inv", _logdet_of_inv, ("logdet",), _INV, _INVERTIBLE),
+    Rewriting("det of inv", _det_of_inv, ("det",), _INV, _INVERTIBLE),
+    Rewriting("sign of det of inv", _sign_of_inv, ("slogdet_sign",), _INV, _INVERTIBLE),
+    Rewriting("function of a transpose", _of_transpose, (*MATRIX, "expm"), frozenset({"Product"})),
+    Rewriting("inv of a multiple", _inv_of_multiple, ("inv",), frozenset({"Sum"})),
+    Rewriting("function of the identity", _of_identity, MATRIX, frozenset({"Structure"})),
+    Rewriting("A inv(A)", _times_inverse, ("Product",), _INV, _INVERTIBLE),
+    Rewriting("A solve(A, b)", _times_solution, ("Product",), frozenset({"solve"}), _INVERTIBLE),
 ]

@@ -33,7 +33,7 @@ Factor = tuple[Expr, Labels]
 
 
 @dataclass(frozen=True)
-class Rule:
+class Rewriting:
     """A rewriting that keeps the value."""
 
     name: str
@@ -48,7 +48,7 @@ LESS, NOT_MORE = "less", "not more"
 
 
 @dataclass(frozen=True)
-class Step:
+class Rewrite:
     """One use of a rule."""
 
     rule: str
@@ -77,15 +77,6 @@ def nearby(e: Expr) -> set[str]:
 
 def _heads(e: Expr) -> Iterable[str]:
     return (head(e), head(e.args[0])) if isinstance(e, Elementwise) and e.op is POWER else (head(e),)
-
-
-def power_of(e: Expr) -> tuple[Expr, Number]:
-    """``b`` and ``n`` with ``e = b**n``, where ``n`` is a number; 1 if ``e`` is no power."""
-    if isinstance(e, Elementwise) and e.op is POWER:
-        n = numeric(e.args[1])
-        if n is not None:
-            return e.args[0], n
-    return e, 1
 
 
 def raised(base: Expr, exponent: Number) -> Expr:

@@ -16,18 +16,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ricci.expr import HALF, Expr, Labels, Number, Product, Sum, add, constant, numeric, power
-from ricci.expr.build.scale import scale
+from ricci.expr.build.scale import power_of, scale
 from ricci.expr.numbers import divide
 from ricci.functions import activations as act
 from ricci.functions import elementwise as el
 from ricci.simplify.match import (
     Factor,
-    Rule,
+    Rewriting,
     exchanged,
     factors_of,
     head,
     negative,
-    power_of,
     raised,
     spread,
     terms_of,
@@ -38,7 +37,7 @@ Kind = tuple[str, int]  # a function and the power that it is raised to
 
 
 @dataclass(frozen=True)
-class Terms:
+class TermPair:
     """``first(x) + ratio second(±x)`` is ``result(x)``; ``second`` may be the number one."""
 
     first: Kind
@@ -61,24 +60,24 @@ def _shown(kind: Kind | None, argument: str) -> str:
 
 
 TERMS = [
-    Terms(("sin", 2), ("cos", 2), 1, lambda x: ONE),
-    Terms(("cosh", 2), ("sinh", 2), -1, lambda x: ONE),
-    Terms(("sin", 2), None, -1, lambda x: negative(power(el.cos(x), 2))),
-    Terms(("cos", 2), None, -1, lambda x: negative(power(el.sin(x), 2))),
-    Terms(("cosh", 2), None, -1, lambda x: power(el.sinh(x), 2)),
-    Terms(("sinh", 2), None, 1, lambda x: power(el.cosh(x), 2)),
-    Terms(("sigmoid", 1), None, -1, lambda x: negative(act.sigmoid(negative(x)))),
-    Terms(("sigmoid", 1), ("sigmoid", 1), 1, lambda x: ONE, opposite=True),
-    Terms(("sigmoid", 1), ("sigmoid", 2), -1, lambda x: act.sigmoid(x) * act.sigmoid(negative(x))),
-    Terms(("exp", 1), ("exp", 1), 1, lambda x: 2 * el.cosh(x), opposite=True, alone=True),
-    Terms(("exp", 1), ("exp", 1), -1, lambda x: 2 * el.sinh(x), opposite=True, alone=True),
-    Terms(("exp", 1), None, -1, el.expm1),
-    Terms(("expm1", 1), None, 1, el.exp),
-    Terms(("erf", 1), None, -1, lambda x: negative(act.erfc(x))),
-    Terms(("erf", 1), None, 1, lambda x: act.erfc(negative(x))),
-    Terms(("erfc", 1), None, -1, lambda x: negative(act.erf(x))),
-    Terms(("erfc", 1), ("erfc", 1), 1, lambda x: constant(2), opposite=True),
-    Terms(("softplus", 1), ("softplus", 1), -1, lambda x: x, opposite=True),
+    TermPair(("sin", 2), ("cos", 2), 1, lambda x: ONE),
+    TermPair(("cosh", 2), ("sinh", 2), -1, lambda x: ONE),
+    TermPair(("sin", 2), None, -1, lambda x: negative(power(el.cos(x), 2))),
+    TermPair(("cos", 2), None, -1, lambda x: negative(power(el.sin(x), 2))),
+    TermPair(("cosh", 2), None, -1, lambda x: power(el.sinh(x), 2)),
+    TermPair(("sinh", 2), None, 1, lambda x: power(el.cosh(x), 2)),
+    TermPair(("sigmoid", 1), None, -1, lambda x: negative(act.sigmoid(negative(x)))),
+    TermPair(("sigmoid", 1), ("sigmoid", 1), 1, lambda x: ONE, opposite=True),
+    TermPair(("sigmoid", 1), ("sigmoid", 2), -1, lambda x: act.sigmoid(x) * act.sigmoid(negative(x))),
+    TermPair(("exp", 1), ("exp", 1), 1, lambda x: 2 * el.cosh(x), opposite=True, alone=True),
+    TermPair(("exp", 1), ("exp", 1), -1, lambda x: 2 * el.sinh(x), opposite=True, alone=True),
+    TermPair(("exp", 1), None, -1, el.expm1),
+    TermPair(("expm1", 1), None, 1, el.exp),
+    TermPair(("erf", 1), None, -1, lambda x: negative(act.erfc(x))),
+    TermPair(("erf", 1), None, 1, lambda x: act.erfc(negative(x))),
+    TermPair(("erfc", 1), None, -1, lambda x: negative(act.erf(x))),
+    TermPair(("erfc", 1), ("erfc", 1), 1, lambda x: constant(2), opposite=True),
+    TermPair(("softplus", 1), ("softplus", 1), -1, lambda x: x, opposite=True),
 ]
 
 
@@ -103,7 +102,7 @@ def _candidates(node: Sum, kind: Kind) -> list[_Candidate]:
     return found
 
 
-def _partner(node: Sum, row: Terms, mine: _Candidate, others: list[_Candidate]) -> int | None:
+def _partner(node: Sum, row: TermPair, mine: _Candidate, others: list[_Candidate]) -> int | None:
     """The position of the other term of the pair."""
     wanted = row.ratio * node.coefs[mine.term]
     if row.second is None:
@@ -117,7 +116,7 @@ def _partner(node: Sum, row: Terms, mine: _Candidate, others: list[_Candidate]) 
     return None
 
 
-def _apply_terms(row: Terms) -> Callable[[Expr], Expr | None]:
+def _apply_terms(row: TermPair) -> Callable[[Expr], Expr | None]:
     def apply(e: Expr) -> Expr | None:
         assert isinstance(e, Sum)
         if row.alone and len(e.args) > 2:
@@ -137,7 +136,7 @@ def _apply_terms(row: Terms) -> Callable[[Expr], Expr | None]:
 
 
 @dataclass(frozen=True)
-class Factors:
+class FactorPair:
     """``first(x)`` times ``second(±x)**-1``, or ``second(±x)`` where ``over`` is false, is ``result(x)``."""
 
     first: str
@@ -153,15 +152,15 @@ class Factors:
 
 
 FACTORS = [
-    Factors("exp", "sigmoid", act.sigmoid, opposite=True),
-    Factors("exp", "exp", lambda x: ONE, opposite=True),
-    Factors("exp", "cosh", lambda x: 2 * act.sigmoid(2 * x), over=True),
-    Factors("expm1", "sigmoid", lambda x: el.tanh(HALF * x), opposite=True),
-    Factors("sinh", "cosh", el.tanh, over=True),
-    Factors("sin", "cos", el.tan, over=True),
-    Factors("tan", "cos", el.sin),
-    Factors("tanh", "cosh", el.sinh),
-    Factors("sign", "abs", lambda x: x),
+    FactorPair("exp", "sigmoid", act.sigmoid, opposite=True),
+    FactorPair("exp", "exp", lambda x: ONE, opposite=True),
+    FactorPair("exp", "cosh", lambda x: 2 * act.sigmoid(2 * x), over=True),
+    FactorPair("expm1", "sigmoid", lambda x: el.tanh(HALF * x), opposite=True),
+    FactorPair("sinh", "cosh", el.tanh, over=True),
+    FactorPair("sin", "cos", el.tan, over=True),
+    FactorPair("tan", "cos", el.sin),
+    FactorPair("tanh", "cosh", el.sinh),
+    FactorPair("sign", "abs", lambda x: x),
 ]
 
 
@@ -175,7 +174,7 @@ def _multiple(x: Expr, z: Expr, most: Number) -> int:
     return 0
 
 
-def _apply_factors(row: Factors) -> Callable[[Expr], Expr | None]:
+def _apply_factors(row: FactorPair) -> Callable[[Expr], Expr | None]:
     sign = -1 if row.over else 1
 
     def apply(e: Expr) -> Expr | None:
@@ -239,13 +238,14 @@ def _needs(*names: str | None) -> frozenset[str]:
 
 
 TERM_RULES = [
-    Rule(row.name, _apply_terms(row), ("Sum",), _needs(row.first[0], row.second[0] if row.second else None))
+    Rewriting(row.name, _apply_terms(row), ("Sum",), _needs(row.first[0], row.second[0] if row.second else None))
     for row in TERMS
 ]
 FACTOR_RULES = [
-    Rule(row.name, _apply_factors(row), ("Product",), _needs(row.first, row.second), row.assumes) for row in FACTORS
+    Rewriting(row.name, _apply_factors(row), ("Product",), _needs(row.first, row.second), row.assumes)
+    for row in FACTORS
 ] + [
-    Rule("x sign(x)", _with_argument("sign", 1, el.abs_), ("Product",), _needs("sign")),
-    Rule("x / abs(x)", _with_argument("abs", -1, el.sign), ("Product",), _needs("abs"), "x is not 0"),
-    Rule("relu(x) where x > 0", _masked_relu, ("Product",), _needs("relu")),
+    Rewriting("x sign(x)", _with_argument("sign", 1, el.abs_), ("Product",), _needs("sign")),
+    Rewriting("x / abs(x)", _with_argument("abs", -1, el.sign), ("Product",), _needs("abs"), "x is not 0"),
+    Rewriting("relu(x) where x > 0", _masked_relu, ("Product",), _needs("relu")),
 ]

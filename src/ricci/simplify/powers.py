@@ -5,16 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 
 from ricci.expr import Constant, Dim, Expr, Number, Product, Structure, Sum, constant, number, numeric, product
-from ricci.expr.build.scale import scale
+from ricci.expr.build.scale import power_of, scale
 from ricci.functions import elementwise as el
 from ricci.simplify.match import (
     NOT_MORE,
     Factor,
-    Rule,
+    Rewriting,
     exchanged,
     head,
     operand,
-    power_of,
     raised,
     sizes_of,
     spread,
@@ -181,16 +180,16 @@ _POWER = frozenset({"power"})
 _NOT_ZERO = "x is not 0 where exponents cancel"
 
 RULES = [
-    Rule("abs of what is not negative", _abs_of_not_negative, ("abs",)),
-    Rule("abs of a product", _abs_of_product, ("abs",), frozenset({"Product"}), guard=NOT_MORE),
-    Rule("even power of abs", _even_power_of_abs, ("power",), frozenset({"abs"})),
-    Rule("power of 0 and 1", _power_of_zero_or_one, ("power",)),
-    Rule("power of cbrt", _cube_of_cbrt, ("power",), frozenset({"cbrt"})),
-    Rule("cbrt of a power", _cbrt_of_cube, ("cbrt",), _POWER),
-    Rule("power of a power", _power_of_power, ("power",), _POWER, assumes="x >= 0 where a is a fraction"),
-    Rule("root of a multiple", _power_of_multiple, ("power",), frozenset({"Sum"}), guard=NOT_MORE),
-    Rule("root of squares", _power_of_squares, ("power",), frozenset({"Product", "power"})),
-    Rule("root of a number", _power_of_number, ("power",)),
-    Rule("odd and even functions", _parity, (*ODD, *EVEN), frozenset({"Sum"}), guard=NOT_MORE),
-    Rule("equal factors to a power", _collect, ("Product",), assumes=_NOT_ZERO, guard=NOT_MORE),
+    Rewriting("abs of what is not negative", _abs_of_not_negative, ("abs",)),
+    Rewriting("abs of a product", _abs_of_product, ("abs",), frozenset({"Product"}), guard=NOT_MORE),
+    Rewriting("even power of abs", _even_power_of_abs, ("power",), frozenset({"abs"})),
+    Rewriting("power of 0 and 1", _power_of_zero_or_one, ("power",)),
+    Rewriting("power of cbrt", _cube_of_cbrt, ("power",), frozenset({"cbrt"})),
+    Rewriting("cbrt of a power", _cbrt_of_cube, ("cbrt",), _POWER),
+    Rewriting("power of a power", _power_of_power, ("power",), _POWER, assumes="x >= 0 where a is a fraction"),
+    Rewriting("root of a multiple", _power_of_multiple, ("power",), frozenset({"Sum"}), guard=NOT_MORE),
+    Rewriting("root of squares", _power_of_squares, ("power",), frozenset({"Product", "power"})),
+    Rewriting("root of a number", _power_of_number, ("power",)),
+    Rewriting("odd and even functions", _parity, (*ODD, *EVEN), frozenset({"Sum"}), guard=NOT_MORE),
+    Rewriting("equal factors to a power", _collect, ("Product",), assumes=_NOT_ZERO, guard=NOT_MORE),
 ]

@@ -32,7 +32,7 @@ from ricci.expr import (
     product,
     zero,
 )
-from ricci.expr.build.scale import primitive, scale
+from ricci.expr.build.scale import power_of, primitive, scale
 from ricci.expr.structures import is_one
 from ricci.functions import activations as act
 from ricci.functions import elementwise as el
@@ -40,13 +40,12 @@ from ricci.functions.matrix import logdet
 from ricci.functions.reductions import log_softmax, logsumexp, softmax
 from ricci.simplify.match import (
     Factor,
-    Rule,
+    Rewriting,
     exchanged,
     factors_of,
     head,
     negative,
     operand,
-    power_of,
     raised,
     spread,
     terms_of,
@@ -334,20 +333,20 @@ def _names(*names: str) -> frozenset[str]:
 
 
 RULES = [
-    Rule("log of an exponential", _log, ("log",), assumes="a determinant is positive"),
-    Rule("log of a determinant's size", _log_of_size, ("log",), _names("abs")),
-    Rule("log of a power", _log_of_power, ("log",), _names("power")),
-    Rule("log1p of an exponential", _log1p, ("log1p",), _names("exp")),
-    Rule("log(1 + x) to log1p", _log_to_log1p, ("log",), _names("Sum")),
-    Rule("exp of log-softmax", _exp_of_log_softmax, ("exp",), _names("log_softmax")),
-    Rule("exp of -softplus", _exp_of_softplus, ("exp",), _names("softplus")),
-    Rule("exp of log", _exp_of_log, ("exp",), _names("log"), assumes="x > 0"),
-    Rule("1/(1 + exp) to sigmoid", _reciprocal_of_one_plus_exp, ("power",), _names("exp", "Sum")),
-    Rule("(1 + exp(x)) sigmoid(-x)", _one_plus_exp_times_sigmoid, ("Product",), _names("sigmoid", "Sum")),
-    Rule("power of exp", _power_of_exp, ("power",), _names("exp")),
-    Rule("exp over its sum to softmax", _softmax_quotient, ("Product",), _names("exp", "power")),
-    Rule("sum of softmax", _sum_of_softmax, ("Product",), _names("softmax"), assumes="the axis is not empty"),
-    Rule("exp over two exps to sigmoid", _sigmoid_quotient, ("Product",), _names("exp", "power")),
-    Rule("x - logsumexp(x) to log-softmax", _less_logsumexp, ("Sum",), _names("logsumexp")),
-    Rule("softplus(x) - x", _less_softplus, ("Sum",), _names("softplus")),
+    Rewriting("log of an exponential", _log, ("log",), assumes="a determinant is positive"),
+    Rewriting("log of a determinant's size", _log_of_size, ("log",), _names("abs")),
+    Rewriting("log of a power", _log_of_power, ("log",), _names("power")),
+    Rewriting("log1p of an exponential", _log1p, ("log1p",), _names("exp")),
+    Rewriting("log(1 + x) to log1p", _log_to_log1p, ("log",), _names("Sum")),
+    Rewriting("exp of log-softmax", _exp_of_log_softmax, ("exp",), _names("log_softmax")),
+    Rewriting("exp of -softplus", _exp_of_softplus, ("exp",), _names("softplus")),
+    Rewriting("exp of log", _exp_of_log, ("exp",), _names("log"), assumes="x > 0"),
+    Rewriting("1/(1 + exp) to sigmoid", _reciprocal_of_one_plus_exp, ("power",), _names("exp", "Sum")),
+    Rewriting("(1 + exp(x)) sigmoid(-x)", _one_plus_exp_times_sigmoid, ("Product",), _names("sigmoid", "Sum")),
+    Rewriting("power of exp", _power_of_exp, ("power",), _names("exp")),
+    Rewriting("exp over its sum to softmax", _softmax_quotient, ("Product",), _names("exp", "power")),
+    Rewriting("sum of softmax", _sum_of_softmax, ("Product",), _names("softmax"), assumes="the axis is not empty"),
+    Rewriting("exp over two exps to sigmoid", _sigmoid_quotient, ("Product",), _names("exp", "power")),
+    Rewriting("x - logsumexp(x) to log-softmax", _less_logsumexp, ("Sum",), _names("logsumexp")),
+    Rewriting("softplus(x) - x", _less_softplus, ("Sum",), _names("softplus")),
 ]

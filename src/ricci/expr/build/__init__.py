@@ -1,7 +1,7 @@
 """The constructors: operands in, the one canonical node out.
 
 From the bottom up: ``scale`` (numbers before and in powers), ``canonical`` (the order of equal operands), ``merging``
-(labels that are one), ``contraction`` (the nodes of products), ``product``, ``natural`` (axes of what acts entry by
+(labels that are one), ``product_nodes`` (the nodes of products), ``product``, ``natural`` (axes of what acts entry by
 entry), ``add`` (sums and what their terms share), ``apply`` (functions and gather), ``algebra``
 (operators, powers, constants). Each imports those before it. What they need of those after them, since a product of
 equal factors is a power and a power of a product is a product, they call by ``nodes.constructors``, which all of them

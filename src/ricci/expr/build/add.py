@@ -14,9 +14,9 @@ from collections.abc import Hashable, Sequence
 
 from ricci.errors import ShapeError
 from ricci.expr import dims
-from ricci.expr.build.contraction import Factor
 from ricci.expr.build.natural import arrangement, in_natural_order, tied_first
 from ricci.expr.build.product import FLATTEN_LIMIT, as_scalar, broadcast, product
+from ricci.expr.build.product_nodes import Factor
 from ricci.expr.build.scale import numeric, scale, spreads
 from ricci.expr.nodes import Expr, Product, Shape, Structure, Sum, constructors, make
 from ricci.expr.numbers import Number, joins, number

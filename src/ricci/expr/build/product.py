@@ -15,16 +15,17 @@ may be a label here; inside a node labels are integers. The local rules, in the 
 - *components*: factors fall into groups linked by summed labels, each group is a contraction of its own, and the
   product of the groups sums over nothing. So no factor is dragged through a contraction that does not need it.
 
-``contraction.py`` makes the nodes.
+``product_nodes.py`` makes the nodes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from ricci.expr import dims
-from ricci.expr.build.contraction import Factor, Label, components, without_sums
 from ricci.expr.build.merging import cancel_reshapes, merge_labels
+from ricci.expr.build.product_nodes import Factor, Label, components, without_sums
 from ricci.expr.build.scale import primitive, scale, whole_power
 from ricci.expr.dims import Size
 from ricci.expr.nodes import (
@@ -48,7 +49,7 @@ FLATTEN_LIMIT = 32  # operands or terms; a longer chain nests instead, so that b
 
 
 def product(
-    operands: Sequence[tuple[Expr, Sequence[Label]]], out: Sequence[Label], sizes: Mapping[Label, Size] | None = None
+    operands: Sequence[tuple[Expr, Sequence[Label]]], out: Sequence[Label], sizes: Mapping[Any, Size] | None = None
 ) -> Expr:
     """The product of ``operands``, summed over the labels that are not in ``out``.
 
@@ -56,9 +57,9 @@ def product(
     """
     out = tuple(out)
     operands = _with_powers([(e, tuple(labels)) for e, labels in operands])
-    found = _Flat(operands, out, dict(sizes) if sizes else {})
+    found = _Flattened(operands, out, dict(sizes) if sizes else {})
     if not moves(found.moved):
-        found = _Flat(operands, out, dict(sizes) if sizes else {}, moving=False)
+        found = _Flattened(operands, out, dict(sizes) if sizes else {}, moving=False)
     size, factors = found.size, found.factors
     coefs = [*found.numbers, found.moved]
     alone = found.scaled and len(factors) == 1 and factors[0][1] == out
@@ -120,7 +121,7 @@ def _times(coefs: Sequence[Number], e: Expr) -> Expr:
 
 
 def contract(
-    operands: Sequence[tuple[Expr, Sequence[Label]]], out: Sequence[Label], sizes: Mapping[Label, Size] | None = None
+    operands: Sequence[tuple[Expr, Sequence[Label]]], out: Sequence[Label], sizes: Mapping[Any, Size] | None = None
 ) -> Expr:
     """``product`` with contractions among the operands opened, so that ``(A B) C`` and ``A (B C)`` are one object.
 
@@ -165,7 +166,7 @@ def _with_powers(operands: list[Factor]) -> list[Factor]:
     return result
 
 
-class _Flat:
+class _Flattened:
     """Operands flattened: numbers, factors and deltas, products without sums opened, ones dropped, sizes collected.
 
     ``moved`` is what was taken out of sums; with ``moving`` false, only their signs are.
@@ -262,10 +263,10 @@ class _Flat:
 
 
 _FLATTENING: dict[type[Expr], Callable[..., None]] = {
-    Product: _Flat.product,
-    Sum: _Flat.sum,
-    Constant: _Flat.constant,
-    Structure: _Flat.structure,
+    Product: _Flattened.product,
+    Sum: _Flattened.sum,
+    Constant: _Flattened.constant,
+    Structure: _Flattened.structure,
 }
 
 

@@ -1,8 +1,8 @@
 """Proofs that two expressions are equal, wherever both are defined: both have one normal form.
 
 Everything is distributed, reductions of sums become sums of reductions, functions are brought to few.
-``polynomials.py`` has the form, ``powers.py``, ``functions.py`` and ``matrices.py`` what each function becomes. A proof
-is a difference that comes to zero, perhaps after its denominators are cleared. That none was found says nothing.
+``polynomials.py`` has the form, ``exponents.py``, ``entrywise.py`` and ``matrices.py`` what each function becomes. A
+proof is a difference that comes to zero, perhaps after its denominators are cleared. That none was found says nothing.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from ricci.expr import (
 )
 from ricci.expr.settle import SizeClasses, settled
 from ricci.expr.structures import is_one, is_zero
+from ricci.simplify.proof.exponents import ONE
 from ricci.simplify.proof.matrices import Matrices
 from ricci.simplify.proof.polynomials import UNIT, Label, Mono, Poly, TooLong, number, plain, relabelled, total
-from ricci.simplify.proof.powers import ONE
 
 MOST_NODES = 400
 CLEARED = 3  # times that denominators are cleared: doing so may bring up others

@@ -8,7 +8,8 @@ from fractions import Fraction
 from ricci.expr import Expr, Function, Op, delta, function
 from ricci.expr.op import OPS
 from ricci.expr.structures import is_delta
-from ricci.simplify.proof.functions import Functions
+from ricci.simplify.proof.entrywise import Entrywise
+from ricci.simplify.proof.exponents import ONE, negative
 from ricci.simplify.proof.polynomials import (
     Factor,
     Label,
@@ -21,10 +22,9 @@ from ricci.simplify.proof.polynomials import (
     relabelled,
     total,
 )
-from ricci.simplify.proof.powers import ONE, negative
 
 
-class Matrices(Functions):
+class Matrices(Entrywise):
     """Polynomials with functions over axes."""
 
     def __init__(self) -> None:

@@ -9,13 +9,13 @@ from fractions import Fraction
 
 from ricci.expr import POWER, Elementwise, numeric
 from ricci.expr.op import OPS
+from ricci.simplify.proof.exponents import HALF, ONE, Powers, negative
 from ricci.simplify.proof.polynomials import Factor, Poly, number, plain, total
-from ricci.simplify.proof.powers import HALF, ONE, Powers, negative
 
 LONGEST_ANGLE = 3  # terms of an angle, of which sine and cosine are those of its terms
 
 
-class Functions(Powers):
+class Entrywise(Powers):
     """Polynomials with the elementwise functions of the table."""
 
     def elementwise(self, node: Elementwise, args: list[Poly]) -> Poly:

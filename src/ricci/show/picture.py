@@ -17,7 +17,7 @@ from typing import Any
 from ricci.errors import InputError
 from ricci.expr import Expr, Function, Product, Variable
 from ricci.notation.context import Facts
-from ricci.show import nodes
+from ricci.show import node_words
 
 DIRECTIONS = ("LR", "TB", "RL", "BT")
 LISTED = 8  # operations that a folded box names one by one
@@ -113,44 +113,49 @@ def of_expressions(
 
     ``notes`` gives further lines, such as values, for the nodes that are left after folding.
     """
-    inner = [nodes.unarranged(root) for root in roots]
-    vertices = build(inner, lambda node: [nodes.unarranged(a) for a in nodes.operands(node)], nodes.kind, nodes.word)
+    inner = [node_words.unarranged(root) for root in roots]
+    vertices = build(
+        inner,
+        lambda node: [node_words.unarranged(a) for a in node_words.operands(node)],
+        node_words.kind,
+        node_words.word,
+    )
     outer = dict(zip(reversed(inner), reversed(roots), strict=True))
     for v in vertices:
         v.source = outer[v.source] if v.result else v.source
     vertices = folded(vertices, most)
-    axes = nodes.AxisNames(roots, names, facts)
+    axes = node_words.AxisNames(roots, names, facts)
     by_name = bool(names) or bool(facts and facts.groups)
     title = {root: text for root, text in zip(roots, titles, strict=False) if text}
     drawn = [v for v in vertices if isinstance(v.source, Expr)]
     for v, further in zip(drawn, notes([v.source for v in drawn]), strict=True):
         node, own = v.source, axes.of[v.source]
         if v.kind != "chain":
-            arranged = nodes.unarranged(node)
+            arranged = node_words.unarranged(node)
             v.lines = _lines(arranged, own, axes)
-            v.edges = nodes.places(arranged, axes.below(arranged)) if v.operands else ()
+            v.edges = node_words.places(arranged, axes.below(arranged)) if v.operands else ()
         if v.result and node in title and not isinstance(node, Variable):
-            v.lines.insert(0, f"{nodes.indexed(title[node], own)} =")
+            v.lines.insert(0, f"{node_words.indexed(title[node], own)} =")
         shape = _shape_line(node, own, by_name)
         v.lines += ([shape] if shape else []) + further
     return vertices
 
 
-def _lines(node: Expr, names: tuple[str, ...], axes: nodes.AxisNames) -> list[str]:
+def _lines(node: Expr, names: tuple[str, ...], axes: node_words.AxisNames) -> list[str]:
     """What is written in a box: the operation with its indices, and the relations that move data."""
     below = axes.below(node)
     if isinstance(node, Variable):
-        return [nodes.indexed(node.name, names)]
+        return [node_words.indexed(node.name, names)]
     if isinstance(node, Function):
-        return [nodes.function_text(node, below)]
+        return [node_words.function_text(node, below)]
     if not isinstance(node, Product):
-        return [nodes.word(node)]
-    title = nodes.word(node)
+        return [node_words.word(node)]
+    title = node_words.word(node)
     if title == "contraction":
-        title = nodes.contraction(node, names, below)
+        title = node_words.contraction(node, names, below)
     elif title == "sum":
-        title = nodes.indexed(title, tuple([name for name in below[0] if name not in names]))
-    return [title, *nodes.relations(node, below, lambda e, names: nodes.indexed(nodes.word(e), names))]
+        title = node_words.indexed(title, tuple([name for name in below[0] if name not in names]))
+    return [title, *node_words.relations(node, below, lambda e, names: node_words.indexed(node_words.word(e), names))]
 
 
 def _shape_line(node: Expr, names: tuple[str, ...], by_name: bool) -> str:
@@ -158,7 +163,7 @@ def _shape_line(node: Expr, names: tuple[str, ...], by_name: bool) -> str:
     if not node.shape or (isinstance(node, Variable) and not known):
         return ""
     if not known:
-        return nodes.indexed("", names)
+        return node_words.indexed("", names)
     sizes = [f"{name}={size}" for name, size in zip(names, node.shape, strict=True)]
     return f"[{', '.join(sizes)}]" if by_name else str(node.shape)
 
