@@ -9,6 +9,7 @@ This module imports no library: a type says by its bases which one it is of.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -92,7 +93,8 @@ def _of_numpy(kind: type, base: type) -> str:
     """NumPy's arrays and scalars, and what is derived from them."""
     import numpy as np
 
-    if issubclass(kind, np.ma.MaskedArray):
+    masked = sys.modules.get("numpy.ma")  # which takes its time to import, and where it is not, nothing is masked
+    if masked is not None and issubclass(kind, masked.MaskedArray):
         return "masked"
     if issubclass(kind, np.matrix):
         return "matrix"

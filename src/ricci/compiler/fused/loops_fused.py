@@ -2,8 +2,7 @@
 
 *When.* A kernel takes about a second to compile. ``compile(…, fused=True)`` compiles at the first call. By default the
 first call with given sizes runs plain NumPy, and the second compiles, if Numba is installed and the estimate says that
-each call saves :data:`WORTHWHILE` seconds: :data:`PER_STEP` for each call of NumPy that goes away, and
-:data:`PER_BYTE` for each byte that stays in registers.
+each call saves :data:`WORTHWHILE` seconds.
 """
 
 from __future__ import annotations
@@ -21,14 +20,12 @@ from ricci.compiler.fused.entries import fusable
 from ricci.compiler.fused.kernel import Block, FarError, Kernel, installed, kernel, require_numba
 from ricci.compiler.fused.memory import Group, grouped
 from ricci.compiler.fused.written import POWERS, SLOW
-from ricci.compiler.plan.loops import INSIDE, Loop, Worth, blocked
+from ricci.compiler.plan.loops import INSIDE, PER_BYTE, PER_STEP, WORTHWHILE, Loop, Worth, blocked, saving
 from ricci.compiler.plan.plans import Plan
-from ricci.compiler.plan.program import Program, Result, Step, Value, nbytes
+from ricci.compiler.plan.program import Program, Result, Step, Value
 from ricci.compiler.run.runner import Runner
 
-WORTHWHILE = 2e-4  # seconds that kernels must save in each call, to be compiled without being asked for
-WORTH_A_KERNEL = 2e-5  # the same for each of them
-PER_STEP, PER_BYTE = 4e-7, 5e-11
+WORTH_A_KERNEL = 2e-5  # seconds that each kernel must save then
 MOST_STEPS = 4000  # of a kernel: compiling takes 2 ms for each
 FEW = 3  # constant results, up to which each is made by itself
 TYPES = ("float64", "float32")
@@ -199,7 +196,7 @@ def with_kernels(runner: Runner) -> Runner:
     fused, plan = runner.plan.option("fused", False), runner.plan
     if fused:
         require_numba()
-    elif fused is False or not installed() or not _may_be_worth(plan):
+    elif not installed():
         return runner
     if plan.setting.dtype in TYPES:
         runner.run = switch = Switch(runner.run)
@@ -237,17 +234,9 @@ def _improve(runner: Runner, switch: Switch, asked: bool) -> None:
         runner.plan = replace(plan, note="\n".join([line for line in (plan.note, emitter.note()) if line]))
 
 
-def _saving(steps: Sequence[Step], itemsize: int) -> float:
-    return PER_STEP * len(steps) + PER_BYTE * sum(nbytes(step.out, itemsize) for step in steps)
-
-
-def _may_be_worth(plan: Plan) -> bool:
-    return _saving([step for step in plan.program.steps if step.op in INSIDE], plan.itemsize) >= WORTHWHILE
-
-
 def _estimate(plan: Plan, worth: Worth) -> float:
     """Seconds that kernels save in a call; none if compiling them would take too long."""
     loops = [item for item in blocked(plan.program, plan.itemsize, worth) if isinstance(item, Loop)]
     if any(len(loop.steps) > MOST_STEPS for loop in loops):
         return 0.0
-    return sum(_saving(loop.steps, plan.itemsize) for loop in loops)
+    return sum(saving(loop.steps, plan.itemsize) for loop in loops)

@@ -118,6 +118,8 @@ class Builder:
     def aligned(self, operands: Sequence[Operand]) -> list[Operand]:
         """The operands in one kind: floating if any is, else integers, else the kind of plain numbers."""
         kinds = {value.kind for value, _ in operands if isinstance(value, Value)}
+        if kinds == {"f"}:
+            return list(operands)
         common = "f" if "f" in kinds else "i" if "i" in kinds else self.number
         return list(operands) if kinds == {common} else [self.cast(operand, common) for operand in operands]
 

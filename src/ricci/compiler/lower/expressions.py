@@ -7,7 +7,7 @@ value; it is constant along those. So broadcasts and transposes cost nothing unt
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -17,7 +17,7 @@ from ricci.compiler.lower.axis_order import Layout
 from ricci.compiler.lower.builder import Builder, Part
 from ricci.compiler.lower.contract import Contraction
 from ricci.compiler.lower.masks import product_where
-from ricci.compiler.lower.opening import Opening
+from ricci.compiler.lower.opening import Factors, Opening
 from ricci.compiler.lower.partial_sums import PartialSums
 from ricci.compiler.lower.paths import REARRANGED
 from ricci.compiler.lower.relations import Gather, relations_of
@@ -258,6 +258,8 @@ class Lowering:
         opened = self.opening.factors(factors, out)
         for a, labels in opened:
             work.add(a, labels)
+        if work.plain(len(out)):
+            return self._contracted(work, node, opened, work.arrays, range(len(out))).result()
         resolving = Resolving(
             self.builder,
             [(value, [index(x) for x in labels]) for value, labels in work.arrays],  # type: ignore
@@ -272,14 +274,28 @@ class Lowering:
             return math.nan, ()  # the mean of nothing: no terms, divided by their number
         if resolving.zero or work.coef == 0:
             return self.builder.zero([work.coef, *[value for value, _ in work.arrays]])
-        number = work.coef * resolving.count([*operands, *masks])
-        carried = {x for _, labels in (*operands, *masks) for x in labels}
-        ranks = {x: x for x in range(len(out))} if node in self.roots else work.ranks
-        wanted = sorted([x for x in resolving.kept if x in carried], key=lambda x: ranks.get(x, len(out)))
-        signs = [*work.signs, *[True] * (len(operands) - len(work.signs))]
-        often = self.opening.often(opened, len(out)) if len(work.arrays) == len(opened) else frozenset()
-        found = Contraction(self.builder, operands, tuple(wanted), number, signs, often, work.ranks)
+        work.coef = work.coef * resolving.count([*operands, *masks])
+        carried = {x for _, labels in masks for x in labels}
+        found = self._contracted(work, node, opened, operands, resolving.kept, carried)
         return resolving.finish(product_where(found, masks, of_reads))
+
+    def _contracted(
+        self,
+        work: _Factors,
+        node: Expr,
+        opened: Factors,
+        operands: list[Operand],
+        kept: Iterable[int],
+        masked: Iterable[int] = (),
+    ) -> Contraction:
+        """The product of operands, to be summed over what is not kept; its axes lie as those of others do."""
+        carried = {x for _, labels in operands for x in labels}.union(masked)
+        order = len(node.shape)
+        ranks = {x: x for x in range(order)} if node in self.roots else work.ranks
+        wanted = sorted([x for x in kept if x in carried], key=lambda x: ranks.get(x, order))
+        signs = [*work.signs, *[True] * (len(operands) - len(work.signs))]
+        often = self.opening.often(opened, order) if len(work.arrays) == len(opened) else frozenset()
+        return Contraction(self.builder, operands, tuple(wanted), work.coef, signs, often, work.ranks)
 
 
 class _Factors:
@@ -294,6 +310,18 @@ class _Factors:
         self.gathers: list[Gather] = []
         self.sizes: dict[int, int] = {}
         self.ranks: dict[int, int] = {}
+
+    def plain(self, order: int) -> bool:
+        """Whether there is nothing but arrays, each with an axis for every label; what nobody carries is counted."""
+        if self.relations or self.gathers or self.masks or self.coef == 0 or not math.isfinite(self.coef):
+            return False
+        if any(n < 2 and (n == 0 or x >= order) for x, n in self.sizes.items()):
+            return False
+        if any(len(set(labels)) != len(labels) for _, labels in self.arrays):
+            return False
+        carried = {x for _, labels in self.arrays for x in labels}
+        self.coef = self.coef * math.prod([n for x, n in self.sizes.items() if x >= order and x not in carried])
+        return True
 
     def add(self, node: Expr, labels: Labels) -> None:
         self._record(node, labels)

@@ -13,8 +13,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Union
 
-import opt_einsum
-
 from ricci.caches import cached
 from ricci.compiler.plan.program import Labels
 
@@ -151,11 +149,13 @@ def _exact(costs: _Costs, count: int) -> tuple[float, Tree]:
 
 
 def _finder(count: int) -> Callable:
+    from opt_einsum import paths  # few products are so long, and it takes its time
+
     if count <= DYNAMIC:
-        return opt_einsum.paths.DynamicProgramming(minimize="combo-4")
+        return paths.DynamicProgramming(minimize="combo-4")
     if count > VERY_LONG and find_spec("cotengra") is not None:
         return import_module("cotengra").HyperOptimizer(max_time=1.0, progbar=False)
-    return opt_einsum.paths.greedy
+    return paths.greedy
 
 
 def _as_tree(path: Sequence[Sequence[int]], count: int) -> Tree:

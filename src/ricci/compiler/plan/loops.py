@@ -11,7 +11,7 @@ outside. Nothing that depends on a sum over the loop's axis, or on what lies out
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ricci.compiler.plan.program import Program, Step, Value, nbytes
@@ -19,6 +19,8 @@ from ricci.compiler.plan.program import Program, Step, Value, nbytes
 CACHE = 768 * 1024  # bytes that the values of one block may take, of a usual L2
 WORTH = 2 * 1024 * 1024  # bytes that a loop must keep from going to memory
 ROWS = 4  # rows of the smaller side of a dot, up to which it is bound by memory, and may be in a loop
+WORTHWHILE = 2e-4  # seconds that kernels must save in each call, to be compiled without being asked for
+PER_STEP, PER_BYTE = 4e-7, 5e-11  # seconds, for each call of NumPy that goes away and each byte that stays in registers
 INSIDE = ("map", "cast", "sum", "dot", "call", "spread")
 
 
@@ -114,6 +116,12 @@ class Worth:
 
 
 PLAIN = Worth()
+
+
+def saving(steps: Iterable[Step], itemsize: int) -> float:
+    """Seconds that it saves in each call to have steps in kernels, if all of them can be."""
+    inside = [step for step in steps if step.op in INSIDE]
+    return PER_STEP * len(inside) + PER_BYTE * sum(nbytes(step.out, itemsize) for step in inside)
 
 
 def blocked(program: Program, itemsize: int, worth: Worth = PLAIN) -> list[Step | Loop]:

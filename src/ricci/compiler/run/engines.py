@@ -11,7 +11,7 @@ import numpy as np
 from ricci.compiler.bind import Setting, as_arrays
 from ricci.compiler.emit.source import Emitter, Source
 from ricci.compiler.lower.paths import REARRANGED
-from ricci.compiler.plan.loops import blocked
+from ricci.compiler.plan.loops import WORTHWHILE, blocked, saving
 from ricci.compiler.plan.plans import Plan
 from ricci.compiler.plan.program import Program
 from ricci.compiler.run.runner import Runner
@@ -78,10 +78,13 @@ class Target:
         return NumpyEmitter(plan)
 
     def runner(self, plan: Plan, source: Source) -> Runner:
-        """The function of a source, as the options of the plan ask."""
+        """The function of a source; with kernels, where these are asked for, or left to what they save."""
+        runner, fused = Runner(plan, source, source.function()), plan.option("fused", False)
+        if fused is False or (fused is None and saving(plan.program.steps, plan.itemsize) < WORTHWHILE):
+            return runner
         from ricci.compiler.fused.loops_fused import with_kernels
 
-        return with_kernels(Runner(plan, source, source.function()))
+        return with_kernels(runner)
 
 
 class Framework(Target):
