@@ -63,15 +63,17 @@ class Cache:
         self.known: dict[Any, Any] = {}  # always the same object, so that others may hold it
         self.older: dict[Any, Any] = {}
         self.hits = self.misses = 0
-        register(name, self)
+        enrol(name, self)
 
     def __getitem__(self, key: Any) -> Any:
         found = self.known.get(key)
-        if found is None and key in self.older:
-            with _LOCK:
-                found = self.older.pop(key, None)
-                if found is not None:
-                    self._put(key, found)
+        return self._older(key) if found is None and key in self.older else found
+
+    def _older(self, key: Any) -> Any:
+        with _LOCK:
+            found = self.older.pop(key, None)
+            if found is not None:
+                self._put(key, found)
         return found
 
     def keep(self, key: Any, value: Any) -> None:
@@ -79,6 +81,9 @@ class Cache:
             self.misses += 1
             self.older.pop(key, None)
             self._put(key, value)
+
+    # torch.compile calls these while it compiles, instead of reading them.
+    _older._dynamo_marked_constant = keep._dynamo_marked_constant = True  # type: ignore
 
     def _put(self, key: Any, value: Any) -> None:
         if len(self.known) >= max(1, self.most // 2) and key not in self.known:
@@ -128,7 +133,7 @@ class Pool(Generic[T]):
         self.pieces: OrderedDict[Any, list[T]] = OrderedDict()
         self.nbytes = self.hits = self.misses = 0
         self.lock = threading.Lock()
-        register(name, self)
+        enrol(name, self)
 
     def take(self, owner: Any, free: Callable[[T], bool] | None = None) -> T | None:
         """A piece that nobody else has: the latest one, which is the likeliest to be in the processor's cache."""
@@ -187,7 +192,7 @@ def cached(name: str, most: int) -> Callable[[F], F]:
     def decorate(function: F) -> F:
         made: Any = functools.lru_cache(most)(function)
         made.kept = _Function(made)  # which lives as long as the function
-        register(name, made.kept)
+        enrol(name, made.kept)
         return made
 
     return decorate
@@ -196,7 +201,7 @@ def cached(name: str, most: int) -> Callable[[F], F]:
 _KEPT: dict[str, WeakSet[Any]] = {}  # the caches of each name
 
 
-def register(name: str, cache: Any) -> None:
+def enrol(name: str, cache: Any) -> None:
     """Anything that has ``clear()`` and ``counts()``, as long as somebody holds it."""
     with _LOCK:
         _KEPT.setdefault(name, WeakSet()).add(cache)

@@ -151,6 +151,14 @@ def recorded(values: Iterable[Any]) -> bool:
     return here.frame is not None or PLAIN < rank_of(values) <= TRACED
 
 
+def remember_calls(types: tuple[type, ...]) -> bool:
+    """Whether objects of some of these types remember calls; ``torch.compile`` asks once, while it compiles."""
+    return any(base in _ranks for kind in types for base in kind.__mro__)
+
+
+remember_calls._dynamo_marked_constant = True  # type: ignore
+
+
 # What later rooms do
 
 

@@ -57,12 +57,18 @@ def kind_of(value: Any) -> str:
     >>> kind_of(2.0), kind_of([1, 2]), kind_of("x")
     ('number', 'list', 'other')
     """
-    kind = type(value)
+    return _of_type(type(value))
+
+
+def _of_type(kind: type) -> str:
     found = _known.known.get(kind)
     if found is None:
         found = _kind(kind)
         _known.keep(kind, found)
     return found
+
+
+_of_type._dynamo_marked_constant = True  # type: ignore  # torch.compile asks once, while it compiles
 
 
 def register_kind(name: str, kind: type) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ricci.caches import cached
+from ricci.caches import Cache, cached
 from ricci.dispatch import FormulaCall, Rule
 from ricci.errors import AxisError, DTypeError, InputError, RicciError, TraceError, nearest
 from ricci.kinds import as_numpy, check_usable, kind_of
@@ -78,7 +78,8 @@ def short(function: Any, args: tuple) -> Any:
     if native is None:
         if type(function) is tuple or isinstance(function, Rule) or function not in table():
             return NotImplemented
-        native = _natives[function] = function
+        native = function
+        _met.keep(function, native)
     if state.watch is not None:
         return NotImplemented
     needed = copied = False
@@ -110,7 +111,8 @@ def short(function: Any, args: tuple) -> Any:
     return made(value, None)
 
 
-_natives: dict[Any, Any] = {}  # the functions of the table that have been called
+_met = Cache("functions of NumPy on tensors", 1024)  # those of the table that have been called
+_natives = _met.known
 _PLAIN = PLAIN | {np.float64}
 _KEYS = frozenset([int, slice, type(None), EllipsisType])  # in shapes, axes and the keys of entries
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import numpy as np
 
+from ricci.caches import cached
 from ricci.dispatch import Rule, register
 from ricci.transforms import nans
 from ricci.transforms.linear import identity
@@ -40,7 +40,7 @@ def _floats(args: tuple) -> bool:
     return dtype is not None
 
 
-@cache
+@cached("programs of functions of the table", 512)
 def _program(rule: Rule) -> Transformed:
     return Transformed(rule.lower, identity, rule.name)
 

@@ -49,20 +49,27 @@ class Target:
         floats = [array.dtype for array in arrays.values() if array.dtype.kind == "f"]
         return str(np.result_type(*floats)) if floats else "float64"
 
-    def setting(
+    def setting(self, *args: Any, **options: Any) -> Setting:
+        """What a call depends on: see :meth:`described`."""
+        return Setting(*self.described(*args, **options))
+
+    def described(
         self,
         arrays: Mapping[str, Any],
         sizes: Mapping[Any, int],
         single: bool = True,
         options: Iterable[tuple[str, Any]] = (),
         typed: bool = False,
-    ) -> Setting:
-        """What a call depends on. All arrays that are given decide types; ``typed`` results get their own after it."""
+    ) -> tuple:
+        """What a setting is made of. All arrays that are given decide types; ``typed`` results get their own after it.
+
+        It is a plain tuple, which ``torch.compile`` knows as a constant.
+        """
         shapes = tuple([(name, tuple([index(n) for n in array.shape])) for name, array in arrays.items()])
         kinds = tuple([(name, self.kind(array)) for name, array in arrays.items()])
         known = tuple([(name, value) for name, value in options if name in self.takes])
         short = not typed and self.short()
-        return Setting(self.name, shapes, kinds, self.floating(arrays), tuple(sizes.items()), single, short, known)
+        return self.name, shapes, kinds, self.floating(arrays), tuple(sizes.items()), single, short, known
 
     def itemsize(self, dtype: str) -> int:
         return np.dtype(dtype).itemsize

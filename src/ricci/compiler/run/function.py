@@ -7,19 +7,19 @@ does not depend on sizes, the prepared expressions, is kept by the function.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-from ricci.caches import MOST_PLANS, Cache, Counts, register
+from ricci.caches import MOST_PLANS, Cache, Counts, enrol
 from ricci.compiler.bind import Setting, check_names, check_sizes
 from ricci.compiler.pipeline import ready, whole
 from ricci.compiler.plan.plans import Plan
 from ricci.compiler.prepare.prepared import Prepared
 from ricci.compiler.run.engines import target_named, target_of
 from ricci.compiler.run.runner import Runner
-from ricci.dispatch import call_formula, here, recorded
+from ricci.dispatch import call_formula, here, recorded, remember_calls
 from ricci.errors import InputError, RicciError
 
 MOST_SHORTCUTS = 64
@@ -61,7 +61,7 @@ class Compiled:
             Compiled._tracing = staticmethod(sys.modules["torch"].compiler.is_compiling)
         self._shortcuts = Cache("calls of compiled functions", MOST_SHORTCUTS)
         self._traced = TakenPrograms()
-        register("programs in torch.compile", self._traced)
+        enrol("programs in torch.compile", self._traced)
         self._latest: Runner | None = None
 
     def __repr__(self) -> str:
@@ -100,19 +100,24 @@ class Compiled:
         if settled:
             raise InputError(f"The range of {settled} was settled when the text was read; give its size to rc.parse.")
         given = {**facts.values, **self._named(args, inputs)}
-        if recorded(given.values()):
+        if self._is_recorded(given.values()):
             return self._recorded(given, sizes)
         check_names(self.stage.needed, {**dict.fromkeys(self.inputs), **facts.inputs}, given)
         target = self.backend or target_of(given.values())
         arrays = target.arrays({name: given[name] for name in [*self.inputs, *given] if name in given})
-        setting = target.setting(arrays, sizes, self.single, self.options, self.typed)
+        setting = target.described(arrays, sizes, self.single, self.options, self.typed)
         if target.tracing():
             return getattr(self._traced, self._held(setting))(*[a for name, a in arrays.items() if name in self.inputs])
-        runner = self._ready(setting)
+        runner = self._ready(Setting(*setting))
         result = runner(*[arrays[name] for name in runner.plan.program.inputs])
         if runner.later is None and not sizes and given.keys() >= set(self.inputs) and not facts.values:
             self._remember(given, arrays, runner)
         return result
+
+    def _is_recorded(self, values: Collection[Any]) -> bool:
+        if self._tracing is not None and self._tracing():
+            return here.frame is not None or remember_calls(tuple(map(type, values)))
+        return recorded(values)
 
     def _recorded(self, given: Mapping[str, Any], sizes: Mapping[str, int]) -> Any:
         """A call that is not on arrays."""
@@ -132,9 +137,9 @@ class Compiled:
         self._latest = ready(self.stage, setting, self.road)
         return self._latest
 
-    def _held(self, setting: Setting) -> str:
+    def _held(self, setting: tuple) -> str:
         """The name of an attribute that is the program. ``torch.compile`` does not trace this but calls it."""
-        run = self._ready(setting).run
+        run = self._ready(Setting(*setting)).run
         name = f"program_{id(run)}"
         setattr(self._traced, name, run)
         return name
