@@ -48,7 +48,7 @@ def moved_axis(e: Expr, source: int, destination: int) -> Expr:
 
 def with_ones(e: Expr, axes: Iterable[int]) -> Expr:
     """``e`` with further axes of size 1, at these places of the result."""
-    new = dict.fromkeys(axes, 1)
+    new: dict[Label, Size] = dict.fromkeys(axes, 1)
     order = len(e.shape) + len(new)
     return product([(e, [a for a in range(order) if a not in new])], range(order), new)
 

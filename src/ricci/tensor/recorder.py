@@ -22,6 +22,7 @@ from ricci.kinds import as_numpy, check_usable, kind_of
 from ricci.tensor.links import Call, Node, Recorded, numbers
 from ricci.tensor.meaning import PLAIN, Operation, operation_name, resolve
 from ricci.tensor.recording_mode import state
+from ricci.tracing.arguments import signature_of
 from ricci.tracing.array import has_traced
 from ricci.tracing.meanings import is_torch
 from ricci.tracing.meanings import plain as plain_array
@@ -355,8 +356,7 @@ def _is_name(value: Any) -> bool:
 
 @cached("signatures of functions", 1024)
 def _signature(function: Any) -> inspect.Signature | None:
-    row = table().get(function)
-    return None if row is None else inspect.signature(row.lower)
+    return signature_of(function) if function in table() else None
 
 
 def _positions(function: Any, args: tuple, kwargs: dict, t: Recorded) -> tuple[tuple, dict]:

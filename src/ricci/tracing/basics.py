@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ricci.errors import AxisError, DTypeError, ShapeError, TraceError
-from ricci.expr import Expr, constant, product
+from ricci.expr import Expr, constant
+from ricci.expr.moving import expanded, stacked
 from ricci.kinds import check_usable
 from ricci.tracing.array import Traced, fresh, has_traced
 from ricci.tracing.frames import current
@@ -73,7 +74,11 @@ def _array(x: Any) -> Any:
 
 def _of_sequence(x: Sequence) -> Traced:
     if has_traced(x):
-        return np.stack([lift(part) for part in x])  # type: ignore[return-value]
+        parts = [lift(part) for part in x]
+        for part in parts:
+            if part.shape != parts[0].shape:
+                raise ShapeError(f"np.stack takes arrays of one shape, not {parts[0].shape} and {part.shape}.")
+        return fresh(stacked([part.expr for part in parts]), common(*parts))
     check_usable(x, "An array beside a traced array")
     return lift(np.asarray(x))
 
@@ -142,12 +147,6 @@ def normal_axes(x: Traced, axis: Axis) -> tuple[int, ...]:
     return found
 
 
-def kept_as_ones(expr: Expr, axes: Sequence[int], order: int) -> Expr:
-    """``expr``, which lacks ``axes`` of ``order``, with these as axes of size 1."""
-    rest = [a for a in range(order) if a not in axes]
-    return product([(expr, rest)], range(order), dict.fromkeys(axes, 1))
-
-
 # Broadcasting
 
 
@@ -160,18 +159,6 @@ def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
         raise ShapeError(
             f"The shapes {listed} cannot be broadcast together: from the right, sizes must be equal or 1."
         ) from None
-
-
-def expanded(expr: Expr, shape: tuple[int, ...]) -> Expr:
-    """``expr`` broadcast to ``shape`` by NumPy's rule."""
-    if expr.shape == shape:
-        return expr
-    skipped = len(shape) - len(expr.shape)
-    labels: list[Any] = []
-    for axis, size in enumerate(expr.shape):
-        wide = size == 1 and shape[axis + skipped] != 1
-        labels.append(("unit", axis) if wide else axis + skipped)
-    return product([(expr, labels)], range(len(shape)), dict(enumerate(shape)))
 
 
 def aligned(*xs: Traced) -> list[Expr]:
@@ -188,18 +175,6 @@ def pointwise(build: Callable[..., Expr], *xs: Traced, dtype: Any) -> Traced:
 
 
 # Arguments
-
-
-def refuse(name: str, **given: Any) -> None:
-    """An error for arguments that are not at their defaults and that have no meaning here."""
-    for argument, value in given.items():
-        if value is not None and value is not np._NoValue:
-            if argument == "out":
-                raise TraceError(
-                    f"{name}: a traced array cannot be written into a given array (out=…, or a += x for an array a); "
-                    "write a = a + x."
-                )
-            raise TraceError(f"{name}: leave out {argument}={value!r}: it is not supported in traced functions.")
 
 
 class NeedsValueError(TraceError):

@@ -11,7 +11,7 @@ from ricci.tracing.array import Traced, check_live
 from ricci.tracing.frames import current
 from ricci.tracing.likeness import with_meaning
 from ricci.tracing.meanings import of_torch
-from ricci.tracing.table import Row, located, row_of
+from ricci.tracing.table import located, row_of
 
 
 def lowered(function: Any, args: tuple, kwargs: dict) -> Any:
@@ -21,14 +21,14 @@ def lowered(function: Any, args: tuple, kwargs: dict) -> Any:
         return with_meaning(lambda *args, **kwargs: lowered(function, args, kwargs), args, kwargs)
     check_live(args, kwargs)
     try:
-        result = row.lower(*args, **kwargs)
+        result = row.lower(*args, **kwargs) if isinstance(row, Rule) else row.binding(args, kwargs)
     except RicciError as error:
         raise located(error, row.name) from error.__cause__
     except TypeError as error:
-        unbound = _unbound(row, args, kwargs)
+        unbound = _unbound(row, args, kwargs) if isinstance(row, Rule) else None
         if unbound is None:
             raise
-        raise located(TraceError(f"{row.name}: {unbound}; ricci traces {_signature(row)}."), row.name) from error
+        raise located(unbound, row.name) from error
     frame = current()
     if frame is not None:
         for part in result if isinstance(result, (tuple, list)) else (result,):
@@ -37,13 +37,11 @@ def lowered(function: Any, args: tuple, kwargs: dict) -> Any:
     return result
 
 
-def _unbound(row: Row | Rule, args: tuple, kwargs: dict) -> str | None:
+def _unbound(rule: Rule, args: tuple, kwargs: dict) -> TraceError | None:
+    """The error for arguments that do not fit, if they do not."""
+    signature = inspect.signature(rule.lower)
     try:
-        inspect.signature(row.lower).bind(*args, **kwargs)
+        signature.bind(*args, **kwargs)
     except TypeError as error:
-        return str(error)
+        return TraceError(f"{rule.name}: {error}; ricci traces {rule.name}{signature}.")
     return None
-
-
-def _signature(row: Row | Rule) -> str:
-    return f"{row.name}{inspect.signature(row.lower)}"

@@ -15,11 +15,12 @@ from ricci.caches import cached
 from ricci.compiler.backends.numpy_table import ELEMENTWISE
 from ricci.dispatch import Rule
 from ricci.errors import InputError
+from ricci.expr.moving import with_ones
 from ricci.functions.elementwise import stop_gradient
 from ricci.functions.table import FUNCTIONS
 from ricci.tracing.array import Traced
 from ricci.tracing.array_methods import ArrayMethods, method_of
-from ricci.tracing.basics import BOOL, INT, common, floating, kept_as_ones, lift, like, normal_axes, pointwise
+from ricci.tracing.basics import BOOL, INT, common, floating, lift, like, normal_axes, pointwise
 from ricci.tracing.operand import Operand
 
 _TRUTHS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "any", "all"}
@@ -89,7 +90,7 @@ def _over_axes(name: str) -> Callable[..., Traced]:
         places = normal_axes(x, given or None)
         expr = row(x.expr, places)
         if keepdims and row.kind == "reduce":
-            expr = kept_as_ones(expr, places, x.ndim)
+            expr = with_ones(expr, places)
         if name in _PLACES:
             expr = stop_gradient(expr)  # whole numbers stay or jump
         return like(x, expr, _dtype(name, x))

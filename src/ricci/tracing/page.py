@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 
 import scipy.special  # noqa: F401  # its functions are in the table once it is imported
 
+from ricci.tracing.arguments import is_refusal
 from ricci.tracing.table import Row, table
 
 TITLES = {
@@ -49,7 +49,7 @@ def traced_names() -> dict[str, list[str]]:
 def _rows() -> Iterator[Row]:
     """The rows that trace; some are there only to refuse in clear words."""
     for row in table().values():
-        if inspect.signature(row.lower).return_annotation != "NoReturn":
+        if not is_refusal(row.lower):
             yield row
 
 

@@ -1,7 +1,7 @@
 """The one table: for each callable of NumPy (and SciPy) that can be traced, what it means as an expression.
 
-A lowering is a function with the arguments of the one it stands for. It takes traced arrays, arrays and numbers, and
-returns a traced array, or a tuple or list of them. ``@lowers(np.sum)`` puts it into the table; the modules of
+A lowering names the parameters of the callable that it needs, and what it needs them as (``arguments.py``); it returns
+a traced array, or a tuple or list of them. ``@lowers(np.sum)`` puts it into the table; the modules of
 ``ricci.tracing.rows`` are its rows. Eager tensors use the same rows: their derivative is that of the lowering.
 """
 
@@ -10,27 +10,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
 from ricci.caches import once
 from ricci.errors import InvariantError, RicciError, TraceError, nearest
+from ricci.tracing.arguments import Binding, signature_of
 from ricci.tracing.frames import user_place
 
-MODULES = (
-    *(
-        "ufuncs",
-        "choosing",
-        "over_axes",
-        "without_nans",
-        "statistics",
-        "sequences",
-        "ordering",
-        "contractions",
-        "einsum",
-    ),
-    *("shaping", "repeating", "diagonals", "several", "keys", "creation", "queries", "linalg", "scipy_special"),
-)
+MODULES = "ufuncs choosing over_axes without_nans statistics sequences ordering contractions einsum shaping repeating "
+MODULES += "diagonals several keys creation queries linalg scipy_special"
 
 
 @dataclass(frozen=True)
@@ -38,25 +28,34 @@ class Row:
     """A callable that can be traced."""
 
     name: str  # as users write it: "np.linalg.inv"
+    function: Any  # the callable itself
     lower: Callable[..., Any]
     group: str
     note: str = ""
+
+    @cached_property
+    def binding(self) -> Binding:
+        """How a call becomes one of the lowering."""
+        return Binding(self.name, signature_of(self.function), self.lower)
 
 
 TABLE: dict[Any, Row] = {}  # by the callable; the reductions of ufuncs by (ufunc, "reduce")
 REASONS: dict[Any, str] = {}  # of callables that cannot be traced: why, and what to write instead
 
 
-def lowers(*callables: Any, note: str = "") -> Callable[[Callable], Callable]:
-    """Puts a lowering into the table, for one or several callables; None stands for one that this NumPy lacks."""
+def lowers(*callables: Any, note: str = "", group: str = "") -> Callable[[Callable], Callable]:
+    """Puts a lowering into the table, for one or several callables; None stands for one that this NumPy lacks.
+
+    ``group`` is the module that it is listed with, if not its own.
+    """
 
     def put(lower: Callable) -> Callable:
         for function in callables:
             if function is not None:
                 if function in TABLE and TABLE[function].lower.__module__ != lower.__module__:
                     raise InvariantError(f"{name_of(function)} has two rows, one of them in {lower.__module__}.")
-                group = lower.__module__.rpartition(".")[2]
-                TABLE[function] = Row(name_of(function), lower, group, note)
+                own = group or lower.__module__.rpartition(".")[2]
+                TABLE[function] = Row(name_of(function), function, lower, own, note)
         return lower
 
     return put
@@ -95,7 +94,7 @@ def table() -> dict[Any, Row]:
 
 @once
 def _filled(scipy: bool) -> dict[Any, Row]:
-    for module in MODULES:
+    for module in MODULES.split():
         import_module(f"ricci.tracing.rows.{module}")
     if scipy:
         import_module("ricci.tracing.rows.scipy_special").register()

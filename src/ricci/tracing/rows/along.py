@@ -1,4 +1,4 @@
-"""Movements along one axis of traced arrays, from which lowerings are built; see ``ricci.expr.moving``."""
+"""Movements of traced arrays, from which lowerings are built; what they are is in ``ricci.expr.moving``."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 
 from ricci.errors import ShapeError
-from ricci.expr import Expr, Size, constant, moving, place, product
-from ricci.expr.moving import gathered, reshaped, sliced
-from ricci.expr.moving import joined as in_a_row
+from ricci.expr import Expr, moving
 from ricci.functions import elementwise as e
-from ricci.tracing.array import Traced, fresh
-from ricci.tracing.basics import INT, common, kept_as_ones, lift, like, normal_axis
+from ricci.tracing.array import Traced
+from ricci.tracing.basics import INT, broadcast_shape, common, fresh, lift, like, normal_axis
 from ricci.tracing.casting import cast
 
 Array = Any  # a traced array, whose operators come from a table that type checkers do not see
@@ -21,15 +19,13 @@ Array = Any  # a traced array, whose operators come from a table that type check
 
 def part(x: Traced, axis: int, start: int, count: int, step: int = 1) -> Array:
     """``count`` entries along an axis, from ``start`` on; none where they are outside."""
-    return like(x, sliced(x.expr, normal_axis(x, axis), start, step, count))
+    return like(x, moving.sliced(x.expr, normal_axis(x, axis), start, step, count))
 
 
 def entry(x: Traced, axis: int, position: int) -> Array:
     """The entries at one position of an axis, which is left out."""
     axis = normal_axis(x, axis)
-    n = x.shape[axis]
-    rest = [a for a in range(x.ndim) if a != axis]
-    return like(x, product([(x.expr, range(x.ndim)), (place(position % n if n else 0, n), (axis,))], rest))
+    return like(x, moving.entry(x.expr, axis, position % x.shape[axis] if x.shape[axis] else 0))
 
 
 def places(expr: Expr) -> Traced:
@@ -37,40 +33,48 @@ def places(expr: Expr) -> Traced:
     return fresh(e.stop_gradient(expr), INT)
 
 
-def joined(parts: Sequence[Traced], axis: int, dtype: Any = None) -> Traced:
+def joined(parts: Sequence[Traced], axis: int, dtype: Any = None) -> Array:
     """Arrays one after the other along an axis."""
-    found = in_a_row([x.expr for x in parts], normal_axis(parts[0], axis))
+    found = moving.joined([x.expr for x in parts], normal_axis(parts[0], axis))
     return fresh(found, common(*parts) if dtype is None else dtype)
 
 
-def selected(e: Expr, axis: int, places: np.ndarray) -> Expr:
-    """``e`` read along ``axis`` at known places, none of them negative."""
-    return moving.selected(e, axis, places.tolist(), lambda: lift(places).expr)
+def selected(x: Traced, axis: int, places: np.ndarray) -> Traced:
+    """``x`` read along ``axis`` at known places, none of them negative."""
+    return like(x, moving.selected(x.expr, axis, places.tolist(), lambda: lift(places).expr))
 
 
 def flat(x: Traced) -> Traced:
     """All entries along one axis, in row-major order."""
-    return like(x, reshaped(x.expr, (x.size,)))
+    return shaped(x, (x.size,))
 
 
-def along_one(x: Traced, axis: int | None) -> tuple[Traced, int]:
-    """The array and its axis; None stands for the one axis of all its entries."""
-    return (flat(x), 0) if axis is None else (x, normal_axis(x, axis))
+def shaped(x: Traced, shape: tuple[int, ...]) -> Traced:
+    """The entries in another shape, which fits."""
+    return like(x, moving.reshaped(x.expr, shape))
 
 
-def with_axis(x: Traced, axis: int) -> Array:
-    """The array with a new axis of size 1."""
-    return like(x, kept_as_ones(x.expr, (axis % (x.ndim + 1),), x.ndim + 1))
+def with_axes(x: Traced, *axes: int) -> Array:
+    """The array with new axes of size 1, at these places of the result."""
+    order = x.ndim + len(axes)
+    return like(x, moving.with_ones(x.expr, [axis % order for axis in axes]))
 
 
 def along(vector: Traced, axis: int, order: int) -> Array:
     """A vector along one axis of ``order``, of size 1 along the others."""
-    return like(vector, kept_as_ones(vector.expr, [a for a in range(order) if a != axis], order))
+    return like(vector, moving.with_ones(vector.expr, [a for a in range(order) if a != axis]))
 
 
 def looked_up(vector: Traced, index: Traced) -> Array:
     """The entries of a vector at places that an array of whole numbers gives."""
-    return like(vector, gathered(vector.expr, 0, index.expr))
+    return like(vector, moving.gathered(vector.expr, 0, index.expr))
+
+
+def broadcast(x: Traced, shape: tuple[int, ...]) -> Traced:
+    """``x`` with the axes of ``shape``, or an error."""
+    if len(shape) < x.ndim or broadcast_shape(x.shape, shape) != shape:
+        raise ShapeError(f"An array of the shape {x.shape} cannot be broadcast to the shape {shape}.")
+    return like(x, moving.expanded(x.expr, shape))
 
 
 def converted(x: Traced, dtype: Any) -> Traced:
@@ -86,6 +90,8 @@ def vector(x: Any, what: str) -> Traced:
     return found
 
 
-def everywhere(value: Any, shape: Sequence[Size]) -> Expr:
-    """A number at all places of a shape."""
-    return product([(constant(value), ())], range(len(shape)), dict(enumerate(shape)))
+def of_order(x: Traced, least: int, name: str) -> Traced:
+    """An argument that must have some axes."""
+    if x.ndim < least:
+        raise ShapeError(f"{name} takes arrays of {least} axes or more, not of the shape {x.shape}.")
+    return x

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
 from ricci.errors import AxisError, InputError, ShapeError
-from ricci.expr import product
+from ricci.expr import moving
 from ricci.functions import elementwise as e
+from ricci.tracing.arguments import Known, OneAxis
 from ricci.tracing.array import Traced, has_traced
-from ricci.tracing.basics import (
-    NeedsValueError,
-    broadcast_shape,
-    common,
-    concrete,
-    lift,
-    like,
-    normal_axis,
-    pointwise,
-    refuse,
-)
+from ricci.tracing.basics import NeedsValueError, broadcast_shape, common, lift, like, pointwise
 from ricci.tracing.casting import cast
-from ricci.tracing.rows.keys import hot_at, read
-from ricci.tracing.rows.shaping import broadcast, ravel
+from ricci.tracing.rows.along import broadcast, flat
+from ricci.tracing.rows.keys import from_the_front, read
 from ricci.tracing.table import lowers
 
 MODES = ("raise", "wrap", "clip")
@@ -46,20 +37,18 @@ def _within(indices: Any, size: int, mode: str) -> Any:
     return like(indices, indices.expr - size * e.floor(indices.expr / size))
 
 
+def _at(x: Traced, axis: int, places: Any) -> Traced:
+    return read(x, (*[slice(None)] * axis, places))
+
+
 @lowers(np.take)
-def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Traced:
-    refuse("np.take", out=out)
-    x = lift(a) if axis is not None else ravel(a)
-    own = normal_axis(x, 0 if axis is None else axis)
-    return read(x, (*[slice(None)] * own, _within(indices, x.shape[own], mode)))
+def take(x: Traced, indices: Any, axis: OneAxis, mode: str = "raise") -> Traced:
+    return _at(x, axis, _within(indices, x.shape[axis], mode))
 
 
 @lowers(np.take_along_axis)
-def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Traced:
-    x, at = lift(arr), indices if isinstance(indices, Traced) else np.asarray(indices)
-    if axis is None:
-        x, axis = ravel(x), 0
-    axis = normal_axis(x, axis)
+def take_along_axis(x: Traced, indices: Any, axis: OneAxis) -> Traced:
+    at = indices if isinstance(indices, Traced) else np.asarray(indices)
     if at.ndim != x.ndim:
         raise ShapeError(f"np.take_along_axis takes indices with as many axes as the array: {at.shape} and {x.shape}.")
     if at.dtype.kind not in "iu":
@@ -73,19 +62,11 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Traced:
         at = np.where(at < 0, at + size, at) if (at < 0).any() else at
     rest = broadcast_shape(*[tuple([1 if a == axis else s for a, s in enumerate(y.shape)]) for y in (x, at)])
     shape = [at.shape[a] if a == axis else s for a, s in enumerate(rest)]
-
-    def labels(own: Sequence[int], along: Hashable) -> list[Hashable]:
-        spread = [("unit", along, a) if s == 1 and shape[a] != 1 else a for a, s in enumerate(own)]
-        return [along if a == axis else label for a, label in enumerate(spread)]
-
-    hot = hot_at(at, size)
-    factors = [(x.expr, labels(x.shape, "read")), (hot, [*labels(at.shape, axis), "read"])]
-    return like(x, product(factors, range(x.ndim), dict(enumerate(shape))))
+    return like(x, moving.gathered_along(x.expr, axis, from_the_front(at, size), shape))
 
 
 @lowers(np.choose)
-def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Traced:
-    refuse("np.choose", out=out)
+def choose(a: Any, choices: Any, mode: str = "raise") -> Traced:
     parts = [lift(choice) for choice in choices]
     if not isinstance(a, Traced) and mode == "raise":
         places = np.asarray(a)
@@ -112,26 +93,20 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 
 @lowers(np.compress)
-def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Traced:
-    refuse("np.compress", out=out)
-    x = lift(a) if axis is not None else ravel(a)
-    own = normal_axis(x, 0 if axis is None else axis)
-    kept = np.flatnonzero(concrete(condition, "The condition of np.compress"))
-    return read(x, (*[slice(None)] * own, kept))
+def compress(a: Traced, condition: Known, axis: OneAxis) -> Traced:
+    return _at(a, axis, np.flatnonzero(condition))
 
 
 @lowers(np.extract)
-def extract(condition: Any, arr: Any) -> Traced:
-    kept = np.flatnonzero(concrete(condition, "The condition of np.extract"))
-    return read(ravel(arr), kept)
+def extract(arr: Traced, condition: Known) -> Traced:
+    return read(flat(arr), np.flatnonzero(condition))
 
 
 @lowers(np.piecewise)
-def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Traced:
+def piecewise(x: Traced, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Traced:
     """Each function is applied to the whole array; the last one whose condition holds gives the value."""
-    array = lift(x)
     conditions = [lift(c) for c in condlist] if isinstance(condlist, (list, tuple)) else [lift(condlist)]
-    if len(conditions) == 1 and conditions[0].ndim == array.ndim + 1:
+    if len(conditions) == 1 and conditions[0].ndim == x.ndim + 1:
         conditions = [read(conditions[0], n) for n in range(conditions[0].shape[0])]
     pieces = list(funclist)
     if len(pieces) not in (len(conditions), len(conditions) + 1):
@@ -139,9 +114,9 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
             f"np.piecewise takes {len(conditions)} functions, or one more for the rest, not {len(pieces)}."
         )
     otherwise = pieces.pop() if len(pieces) > len(conditions) else 0
-    found = _piece(otherwise, array, args, kw)
+    found = _piece(otherwise, x, args, kw)
     for condition, piece in zip(conditions, pieces, strict=True):
-        found = pointwise(e.where, condition, _piece(piece, array, args, kw), found, dtype=array.dtype)
+        found = pointwise(e.where, condition, _piece(piece, x, args, kw), found, dtype=x.dtype)
     return found
 
 

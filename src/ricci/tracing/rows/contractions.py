@@ -18,10 +18,11 @@ from typing import Any
 import numpy as np
 
 from ricci.errors import AxisError, ShapeError
-from ricci.expr import add, merge, one, place, product
+from ricci.expr import Expr, add, merge, moving, product
 from ricci.functions import elementwise as e
-from ricci.tracing.array import Traced, fresh
-from ricci.tracing.basics import broadcast_shape, lift, like, normal_axis, refuse
+from ricci.tracing.arguments import Type
+from ricci.tracing.array import Traced
+from ricci.tracing.basics import broadcast_shape, fresh, like, normal_axis
 from ricci.tracing.rows.along import entry, flat, vector
 from ricci.tracing.rows.ufuncs import UFUNCS
 from ricci.tracing.table import TABLE, lowers
@@ -57,9 +58,8 @@ def _batch(x: Traced, own: int) -> tuple[Label, ...]:
     return tuple([(BATCH, k) for k in range(x.ndim - own, 0, -1)])
 
 
-def _batched(name: str, a: Any, b: Any, own: tuple[str, str, str], dtype: Any = None) -> Traced:
+def _batched(name: str, xs: Sequence[Traced], own: tuple[str, str, str], dtype: Any = None) -> Traced:
     """A product over the last axes, whose labels ``own`` gives for both operands and the result."""
-    xs = [lift(a), lift(b)]
     for x, labels in zip(xs, own, strict=False):
         if x.ndim < len(labels):
             raise ShapeError(f"{name}: an operand has the shape {x.shape}; it needs at least {len(labels)} axes.")
@@ -74,38 +74,31 @@ def _batched(name: str, a: Any, b: Any, own: tuple[str, str, str], dtype: Any = 
 
 
 @lowers(np.matmul, np.linalg.matmul)
-def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, **more: Any) -> Traced:
-    refuse("np.matmul", out=out, **more)
-    a, b = lift(x1), lift(x2)
-    left = "k" if a.ndim == 1 else "ik"
-    right = "k" if b.ndim == 1 else "kj"
-    return _batched("np.matmul", a, b, (left, right, left[:-1] + right[1:]), dtype)
+def matmul(x1: Traced, x2: Traced, dtype: Type = None) -> Traced:
+    left = "k" if x1.ndim == 1 else "ik"
+    right = "k" if x2.ndim == 1 else "kj"
+    return _batched("np.matmul", (x1, x2), (left, right, left[:-1] + right[1:]), dtype)
 
 
-def _vectors(names: Sequence[Any], own: tuple[str, str, str]) -> None:
-    name = f"np.{names[0].__name__}"
+def _vectors(function: Any, own: tuple[str, str, str]) -> None:
+    def lower(x1: Traced, x2: Traced, dtype: Type = None) -> Traced:
+        return _batched(f"np.{function.__name__}", (x1, x2), own, dtype)
 
-    def lower(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, **more: Any) -> Traced:
-        refuse(name, out=out, **more)
-        return _batched(name, x1, x2, own, dtype)
-
-    lowers(*names)(lower)
+    lowers(function)(lower)
 
 
-_vectors([np.matvec], ("ik", "k", "i"))
-_vectors([np.vecmat], ("k", "kj", "j"))
+_vectors(np.matvec, ("ik", "k", "i"))
+_vectors(np.vecmat, ("k", "kj", "j"))
 
 
 @lowers(np.vecdot, np.linalg.vecdot)
-def vecdot(x1: Any, x2: Any, /, out: Any = None, *, axis: int = -1, dtype: Any = None, **more: Any) -> Traced:
-    refuse("np.vecdot", out=out, **more)
-    return _batched("np.vecdot", _last(lift(x1), axis), _last(lift(x2), axis), ("k", "k", ""), dtype)
+def vecdot(x1: Traced, x2: Traced, axis: int = -1, dtype: Type = None) -> Traced:
+    return _batched("np.vecdot", (_last(x1, axis), _last(x2, axis)), ("k", "k", ""), dtype)
 
 
 def _last(x: Traced, axis: int) -> Traced:
     """The array with one axis brought to the end."""
-    at = normal_axis(x, axis)
-    return like(x, product([(x.expr, range(x.ndim))], [*[a for a in range(x.ndim) if a != at], at]))
+    return like(x, moving.moved_axis(x.expr, normal_axis(x, axis), x.ndim - 1))
 
 
 def _own(x: Traced, mark: str) -> list[Label]:
@@ -127,40 +120,34 @@ def _joint(name: str, a: Traced, b: Traced, pairs: Sequence[tuple[int, int]]) ->
 
 
 @lowers(np.dot)
-def dot(a: Any, b: Any, out: Any = None) -> Traced:
-    refuse("np.dot", out=out)
-    x, y = lift(a), lift(b)
-    return _joint("np.dot", x, y, [(x.ndim - 1, max(y.ndim - 2, 0))] if x.ndim and y.ndim else [])
+def dot(a: Traced, b: Traced) -> Traced:
+    return _joint("np.dot", a, b, [(a.ndim - 1, max(b.ndim - 2, 0))] if a.ndim and b.ndim else [])
 
 
 @lowers(np.inner)
-def inner(a: Any, b: Any, /) -> Traced:
-    x, y = lift(a), lift(b)
-    return _joint("np.inner", x, y, [(x.ndim - 1, y.ndim - 1)] if x.ndim and y.ndim else [])
+def inner(a: Traced, b: Traced) -> Traced:
+    return _joint("np.inner", a, b, [(a.ndim - 1, b.ndim - 1)] if a.ndim and b.ndim else [])
 
 
 @lowers(np.vdot)
-def vdot(a: Any, b: Any, /) -> Traced:
-    x, y = lift(a), lift(b)
-    if x.shape != y.shape:
-        x, y = flat(x), flat(y)
-    return _joint("np.vdot", x, y, [(k, k) for k in range(x.ndim)])
+def vdot(a: Traced, b: Traced) -> Traced:
+    if a.shape != b.shape:
+        a, b = flat(a), flat(b)
+    return _joint("np.vdot", a, b, [(k, k) for k in range(a.ndim)])
 
 
 @lowers(np.outer)
-def outer(a: Any, b: Any, out: Any = None) -> Traced:
-    refuse("np.outer", out=out)
-    return _joint("np.outer", flat(lift(a)), flat(lift(b)), [])
+def outer(a: Traced, b: Traced) -> Traced:
+    return _joint("np.outer", flat(a), flat(b), [])
 
 
 @lowers(np.linalg.outer)
-def linalg_outer(x1: Any, x2: Any, /) -> Traced:
+def linalg_outer(x1: Traced, x2: Traced) -> Traced:
     return _joint("np.linalg.outer", vector(x1, "np.linalg.outer: x1"), vector(x2, "np.linalg.outer: x2"), [])
 
 
 @lowers(np.tensordot, np.linalg.tensordot)
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Traced:
-    x, y = lift(a), lift(b)
+def tensordot(x: Traced, y: Traced, axes: Any = 2) -> Traced:
     if isinstance(axes, (int, np.integer)):
         if not 0 <= axes <= min(x.ndim, y.ndim):
             raise AxisError(f"np.tensordot: {axes} axes are to be summed, of the shapes {x.shape} and {y.shape}.")
@@ -174,10 +161,9 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Traced:
 
 
 @lowers(np.linalg.multi_dot)
-def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Traced:
+def multi_dot(arrays: list[Traced]) -> Traced:
     """All matrices in one product; the compiler finds the order."""
-    refuse("np.linalg.multi_dot", out=out)
-    xs = [lift(a) for a in arrays]
+    xs = arrays
     if len(xs) < 2 or any(not 1 <= x.ndim <= 2 for x in xs) or any(x.ndim != 2 for x in xs[1:-1]):
         raise ShapeError("np.linalg.multi_dot takes two or more matrices, of which the first and last may be vectors.")
     labels: list[tuple] = [(k, k + 1) for k in range(len(xs))]
@@ -191,9 +177,8 @@ def multi_dot(arrays: Sequence[Any], *, out: Any = None) -> Traced:
 
 
 @lowers(np.kron)
-def kron(a: Any, b: Any) -> Traced:
-    """Each axis is made of one of ``a``, which moves slowly, and one of ``b``."""
-    x, y = lift(a), lift(b)
+def kron(x: Traced, y: Traced) -> Traced:
+    """Each axis is made of one of the first, which moves slowly, and one of the second."""
     order = max(x.ndim, y.ndim)
     factors: list = [(x.expr, [("a", k) for k in range(order - x.ndim, order)])]
     factors.append((y.expr, [("b", k) for k in range(order - y.ndim, order)]))
@@ -207,25 +192,20 @@ def kron(a: Any, b: Any) -> Traced:
 
 
 @lowers(np.cross)
-def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Traced:
+def cross(a: Traced, b: Traced, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Traced:
     if axis is not None:
         axisa = axisb = axisc = axis
-    x, y = _last(lift(a), axisa), _last(lift(b), axisb)
+    x, y = _last(a, axisa), _last(b, axisb)
     if x.shape[-1] not in (2, 3) or y.shape[-1] not in (2, 3):
         raise ShapeError(f"np.cross takes vectors of 2 or 3 entries; these have {x.shape[-1]} and {y.shape[-1]}.")
-    flat_ones = x.shape[-1] == y.shape[-1] == 2
-    terms = [_component(x, y, i) for i in ((2,) if flat_ones else range(3))]
     dtype = np.result_type(x.dtype, y.dtype)
-    if flat_ones:
-        return fresh(terms[0], dtype)
-    axes = tuple(range(len(terms[0].shape)))
-    expr = add([(1, product([(t, axes), (place(i, 3), ("i",))], (*axes, "i"))) for i, t in enumerate(terms)])
-    at = axisc % (len(axes) + 1)
-    result = [*axes[:at], len(axes), *axes[at:]]
-    return fresh(product([(expr, range(len(axes) + 1))], result), dtype)
+    if x.shape[-1] == y.shape[-1] == 2:
+        return fresh(_component(x, y, 2), dtype)
+    terms = [_component(x, y, i) for i in range(3)]
+    return fresh(moving.stacked(terms, axisc % (len(terms[0].shape) + 1)), dtype)
 
 
-def _component(x: Traced, y: Traced, i: int) -> Any:
+def _component(x: Traced, y: Traced, i: int) -> Expr:
     """``a[i+1] b[i+2] - a[i+2] b[i+1]``, the indices counted around; what a plane lacks is zero."""
     j, k = (i + 1) % 3, (i + 2) % 3
     shape = broadcast_shape(x.shape[:-1], y.shape[:-1])
@@ -239,45 +219,28 @@ def _component(x: Traced, y: Traced, i: int) -> Any:
 
 
 @lowers(np.linalg.cross)
-def linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Traced:
-    a, b = lift(x1), lift(x2)
-    if a.shape[axis] != 3 or b.shape[axis] != 3:
-        raise ShapeError(f"np.linalg.cross takes vectors of 3 entries; the shapes are {a.shape} and {b.shape}.")
-    return cross(a, b, axis=axis)
-
-
-# The last two axes as a matrix
-
-
-@lowers(np.linalg.matrix_transpose)
-def linalg_transpose(x: Any, /) -> Traced:
-    array = lift(x)
-    if array.ndim < 2:
-        raise ShapeError(f"np.linalg.matrix_transpose takes matrices; the array has the shape {array.shape}.")
-    lead = range(array.ndim - 2)
-    return like(array, product([(array.expr, (*lead, "r", "c"))], (*lead, "c", "r")))
+def linalg_cross(x1: Traced, x2: Traced, axis: int = -1) -> Traced:
+    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
+        raise ShapeError(f"np.linalg.cross takes vectors of 3 entries; the shapes are {x1.shape} and {x2.shape}.")
+    return cross(x1, x2, axis=axis)
 
 
 @lowers(np.vander)
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Traced:
+def vander(x: Traced, N: int | None = None, increasing: bool = False) -> Traced:
     v = vector(x, "np.vander: x")
     n = v.shape[0] if N is None else int(N)
-    order = range(n) if increasing else range(n - 1, -1, -1)
-    terms = [(1, product([(v.expr**p, ("i",)), (place(k, n), ("p",))], ("i", "p"))) for k, p in enumerate(order)]
-    dtype = np.promote_types(v.dtype, int)
-    return fresh(add(terms) if terms else one((v.shape[0], 0)), dtype)
+    powers = [v.expr**p for p in (range(n) if increasing else range(n - 1, -1, -1))]
+    found = moving.stacked(powers, 1) if powers else moving.everywhere(1, (v.shape[0], 0))
+    return fresh(found, np.promote_types(v.dtype, int))
 
 
 # All pairs of entries under any ufunc of two operands
 
 
 def _outer(ufunc: np.ufunc) -> None:
-    def lower(A: Any, B: Any, /, **kwargs: Any) -> Traced:
-        a, b = lift(A), lift(B)
-        wide = product(
-            [(a.expr, range(a.ndim))], range(a.ndim + b.ndim), dict.fromkeys(range(a.ndim, a.ndim + b.ndim), 1)
-        )
-        return TABLE[ufunc].lower(like(a, wide), b, **kwargs)
+    def lower(A: Traced, B: Traced, **kwargs: Any) -> Traced:
+        wide = moving.with_ones(A.expr, range(A.ndim, A.ndim + B.ndim))
+        return TABLE[ufunc].binding((like(A, wide), B), kwargs)
 
     lowers((ufunc, "outer"))(lower)
 

@@ -10,135 +10,76 @@ from typing import Any
 
 import numpy as np
 
-from ricci.errors import InputError
+from ricci.errors import InputError, TraceError
 from ricci.expr import constant, product, zero
 from ricci.functions import elementwise as e
+from ricci.tracing.arguments import Ints, Known, Type, whole_numbers
 from ricci.tracing.array import Traced
-from ricci.tracing.basics import FLOAT, common, concrete, fresh, lift, like, pointwise, refuse
+from ricci.tracing.basics import FLOAT, NeedsValueError, common, fresh, lift, like, pointwise
 from ricci.tracing.casting import cast
-from ricci.tracing.rows.shaping import broadcast, expand_dims, moveaxis, whole_numbers
+from ricci.tracing.rows.along import broadcast, converted, with_axes
+from ricci.tracing.rows.shaping import moveaxis
 from ricci.tracing.table import lowers
 
 # In the shape of another array
 
 
-def _like(name: str, a: Any, value: Any, dtype: Any, shape: Any, device: Any) -> Traced:
-    refuse(name, device=device)
-    x = lift(a)
-    sizes = x.shape if shape is None else whole_numbers(shape, "A shape")
-    return broadcast(cast(lift(value), x.dtype if dtype is None else dtype), sizes)
-
-
-@lowers(np.zeros_like)
-def zeros_like(
-    a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
-) -> Traced:
-    return _like("np.zeros_like", a, 0, dtype, shape, device)
-
-
-@lowers(np.empty_like, note="zeros")
-def empty_like(
-    prototype: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
-) -> Traced:
-    return _like("np.empty_like", prototype, 0, dtype, shape, device)
-
-
-@lowers(np.ones_like)
-def ones_like(
-    a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
-) -> Traced:
-    return _like("np.ones_like", a, 1, dtype, shape, device)
-
-
 @lowers(np.full_like)
-def full_like(
-    a: Any,
-    fill_value: Any,
-    dtype: Any = None,
-    order: str = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> Traced:
-    return _like("np.full_like", a, fill_value, dtype, shape, device)
+def full_like(x: Traced, fill_value: Traced, dtype: Type = None, shape: Any = None) -> Traced:
+    sizes = x.shape if shape is None else whole_numbers(shape, "A shape")
+    return broadcast(cast(fill_value, x.dtype if dtype is None else dtype), sizes)
+
+
+def _like(function: Any, value: int, note: str = "") -> None:
+    def lower(x: Traced, dtype: Type = None, shape: Any = None) -> Traced:
+        return full_like(x, lift(value), dtype, shape)
+
+    lowers(function, note=note)(lower)
+
+
+_like(np.zeros_like, 0)
+_like(np.empty_like, 0, "zeros")
+_like(np.ones_like, 1)
 
 
 # Of numbers that are traced
 
 
 @lowers(np.asarray, np.asanyarray, note="through ricci.numpy")
-def asarray(
-    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
-) -> Traced:
-    refuse("np.asarray", device=device)
-    return lift(a) if dtype is None else cast(lift(a), dtype)
+def asarray(a: Traced, dtype: Type = None) -> Traced:
+    return converted(a, dtype)
 
 
 @lowers(np.ascontiguousarray, note="through ricci.numpy")
-def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Traced:
-    x = asarray(a, dtype)
-    return x if x.ndim else expand_dims(x, 0)
+def ascontiguousarray(a: Traced, dtype: Type = None) -> Traced:
+    x = converted(a, dtype)
+    return x if x.ndim else with_axes(x, 0)
 
 
 @lowers(np.array, note="through ricci.numpy")
-def array(
-    object: Any,
-    dtype: Any = None,
-    *,
-    copy: Any = True,
-    order: Any = "K",
-    subok: bool = False,
-    ndmin: int = 0,
-    ndmax: int = 0,
-    like: Any = None,
-) -> Traced:
-    x = asarray(object, dtype)
-    return expand_dims(x, tuple(range(ndmin - x.ndim)))
+def array(object: Traced, dtype: Type = None, ndmin: int = 0) -> Traced:
+    x = converted(object, dtype)
+    return with_axes(x, *range(ndmin - x.ndim))
 
 
 @lowers(np.full, note="through ricci.numpy")
-def full(
-    shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None
-) -> Traced:
-    refuse("np.full", device=device)
-    return broadcast(asarray(fill_value, dtype), whole_numbers(shape, "A shape"))
+def full(fill_value: Traced, shape: Ints, dtype: Type = None) -> Traced:
+    return broadcast(converted(fill_value, dtype), shape)
 
 
 # Sequences between ends that are traced
 
 
-@lowers(np.linspace)
-def linspace(
-    start: Any,
-    stop: Any,
-    num: Any = 50,
-    endpoint: bool = True,
-    retstep: bool = False,
-    dtype: Any = None,
-    axis: int = 0,
-    *,
-    device: Any = None,
-) -> Any:
-    refuse("np.linspace", device=device)
-    first, last, found = _ends("np.linspace", start, stop, num)
-    count = int(concrete(num, "num"))
-    step = (last.expr - first.expr) / (count - 1 if endpoint else count) if count > endpoint else None
-    spaced = _along(first, last, count, endpoint, found, axis)
-    spaced = spaced if dtype is None else cast(_floored(spaced, dtype), dtype)
-    if not retstep:
-        return spaced
-    return spaced, fresh(constant(np.nan) if step is None else step, found)
+def _floored(x: Traced, dtype: np.dtype | None) -> Traced:
+    """In another type; NumPy rounds down, not towards zero, where it makes whole numbers of a sequence."""
+    if dtype is None:
+        return x
+    return cast(like(x, e.floor(x.expr)) if dtype.kind in "iu" else x, dtype)
 
 
-def _floored(x: Traced, dtype: Any) -> Traced:
-    """NumPy rounds down, not towards zero, where it makes whole numbers of a sequence."""
-    return like(x, e.floor(x.expr)) if np.dtype(dtype).kind in "iu" else x
-
-
-def _ends(name: str, start: Any, stop: Any, num: Any) -> tuple[Traced, Traced, np.dtype]:
+def _ends(name: str, start: Any, stop: Any, num: Known) -> tuple[Traced, Traced, np.dtype]:
     """Both ends, in one shape and a floating type."""
-    if int(concrete(num, "num")) < 0:
+    if num < 0:
         raise InputError(f"{name}: the number of entries, {num}, is negative.")
     weak = [x if type(x) in (int, float) else lift(x) for x in (start, stop)]
     found = common(*weak, 1.0)
@@ -147,47 +88,56 @@ def _ends(name: str, start: Any, stop: Any, num: Any) -> tuple[Traced, Traced, n
     return first, last, found
 
 
-def _along(first: Traced, last: Traced, count: int, endpoint: bool, dtype: np.dtype, axis: int) -> Traced:
+def _between(first: Traced, last: Traced, count: int, endpoint: bool, dtype: np.dtype, axis: int) -> Traced:
     """``first + (last - first) t`` for equidistant ``t`` from 0 to 1, along a new axis; the last one is exact."""
-    weight = np.linspace(0.0, 1.0, count, endpoint)
-    t = lift(weight.astype(dtype)).expr
+    t = lift(np.linspace(0.0, 1.0, count, endpoint).astype(dtype)).expr
     out = range(first.ndim + 1)
     terms = [product([(x.expr, out[1:]), (s, (0,))], out) for x, s in ((first, 1 - t), (last, t))] if count else []
-    found = terms[0] + terms[1] if terms else zero((0, *first.shape))
-    made = fresh(found, dtype)
-    return made if axis == 0 else moveaxis(made, 0, axis)
+    made = fresh(terms[0] + terms[1] if terms else zero((0, *first.shape)), dtype)
+    return made if axis == 0 else moveaxis(made, (0,), (axis % made.ndim,))
+
+
+@lowers(np.linspace)
+def linspace(
+    start: Any,
+    stop: Any,
+    num: Known,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Type = None,
+    axis: int = 0,
+) -> Any:
+    first, last, found = _ends("np.linspace", start, stop, num)
+    count = int(num)
+    spaced = _floored(_between(first, last, count, endpoint, found, axis), dtype)
+    if not retstep:
+        return spaced
+    step = (last.expr - first.expr) / (count - 1 if endpoint else count) if count > endpoint else constant(np.nan)
+    return spaced, fresh(step, found)
 
 
 @lowers(np.logspace)
 def logspace(
-    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+    start: Any, stop: Any, num: Known, endpoint: bool = True, base: Any = 10.0, dtype: Type = None, axis: int = 0
 ) -> Traced:
-    refuse("np.logspace", base=None if np.ndim(base) == 0 else base)
+    if np.ndim(base):
+        raise TraceError(f"np.logspace: base is one number in traced functions, not {base!r}.")
     exponents = linspace(start, stop, num, endpoint, axis=axis)
-    found = pointwise(e.power, lift(base), exponents, dtype=exponents.dtype)
-    return found if dtype is None else cast(found, dtype)
+    return converted(pointwise(e.power, lift(base), exponents, dtype=exponents.dtype), dtype)
 
 
 @lowers(np.geomspace, note="between positive numbers")
-def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Traced:
-    first, last, _ = _ends("np.geomspace", start, stop, num)
-    ends = [like(x, e.log(x.expr)) for x in (first, last)]
-    steps = _along(ends[0], ends[1], int(concrete(num, "num")), endpoint, FLOAT, axis)
-    spaced = like(steps, e.exp(steps.expr))
-    return spaced if dtype is None else cast(spaced, dtype)
+def geomspace(start: Any, stop: Any, num: Known, endpoint: bool = True, dtype: Type = None, axis: int = 0) -> Traced:
+    ends = [like(x, e.log(x.expr)) for x in _ends("np.geomspace", start, stop, num)[:2]]
+    steps = _between(ends[0], ends[1], int(num), endpoint, FLOAT, axis)
+    return converted(like(steps, e.exp(steps.expr)), dtype)
 
 
 @lowers(np.arange, note="through ricci.numpy; the number of entries must be known")
-def arange(*args: Any, dtype: Any = None, device: Any = None, like: Any = None, step: Any = None) -> Traced:
+def arange(*args: Any, step: Any = None, dtype: Any = None) -> Traced:
     """How many entries there are depends on all of the arguments, which therefore are concrete."""
-    raise _unknown_length(args, step)
-
-
-def _unknown_length(args: tuple, step: Any) -> Exception:
-    from ricci.tracing.basics import NeedsValueError
-
     listed = ", ".join(map(str, (*args, *([] if step is None else [step]))))
-    return NeedsValueError(
+    raise NeedsValueError(
         f"np.arange({listed}): how many entries there are depends on values that are traced; write start + step * "
         "np.arange(n) with a number n, or np.linspace(start, stop, n)."
     )

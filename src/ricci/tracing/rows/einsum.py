@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from ricci.errors import InputError, ShapeError
+from ricci.tracing.arguments import Type
 from ricci.tracing.array import Traced
-from ricci.tracing.basics import lift, refuse
+from ricci.tracing.basics import lift
 from ricci.tracing.rows.along import converted
 from ricci.tracing.rows.contractions import contraction
 from ricci.tracing.table import lowers
@@ -24,8 +25,7 @@ Subscripts = list  # labels, and Ellipsis for those not named
 
 
 @lowers(np.einsum)
-def einsum(*operands: Any, out: Any = None, optimize: Any = False, dtype: Any = None, **more: Any) -> Traced:
-    refuse("np.einsum", out=out)
+def einsum(*operands: Any, dtype: Type = None) -> Traced:
     arrays, subscripts, wanted = _read(operands)
     xs = [converted(lift(a), dtype) for a in arrays]
     labels = [_all_labels(x, own) for x, own in zip(xs, subscripts, strict=True)]

@@ -21,26 +21,15 @@ from typing import Any
 import numpy as np
 
 from ricci.errors import AxisError, InputError
-from ricci.expr import (
-    Expr,
-    constant,
-    one,
-    one_hot,
-    place,
-    product,
-    triangle,
-    window,
-)
-from ricci.expr.moving import reshaped
+from ricci.expr import Expr, moving, one, place, product, triangle, window
+from ricci.expr.moving import Factor
 from ricci.functions import elementwise as e
 from ricci.tracing.array import Traced, has_traced
-from ricci.tracing.basics import BOOL, NeedsValueError, broadcast_shape, expanded, lift, like
+from ricci.tracing.basics import BOOL, NeedsValueError, broadcast_shape, lift, like
 from ricci.tracing.casting import cast
 from ricci.tracing.operand import changed
-from ricci.tracing.rows.shaping import broadcast
+from ricci.tracing.rows.along import broadcast
 from ricci.tracing.table import lowers
-
-Factor = tuple[Expr, tuple[Hashable, ...]]
 
 
 @dataclass
@@ -50,9 +39,7 @@ class Selection:
     shape: tuple[int, ...]  # of the array
     factors: list[Factor] = field(default_factory=list)
     sizes: dict[Hashable, int] = field(default_factory=dict)  # the axes of the result, in order
-    reads: list[tuple[int, Any]] = field(
-        default_factory=list
-    )  # axes that are read at integers: numbers, arrays, traced
+    reads: list[tuple[int, Any]] = field(default_factory=list)  # axes that are read at integers, and these
     common: tuple[int, ...] = ()  # the shape of the integers together
 
     @property
@@ -218,25 +205,24 @@ def _integers(found: Selection) -> None:
         if isinstance(item, int):
             found.factors.append((place(item, size), (("at", axis),)))
             continue
-        hot = hot_at(item, size)
-        skipped = len(found.common) - len(hot.shape) + 1
+        index = from_the_front(item, size)
+        skipped = len(found.common) - len(index.shape)
         labels: list[Hashable] = []
-        for d, own in enumerate(hot.shape[:-1]):
+        for d, own in enumerate(index.shape):
             wide = own == 1 and found.common[skipped + d] != 1
             labels.append(("unit", axis, d) if wide else ("by", skipped + d))
-        found.factors.append((hot, (*labels, ("at", axis))))
+        found.factors.append(moving.hot(index, labels, ("at", axis), size))
 
 
-def hot_at(index: Any, size: int) -> Expr:
-    """The structure that is 1 at integers, traced ones counted from the end where they are negative.
+def from_the_front(index: Any, size: int) -> Expr:
+    """Integers that count from the front; those that are traced count from the end where they are negative.
 
     Some whole numbers are held as floats; the compiler sees that they are whole.
     """
     x = lift(index)
-    if not isinstance(index, Traced):
-        return one_hot(x.expr, size)
-    at = x.expr if x.dtype.kind == "u" else e.where(e.less(x.expr, 0), x.expr + size, x.expr)
-    return one_hot(at, size)
+    if not isinstance(index, Traced) or x.dtype.kind == "u":
+        return x.expr
+    return e.where(e.less(x.expr, 0), x.expr + size, x.expr)
 
 
 def _arrange(found: Selection, spread: list[tuple[Hashable, int] | None]) -> None:
@@ -254,29 +240,27 @@ def _arrange(found: Selection, spread: list[tuple[Hashable, int] | None]) -> Non
 
 
 @lowers(getitem)
-def read(x: Any, key: Any) -> Traced:
-    array = lift(x)
-    return like(array, select(array, key).read(array.expr))
+def read(x: Traced, key: Any) -> Traced:
+    return like(x, select(x, key).read(x.expr))
 
 
 # Changes
 
 
 @lowers(changed)
-def change(x: Any, key: Any, value: Any, how: str) -> Traced:
-    array, new = lift(x), lift(value)
+def change(x: Traced, key: Any, value: Traced, how: str) -> Traced:
     if how not in ("set", "add"):
         raise InputError(f"Entries are changed by 'set' or 'add', not by {how!r}.")
-    masked = _by_traced_mask(array, key, new, how)
+    masked = _by_traced_mask(x, key, value, how)
     if masked is not None:
         return masked
-    found = select(array, key)
-    values = broadcast(cast(new, array.dtype), found.result).expr
+    found = select(x, key)
+    values = broadcast(cast(value, x.dtype), found.result).expr
     if how == "add":
-        return like(array, array.expr + found.write(values))
+        return like(x, x.expr + found.write(values))
     last = _last(found)
-    mask = found.write(one(found.result) if found.result else constant(1), *last)
-    return like(array, e.where(mask, found.write(values, *last), array.expr))
+    mask = found.write(one(found.result), *last)
+    return like(x, e.where(mask, found.write(values, *last), x.expr))
 
 
 def _by_traced_mask(x: Traced, key: Any, value: Traced, how: str) -> Traced | None:
@@ -317,13 +301,12 @@ def _last_of_traced(found: Selection, arrays: list[tuple[int, Any]]) -> Expr:
     same: Expr | None = None
     count = int(np.prod(found.common))
     for axis, item in arrays:
-        x = lift(item)
-        wrapped = e.where(e.less(x.expr, 0), x.expr + found.shape[axis], x.expr)
-        flat = reshaped(expanded(wrapped, found.common), (count,))
+        places = moving.expanded(from_the_front(item, found.shape[axis]), found.common)
+        flat = moving.reshaped(places, (count,))
         rows, columns = (product([(flat, (a,))], (0, 1), {0: count, 1: count}) for a in (0, 1))
         equal = e.equal(rows, columns)
         same = equal if same is None else same * equal
     assert same is not None
     later = one((count, count)) - triangle(count, count)
     clashes = product([(same, (0, 1)), (later, (0, 1))], (0,))
-    return reshaped(e.equal(clashes, 0), found.common)
+    return moving.reshaped(e.equal(clashes, 0), found.common)

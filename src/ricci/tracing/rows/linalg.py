@@ -8,29 +8,21 @@ derivatives by the entries above the diagonal are the zeros that NumPy's values 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from ricci.errors import ShapeError, TraceError
-from ricci.expr import Expr, merge, place, product, triangle, zero
+from ricci.expr import Expr, moving, product, triangle, zero
 from ricci.functions import elementwise as e
 from ricci.functions import factorisations as f
 from ricci.functions import matrix as m
 from ricci.functions import reductions as r
-from ricci.functions.axes import batch, transpose
-from ricci.tracing.array import Traced, fresh
-from ricci.tracing.basics import (
-    broadcast_shape,
-    concrete,
-    expanded,
-    floating,
-    kept_as_ones,
-    lift,
-    like,
-    normal_axes,
-    total,
-)
+from ricci.functions.axes import batch
+from ricci.tracing.arguments import Axes, Known
+from ricci.tracing.array import Traced
+from ricci.tracing.basics import broadcast_shape, concrete, floating, fresh, like, normal_axes
 from ricci.tracing.table import REASONS, lowers
 
 _SAMPLE = np.eye(1)
@@ -41,9 +33,8 @@ QRResult: Any = type(np.linalg.qr(_SAMPLE))
 RANK = np.asarray(np.linalg.lstsq(_SAMPLE, _SAMPLE)[2]).dtype
 
 
-def matrices(name: str, a: Any, square: bool = False) -> Traced:
+def matrices(name: str, x: Traced, square: bool = False) -> Traced:
     """An operand with at least two axes, in a floating type."""
-    x = lift(a)
     if x.ndim < 2:
         raise ShapeError(
             f"np.linalg.{name} is for matrices, along the last two axes; this array has the shape {x.shape}."
@@ -54,8 +45,7 @@ def matrices(name: str, a: Any, square: bool = False) -> Traced:
 
 
 def transposed(x: Expr) -> Expr:
-    b = batch(x, 2)
-    return transpose(x, (*b, len(b) + 1, len(b)))
+    return moving.moved_axis(x, x.order - 1, x.order - 2)
 
 
 def from_triangle(x: Expr, lower: bool) -> Expr:
@@ -79,11 +69,10 @@ def _side(name: str, uplo: str) -> bool:
 def _one_matrix(function: Any, build: Callable[[Expr], Expr]) -> None:
     """A row for a function of a square matrix without further arguments."""
 
-    def lower(a: Any) -> Traced:
+    def lower(a: Traced) -> Traced:
         x = matrices(function.__name__, a, square=True)
         return like(x, build(x.expr))
 
-    lower.__name__, lower.__module__ = function.__name__, __name__
     lowers(function)(lower)
 
 
@@ -92,28 +81,27 @@ _one_matrix(np.linalg.inv, m.inv)
 
 
 @lowers(np.linalg.slogdet)
-def slogdet(a: Any) -> Any:
+def slogdet(a: Traced) -> Any:
     x = matrices("slogdet", a, square=True)
     return SlogdetResult(like(x, m.slogdet_sign(x.expr)), like(x, m.logdet(x.expr)))
 
 
 @lowers(np.linalg.matrix_power)
-def matrix_power(a: Any, n: Any) -> Traced:
-    x = lift(a)
-    count = int(concrete(n, "The power of np.linalg.matrix_power"))
+def matrix_power(x: Traced, n: Known) -> Traced:
+    count = int(n)
     x = matrices("matrix_power", x, square=True) if count < 0 or x.ndim < 2 else x
     return like(x, m.matrix_power(x.expr, count))
 
 
 @lowers(np.linalg.cholesky)
-def cholesky(a: Any, /, *, upper: bool = False) -> Traced:
+def cholesky(a: Traced, upper: bool = False) -> Traced:
     x = matrices("cholesky", a, square=True)
     factor = m.cholesky(from_triangle(x.expr, lower=not upper))
     return like(x, transposed(factor) if upper else factor)
 
 
 @lowers(np.linalg.eigh, note="derivatives for distinct eigenvalues")
-def eigh(a: Any, UPLO: str = "L") -> Any:
+def eigh(a: Traced, UPLO: str = "L") -> Any:
     x = matrices("eigh", a, square=True)
     whole = from_triangle(x.expr, _side("eigh", UPLO))
     params = () if UPLO.upper() == "L" else ("U",)  # which signs the vectors have
@@ -121,7 +109,7 @@ def eigh(a: Any, UPLO: str = "L") -> Any:
 
 
 @lowers(np.linalg.eigvalsh, note="derivatives for distinct eigenvalues")
-def eigvalsh(a: Any, UPLO: str = "L") -> Traced:
+def eigvalsh(a: Traced, UPLO: str = "L") -> Traced:
     x = matrices("eigvalsh", a, square=True)
     return like(x, m.eigvalsh(from_triangle(x.expr, _side("eigvalsh", UPLO))))
 
@@ -134,9 +122,9 @@ REASONS[np.linalg.eigvals] = _COMPLEX.format("eigvalsh")
 
 
 @lowers(np.linalg.solve)
-def solve(a: Any, b: Any) -> Traced:
+def solve(a: Traced, b: Traced) -> Traced:
     """A right side of one axis is a vector; one of several is a matrix along the last two, as in NumPy 2."""
-    x, y = matrices("solve", a, square=True), lift(b)
+    x, y = matrices("solve", a, square=True), b
     if not y.ndim or y.shape[-2 if y.ndim > 1 else -1] != x.shape[-1]:
         raise ShapeError(f"np.linalg.solve: the matrix has the shape {x.shape}, the right side {y.shape}.")
     columns = ("k",) if y.ndim > 1 else ()
@@ -145,68 +133,47 @@ def solve(a: Any, b: Any) -> Traced:
     shape = broadcast_shape(ours, theirs)
     labels = tuple(range(len(shape)))
     # a matrix without axes of its own in front is factorised once, all right sides being its columns
-    left = expanded(x.expr, (*shape, *x.shape[-2:])) if ours else x.expr
-    right = expanded(y.expr, (*shape, *y.shape[y.ndim - own :])) if theirs else y.expr
+    left = moving.expanded(x.expr, (*shape, *x.shape[-2:])) if ours else x.expr
+    right = moving.expanded(y.expr, (*shape, *y.shape[y.ndim - own :])) if theirs else y.expr
     a_labels = (*(labels if ours else ()), "i", "j")
     b_labels = (*(labels if theirs else ()), "i", *columns)
     found = m.solve(left, right, a_labels, b_labels, "i", "j", (*labels, "j", *columns))
     return fresh(found, floating(x, y))
 
 
-def _as_matrix(x: Expr, rows: int) -> Expr:
-    """The first ``rows`` axes merged into one, and the rest into another."""
-    axes = range(x.order)
-    first, second = axes[:rows], axes[rows:]
-    parts = [
-        (merge(tuple([x.shape[a] for a in group])), (name, *group)) for name, group in (("r", first), ("c", second))
-    ]
-    return product([(x, axes), *parts], ("r", "c"))
-
-
-def _as_tensor(x: Expr, shape: tuple[int, ...]) -> Expr:
-    """A vector as a tensor of this shape."""
-    return product([(x, ("all",)), (merge(shape), ("all", *range(len(shape))))], range(len(shape)))
-
-
 @lowers(np.linalg.tensorinv)
-def tensorinv(a: Any, ind: int = 2) -> Traced:
-    x = lift(a)
-    if ind <= 0 or total(x.shape[:ind]) != total(x.shape[ind:]):
+def tensorinv(x: Traced, ind: int = 2) -> Traced:
+    if ind <= 0 or prod(x.shape[:ind]) != prod(x.shape[ind:]):
         raise ShapeError(
             f"np.linalg.tensorinv: the first {ind} axes of {x.shape} must have as many entries as the rest."
         )
-    inverse = m.inv(_as_matrix(x.expr, ind))
-    shape = (*x.shape[ind:], *x.shape[:ind])
-    rows, columns = range(x.ndim - ind), range(x.ndim - ind, x.ndim)
-    parts = [(merge(shape[: len(rows)]), ("r", *rows)), (merge(shape[len(rows) :]), ("c", *columns))]
-    return fresh(product([(inverse, ("r", "c")), *parts], range(x.ndim)), floating(x))
+    inverse = m.inv(moving.merged(x.expr, (ind, x.ndim - ind)))
+    return fresh(moving.split(inverse, (x.shape[ind:], x.shape[:ind])), floating(x))
 
 
 @lowers(np.linalg.tensorsolve)
-def tensorsolve(a: Any, b: Any, axes: Any = None) -> Traced:
-    x, y = lift(a), lift(b)
-    moved = normal_axes(x, axes) if axes is not None else ()
-    order = [*[k for k in range(x.ndim) if k not in moved], *moved]
-    shape = tuple([x.shape[k] for k in order])
-    rows = y.ndim
-    if total(shape[:rows]) != total(shape[rows:]) or total(y.shape) != total(shape[:rows]):
-        raise ShapeError(f"np.linalg.tensorsolve: {shape} must be the axes of {y.shape}, then as many entries again.")
-    right = product([(y.expr, range(rows)), (merge(y.shape), ("r", *range(rows)))], ("r",))
-    found = m.solve(_as_matrix(transpose(x.expr, order), rows), right)
-    return fresh(_as_tensor(found, shape[rows:]), floating(x, y))
+def tensorsolve(a: Traced, b: Traced, axes: Any = None) -> Traced:
+    moved = normal_axes(a, axes) if axes is not None else ()
+    order = [*[k for k in range(a.ndim) if k not in moved], *moved]
+    shape = tuple([a.shape[k] for k in order])
+    rows, rest = shape[: b.ndim], shape[b.ndim :]
+    if prod(rows) != prod(rest) or b.size != prod(rows):
+        raise ShapeError(f"np.linalg.tensorsolve: {shape} must be the axes of {b.shape}, then as many entries again.")
+    matrix = moving.merged(moving.transposed(a.expr, order), (b.ndim, a.ndim - b.ndim))
+    return fresh(moving.split(m.solve(matrix, moving.merged(b.expr, (b.ndim,))), (rest,)), floating(a, b))
 
 
 # Of rectangular matrices
 
 
 @lowers(np.linalg.svdvals)
-def svdvals(x: Any, /) -> Traced:
+def svdvals(x: Traced) -> Traced:
     a = matrices("svdvals", x)
     return like(a, m.svdvals(a.expr))
 
 
 @lowers(np.linalg.svd, note="derivatives for distinct singular values; full_matrices=False unless square")
-def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+def svd(a: Traced, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     x = matrices("svd", a)
     if hermitian:
         raise TraceError("np.linalg.svd: leave out hermitian=True; np.linalg.eigh is for symmetric matrices.")
@@ -222,7 +189,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
 
 
 @lowers(np.linalg.qr, note="independent columns")
-def qr(a: Any, mode: str = "reduced") -> Any:
+def qr(a: Traced, mode: str = "reduced") -> Any:
     x = matrices("qr", a)
     if mode == "complete" and x.shape[-2] > x.shape[-1]:
         raise TraceError(
@@ -242,18 +209,21 @@ def _ratio(x: Traced, given: Any) -> float:
     return float(concrete(given, "The ratio below which singular values count as zero"))
 
 
+_NOTHING = object()  # an argument that was not given, where None has a meaning
+
+
 @lowers(np.linalg.pinv, note="derivatives at constant rank")
-def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Traced:
+def pinv(a: Traced, rcond: Any = None, hermitian: bool = False, rtol: Any = _NOTHING) -> Traced:
     x = matrices("pinv", a)
     whole = from_triangle(x.expr, lower=True) if hermitian else x.expr
-    if rcond is None and rtol is np._NoValue:
+    if rcond is None and rtol is _NOTHING:
         return like(x, f.pinv(whole))
     return like(x, f.pinv(whole, _ratio(x, rtol if rcond is None else rcond)))
 
 
 @lowers(np.linalg.lstsq, note="the residuals are those of independent columns")
-def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Traced, Traced, Traced, Traced]:
-    x, y = matrices("lstsq", a), lift(b)
+def lstsq(a: Traced, b: Traced, rcond: Any = None) -> tuple[Traced, Traced, Traced, Traced]:
+    x, y = matrices("lstsq", a), b
     if x.ndim != 2 or y.ndim not in (1, 2) or y.shape[0] != x.shape[0]:
         raise ShapeError(f"np.linalg.lstsq: the matrix has the shape {x.shape}, the right side {y.shape}.")
     eps = float(np.finfo(x.dtype).eps)
@@ -261,7 +231,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Traced, Traced, Traced, Tr
     columns = tuple(range(y.ndim - 1))
     found = product([(f.pinv(x.expr, ratio), "ji"), (y.expr, ("i", *columns))], ("j", *columns))
     rest = y.expr - product([(x.expr, "ij"), (found, ("j", *columns))], ("i", *columns))
-    left_over = r.sum_(rest**2, 0) if y.ndim == 2 else product([(r.sum_(rest**2, 0), ())], "k", {"k": 1})
+    left_over = r.sum_(rest**2, 0) if y.ndim == 2 else moving.with_ones(r.sum_(rest**2, 0), (0,))
     if x.shape[0] <= x.shape[1]:
         left_over = zero((0,))
     s, dtype = m.svdvals(x.expr), floating(x, y)
@@ -271,27 +241,22 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Traced, Traced, Traced, Tr
 
 def _above(s: Expr, ratio: float) -> Expr:
     """How many singular values are larger than ``ratio`` times the first one."""
-    b, k = batch(s, 1), s.shape[-1]
-    if not k:
+    if not s.shape[-1]:
         return r.sum_(s, -1)
-    bound = product([(s, (*b, "t")), (place(0, k), "t")], (*b, "i"), {"i": k}) * ratio
-    return r.sum_(e.less(bound, s), -1)
+    largest = moving.with_ones(moving.entry(s, s.order - 1, 0), (s.order - 1,))
+    return r.sum_(e.less(moving.expanded(largest, s.shape) * ratio, s), -1)
 
 
 @lowers(np.linalg.matrix_rank)
-def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Traced:
-    x = lift(A)
+def matrix_rank(x: Traced, tol: Traced | None = None, hermitian: bool = False, rtol: Any = None) -> Traced:
     if x.ndim < 2:
         return fresh(r.any_(e.not_equal(x.expr, 0)) if x.ndim else e.not_equal(x.expr, 0), np.intp)
     x = matrices("matrix_rank", x)
     s = m.svdvals(from_triangle(x.expr, lower=True) if hermitian else x.expr)
     if tol is None:
         return fresh(_above(s, _ratio(x, rtol)), np.intp)
-    bound = lift(tol).expr
-    b = batch(s, 1)
-    sizes: dict[Any, Any] = {**dict(enumerate(s.shape[:-1])), "i": s.shape[-1]}
-    spread = product([(bound, b[len(b) - bound.order :])], (*b, "i"), sizes)
-    return fresh(r.sum_(e.less(spread, s), -1), np.intp)
+    bound = moving.expanded(moving.with_ones(tol.expr, (tol.ndim,)), s.shape)
+    return fresh(r.sum_(e.less(bound, s), -1), np.intp)
 
 
 # Norms
@@ -300,12 +265,11 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
 def _singular(x: Expr, p: Any) -> Expr:
     """Norms of matrices by their singular values, of the last two axes."""
     s = m.svdvals(x)
-    b, k = batch(s, 1), s.shape[-1]
     if p == "nuc":
         return r.sum_(s, -1)
-    if not k:
+    if not s.shape[-1]:
         raise ShapeError(f"A matrix of the shape {x.shape[-2:]} has no singular values.")
-    return product([(s, (*b, "i")), (place(0 if p == 2 else k - 1, k), "i")], b)
+    return moving.entry(s, s.order - 1, 0 if p == 2 else s.shape[-1] - 1)
 
 
 def _lines(x: Expr, p: Any) -> Expr:
@@ -331,40 +295,38 @@ def _normed(name: str, x: Traced, p: Any, axes: tuple[int, ...], keepdims: bool)
         if p not in MATRIX_NORMS:
             raise TraceError(f"np.linalg.{name}: ord={p!r} is no norm of matrices; 'fro', 'nuc', ±1, ±2, ±inf are.")
         rest = [k for k in range(x.ndim) if k not in axes]
-        found = MATRIX_NORMS[p](transpose(x.expr, (*rest, *axes)), p)
+        found = MATRIX_NORMS[p](moving.transposed(x.expr, (*rest, *axes)), p)
     else:
         raise ShapeError(f"np.linalg.{name}: of {len(axes)} axes only ord=None has a meaning; name one axis or two.")
-    return fresh(kept_as_ones(found, axes, x.ndim) if keepdims else found, floating(x))
+    return fresh(moving.with_ones(found, axes) if keepdims else found, floating(x))
 
 
 @lowers(np.linalg.norm)
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Traced:
-    a = lift(x)
-    flat = ord is None or (ord in ("f", "fro") and a.ndim == 2) or (ord == 2 and a.ndim == 1)
-    axes = normal_axes(a, axis)
-    if axis is None and flat:
-        return vector_norm(a, keepdims=keepdims)
-    return _normed("norm", a, ord, axes, keepdims)
+def norm(x: Traced, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Traced:
+    axes = normal_axes(x, axis)
+    flat = ord is None or (ord in ("f", "fro") and x.ndim == 2) or (ord == 2 and x.ndim == 1)
+    if axis is not None or not flat:
+        return _normed("norm", x, ord, axes, keepdims)
+    found = vector_norm(x, axes)
+    return like(found, moving.with_ones(found.expr, axes)) if keepdims else found
 
 
 @lowers(np.linalg.vector_norm)
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Traced:
-    a = lift(x)
-    axes = normal_axes(a, axis)
-    found = r.norm(a.expr, axes, ord) if axes else e.abs_(a.expr)
-    return fresh(kept_as_ones(found, axes, a.ndim) if keepdims else found, floating(a))
+def vector_norm(x: Traced, axis: Axes, ord: Any = 2) -> Traced:
+    return fresh(r.norm(x.expr, axis, ord) if axis else e.abs_(x.expr), floating(x))
 
 
 @lowers(np.linalg.matrix_norm)
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Traced:
+def matrix_norm(x: Traced, keepdims: bool = False, ord: Any = "fro") -> Traced:
     a = matrices("matrix_norm", x)
     return _normed("matrix_norm", a, ord, (a.ndim - 2, a.ndim - 1), keepdims)
 
 
 @lowers(np.linalg.cond)
-def cond(x: Any, p: Any = None) -> Traced:
+def cond(x: Traced, p: Any = None) -> Traced:
     a = matrices("cond", x, square=p not in (None, 2, -2))
     if p in (None, 2, -2):
         large, small = _singular(a.expr, 2), _singular(a.expr, -2)
         return like(a, small / large if p == -2 else large / small)
-    return matrix_norm(a, ord=p) * matrix_norm(like(a, m.inv(a.expr)), ord=p)
+    norms = [_normed("cond", like(a, y), p, (a.ndim - 2, a.ndim - 1), False) for y in (a.expr, m.inv(a.expr))]
+    return like(a, norms[0].expr * norms[1].expr)

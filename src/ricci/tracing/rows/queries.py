@@ -2,49 +2,44 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ricci.tracing.arguments import Axes
 from ricci.tracing.array import Traced
-from ricci.tracing.basics import Axis, lift, normal_axes, total
 from ricci.tracing.table import lowers
 
+# Of one array
+ANSWERS: dict[Any, Callable[[Traced], Any]] = {
+    np.shape: lambda x: x.shape,
+    np.ndim: lambda x: x.ndim,
+    np.iscomplexobj: lambda x: False,
+    np.isrealobj: lambda x: True,
+    np.iscomplex: lambda x: np.zeros(x.shape, bool),
+    np.isreal: lambda x: np.ones(x.shape, bool),
+    np.diag_indices_from: lambda x: np.diag_indices_from(np.empty(x.shape)),
+}
 
-@lowers(np.shape)
-def shape(a: Any) -> tuple[int, ...]:
-    return lift(a).shape
+
+def _answered(function: Any, answer: Callable[[Traced], Any], note: str = "") -> None:
+    def lower(x: Traced) -> Any:
+        return answer(x)
+
+    lowers(function, note=note)(lower)
 
 
-@lowers(np.ndim)
-def ndim(a: Any) -> int:
-    return lift(a).ndim
+for _function, _answer in ANSWERS.items():
+    _answered(_function, _answer)
+_answered(np.isscalar, lambda x: False, "through ricci.numpy")
+_answered(np.iterable, lambda x: x.ndim > 0, "through ricci.numpy")
 
 
 @lowers(np.size)
-def size(a: Any, axis: Axis = None) -> int:
-    x = lift(a)
-    return total([x.shape[k] for k in normal_axes(x, axis)])
-
-
-@lowers(np.isscalar, note="through ricci.numpy")
-def isscalar(element: Any) -> bool:
-    return False
-
-
-@lowers(np.iterable, note="through ricci.numpy")
-def iterable(y: Any) -> bool:
-    return lift(y).ndim > 0
-
-
-@lowers(np.iscomplexobj)
-def iscomplexobj(x: Any) -> bool:
-    return False
-
-
-@lowers(np.isrealobj)
-def isrealobj(x: Any) -> bool:
-    return True
+def size(x: Traced, axis: Axes) -> int:
+    return math.prod([x.shape[k] for k in axis])
 
 
 def _type(x: Any) -> Any:
@@ -62,30 +57,15 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
 
 
 @lowers(np.common_type)
-def common_type(*arrays: Any) -> Any:
-    return np.common_type(*[np.empty(0, lift(x).dtype) for x in arrays])
+def common_type(*arrays: Traced) -> Any:
+    return np.common_type(*[np.empty(0, x.dtype) for x in arrays])
 
 
 @lowers(np.tril_indices_from)
-def tril_indices_from(arr: Any, k: int = 0) -> tuple[np.ndarray, ...]:
-    return np.tril_indices_from(np.empty(lift(arr).shape), k)
+def tril_indices_from(x: Traced, k: int = 0) -> tuple[np.ndarray, ...]:
+    return np.tril_indices_from(np.empty(x.shape), k)
 
 
 @lowers(np.triu_indices_from)
-def triu_indices_from(arr: Any, k: int = 0) -> tuple[np.ndarray, ...]:
-    return np.triu_indices_from(np.empty(lift(arr).shape), k)
-
-
-@lowers(np.diag_indices_from)
-def diag_indices_from(arr: Any) -> tuple[np.ndarray, ...]:
-    return np.diag_indices_from(np.empty(lift(arr).shape))
-
-
-@lowers(np.iscomplex)
-def iscomplex(x: Any) -> np.ndarray:
-    return np.zeros(lift(x).shape, bool)
-
-
-@lowers(np.isreal)
-def isreal(x: Any) -> np.ndarray:
-    return np.ones(lift(x).shape, bool)
+def triu_indices_from(x: Traced, k: int = 0) -> tuple[np.ndarray, ...]:
+    return np.triu_indices_from(np.empty(x.shape), k)

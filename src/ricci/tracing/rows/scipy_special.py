@@ -19,6 +19,7 @@ import numpy as np
 
 from ricci.errors import ShapeError
 from ricci.expr import HALF, Expr, broadcast, constant, expand, power
+from ricci.expr.moving import with_ones
 from ricci.functions import activations as act
 from ricci.functions import elementwise as e
 from ricci.functions import reductions as r
@@ -28,7 +29,6 @@ from ricci.tracing.basics import (
     concrete,
     expanded,
     floating,
-    kept_as_ones,
     lift,
     normal_axes,
     pointwise,
@@ -227,7 +227,7 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
         parts = _weighted(x.expr, expanded(weights.expr, shape), axes, return_sign)
     rest = tuple([size for k, size in enumerate(shape) if k not in axes])
     whole = [expand(part, rest) for part in parts]
-    value, sign = [fresh(kept_as_ones(part, axes, len(shape)) if keepdims else part, dtype) for part in whole]
+    value, sign = [fresh(with_ones(part, axes) if keepdims else part, dtype) for part in whole]
     return (value, sign) if return_sign else value
 
 

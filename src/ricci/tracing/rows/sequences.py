@@ -15,80 +15,46 @@ from typing import Any
 import numpy as np
 
 from ricci.errors import InputError, ShapeError
-from ricci.expr import Expr, one_hot, product, window
+from ricci.expr import Expr, moving, product, window
+from ricci.expr.moving import everywhere
 from ricci.functions import elementwise as e
 from ricci.functions import reductions as r
-from ricci.tracing.array import Traced, fresh
-from ricci.tracing.basics import FLOAT, concrete, expanded, lift, like, normal_axis, pointwise, refuse
-from ricci.tracing.rows.along import (
-    Array,
-    along,
-    along_one,
-    converted,
-    entry,
-    everywhere,
-    flat,
-    joined,
-    looked_up,
-    part,
-    vector,
-)
+from ricci.tracing.arguments import Axis, Known, OneAxis, Type
+from ricci.tracing.array import Traced
+from ricci.tracing.basics import FLOAT, concrete, fresh, lift, like, normal_axis, pointwise
+from ricci.tracing.rows.along import Array, along, converted, entry, flat, joined, looked_up, part, vector
 from ricci.tracing.rows.ordering import searchsorted
 from ricci.tracing.table import lowers
 
 # Running sums and products
 
 
-def _running(a: Any, axis: int | None, dtype: Any, over: Callable[[Expr, int], Expr]) -> Traced:
-    x, at = along_one(lift(a), axis)
+def running(x: Traced, axis: int, dtype: Any, over: Callable[[Expr, int], Expr]) -> Traced:
+    """Sums or products so far, along an axis."""
     found = np.cumsum(np.zeros(1, x.dtype), dtype=dtype).dtype
-    return fresh(over(converted(x, dtype).expr, at), found)
+    return fresh(over(converted(x, dtype).expr, axis), found)
 
 
-@lowers(np.cumsum)
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Traced:
-    refuse("np.cumsum", out=out)
-    return _running(a, axis, dtype, r.cumsum)
+def _cumulative(ufunc: np.ufunc, plain: Any, of_api: Any, over: Callable[[Expr, int], Expr]) -> None:
+    """Rows for three functions that do the same; that of the array API can begin with the neutral element."""
 
+    def lower(x: Traced, axis: OneAxis, dtype: Type = None) -> Traced:
+        return running(x, axis, dtype, over)
 
-@lowers(np.cumprod)
-def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Traced:
-    refuse("np.cumprod", out=out)
-    return _running(a, axis, dtype, r.cumprod)
-
-
-def _cumulative(name: Any, over: Callable[[Expr, int], Expr], neutral: int) -> None:
-    """The function of the array API, which can begin with the neutral element."""
-
-    def lower(
-        x: Any, /, *, axis: int | None = None, dtype: Any = None, out: Any = None, include_initial: bool = False
-    ) -> Traced:
-        refuse(f"np.{name.__name__}", out=out)
-        x = lift(x)
+    def with_first(x: Traced, axis: Any, dtype: Type = None, include_initial: bool = False) -> Traced:
         if axis is None and x.ndim != 1:
-            raise InputError(f"np.{name.__name__}: say which axis of the shape {x.shape}, axis=….")
-        found = _running(x, axis, dtype, over)
+            raise InputError(f"np.{of_api.__name__}: say which axis of the shape {x.shape}, axis=….")
         at = normal_axis(x, axis or 0)
+        found = running(x, at, dtype, over)
         first = [1 if a == at else n for a, n in enumerate(x.shape)]
-        return joined([like(found, everywhere(neutral, first)), found], at) if include_initial else found
+        return joined([like(found, everywhere(ufunc.identity, first)), found], at) if include_initial else found
 
-    lowers(name)(lower)
-
-
-_cumulative(np.cumulative_sum, r.cumsum, 0)
-_cumulative(np.cumulative_prod, r.cumprod, 1)
+    lowers((ufunc, "accumulate"), plain)(lower)
+    lowers(of_api)(with_first)
 
 
-def _accumulate(ufunc: np.ufunc, over: Callable[[Expr, int], Expr]) -> None:
-    def lower(array: Any, axis: int = 0, dtype: Any = None, out: Any = None) -> Traced:
-        refuse(f"np.{ufunc.__name__}.accumulate", out=out)
-        return _running(array, axis, dtype, over)
-
-    lowers((ufunc, "accumulate"))(lower)
-
-
-_accumulate(np.add, r.cumsum)
-_accumulate(np.multiply, r.cumprod)
+_cumulative(np.add, np.cumsum, np.cumulative_sum, r.cumsum)
+_cumulative(np.multiply, np.cumprod, np.cumulative_prod, r.cumprod)
 
 
 # Differences
@@ -103,13 +69,11 @@ def _step(x: Traced, axis: int) -> Array:
 
 
 @lowers(np.diff)
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append: Any = np._NoValue) -> Traced:
-    x = lift(a)
+def diff(x: Traced, n: int, axis: Axis, prepend: Any = None, append: Any = None) -> Traced:
     if n < 0:
         raise InputError(f"np.diff: n counts how often differences are taken; it is {n}.")
     if n == 0:
         return x
-    axis = normal_axis(x, axis)
     parts = [_beside(x, prepend, axis), x, _beside(x, append, axis)]
     x = joined([p for p in parts if p is not None], axis)
     for _ in range(n):
@@ -119,42 +83,35 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append:
 
 def _beside(x: Traced, value: Any, axis: int) -> Traced | None:
     """What is put before or after an array along an axis; a number stands for one slice of it."""
-    if value is np._NoValue:
+    if value is None:
         return None
     more = lift(value)
     shape = tuple([1 if a == axis else n for a, n in enumerate(x.shape)])
-    return more if more.ndim else like(more, expanded(more.expr, shape))
+    return more if more.ndim else like(more, moving.expanded(more.expr, shape))
 
 
 @lowers(np.ediff1d)
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Traced:
-    x = flat(lift(ary))
-    parts = [None if to_begin is None else flat(lift(to_begin)), _step(x, 0)]
-    parts.append(None if to_end is None else flat(lift(to_end)))
-    return joined([p for p in parts if p is not None], 0, x.dtype)
+def ediff1d(x: Traced, to_end: Traced | None = None, to_begin: Traced | None = None) -> Traced:
+    parts = [to_begin, _step(flat(x), 0), to_end]
+    return joined([flat(p) for p in parts if p is not None], 0, x.dtype)
 
 
 @lowers(np.trapezoid, getattr(np, "trapz", None))
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Traced:
+def trapezoid(y: Traced, x: Traced | None, dx: Any, axis: Axis) -> Traced:
     """``1[i] (x[i+1] - x[i]) (y[i+1] + y[i]) / 2``."""
-    values = lift(y)
-    axis = normal_axis(values, axis)
-    n = max(values.shape[axis] - 1, 0)
-    pairs = part(values, axis, 1, n) + part(values, axis, 0, n)
+    n = max(y.shape[axis] - 1, 0)
+    pairs = part(y, axis, 1, n) + part(y, axis, 0, n)
     if x is None:
-        widths = lift(dx)
+        widths: Array = lift(dx)
     else:
-        nodes = lift(x)
-        widths = along(_step(nodes, 0), axis, values.ndim) if nodes.ndim == 1 else _step(nodes, axis)
+        widths = along(_step(x, 0), axis, y.ndim) if x.ndim == 1 else _step(x, axis)
     terms = widths * pairs / 2.0
     return like(terms, r.sum_(terms.expr, (axis,)))
 
 
 @lowers(np.unwrap)
-def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Traced:
+def unwrap(x: Traced, discont: Any, axis: Axis, period: Any) -> Traced:
     """Whole periods are added where neighbours are further apart than half of one; these have no derivative."""
-    x = lift(p)
-    axis = normal_axis(x, axis)
     n = x.shape[axis]
     steps, half = _step(x, axis), period / 2
     limit = half if discont is None else discont
@@ -167,7 +124,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
     found = np.result_type(x.dtype, period)
     if n < 2:
         return like(x, x.expr, found)
-    turned = cumsum(pointwise(build, steps, dtype=found), axis)
+    turned = running(pointwise(build, steps, dtype=found), axis, None, r.cumsum)
     return joined([part(x, axis, 0, 1), part(x, axis, 1, n - 1) + turned], axis, found)
 
 
@@ -175,10 +132,10 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
 
 
 @lowers(np.gradient)
-def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Traced | tuple[Traced, ...]:
-    x = lift(f)
+def gradient(f: Traced, *varargs: Traced, axis: Any = None, edge_order: int = 1) -> Traced | tuple[Traced, ...]:
+    x = f
     axes = range(x.ndim) if axis is None else [normal_axis(x, a) for a in np.atleast_1d(axis).tolist()]
-    given = [lift(v) for v in varargs] or [lift(1.0)]
+    given = list(varargs) or [lift(1.0)]
     spacings = given * len(axes) if len(given) == 1 and given[0].ndim == 0 else given
     if len(spacings) != len(axes):
         raise InputError(f"np.gradient: {len(varargs)} spacings are given for {len(axes)} axes.")
@@ -247,15 +204,15 @@ def _correlation(mode: str, n: int, m: int) -> tuple[int, int]:
     return {"valid": (n - m + 1, 0), "same": (n, m // 2), "full": (n + m - 1, m - 1)}[mode]
 
 
-def _pair(name: str, a: Any, v: Any) -> tuple[Traced, Traced]:
-    x, y = [flat(z) if z.ndim == 0 else vector(z, f"An operand of {name}") for z in (lift(a), lift(v))]
+def _pair(name: str, a: Traced, v: Traced) -> tuple[Traced, Traced]:
+    x, y = [flat(z) if z.ndim == 0 else vector(z, f"An operand of {name}") for z in (a, v)]
     if not x.size or not y.size:
         raise ShapeError(f"{name}: neither operand may be empty.")
     return x, y
 
 
 @lowers(np.convolve)
-def convolve(a: Any, v: Any, mode: str = "full") -> Traced:
+def convolve(a: Traced, v: Traced, mode: str = "full") -> Traced:
     """``y[i] = a[i + shift - k] v[k]``, with the shorter one as ``v``."""
     x, y = _pair("np.convolve", a, v)
     x, y = (y, x) if y.size > x.size else (x, y)
@@ -265,7 +222,7 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Traced:
 
 
 @lowers(np.correlate)
-def correlate(a: Any, v: Any, mode: str = "valid") -> Traced:
+def correlate(a: Traced, v: Traced, mode: str = "valid") -> Traced:
     """``y[i] = a[i - left + k] v[k]``; with the longer one as ``v``, read from the end."""
     x, y = _pair("np.correlate", a, v)
     dtype = np.result_type(x.dtype, y.dtype)
@@ -284,29 +241,28 @@ def _windowed(x: Traced, y: Traced, reads: Expr, dtype: Any) -> Traced:
 
 
 @lowers(np.bincount)
-def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Traced:
+def bincount(x: Known, weights: Any = None, minlength: int = 0) -> Traced:
     """A scatter: weights that go to the same place are added."""
-    places = concrete(x, "np.bincount: the largest place")
-    size = max(int(places.max(initial=-1)) + 1, minlength)
+    size = max(int(x.max(initial=-1)) + 1, minlength)
     w = vector(weights, "np.bincount: the weights")
-    if places.shape != w.shape:
-        raise ShapeError(f"np.bincount: the weights have the shape {w.shape}, the places {places.shape}.")
-    return fresh(product([(one_hot(lift(places).expr, size), "iv"), (w.expr, "i")], "v"), FLOAT)
+    if x.shape != w.shape:
+        raise ShapeError(f"np.bincount: the weights have the shape {w.shape}, the places {x.shape}.")
+    return fresh(moving.scattered(w.expr, "i", [moving.hot(lift(x).expr, "i", "v", size)], {"v": size}), FLOAT)
 
 
 @lowers(np.polyval)
-def polyval(p: Any, x: Any) -> Traced:
+def polyval(x: Traced, p: Any) -> Traced:
     """Horner's scheme."""
-    coefficients, at = vector(p, "np.polyval: the coefficients"), lift(x)
-    result: Array = like(at, everywhere(0, at.shape))
+    coefficients = vector(p, "np.polyval: the coefficients")
+    result: Array = like(x, everywhere(0, x.shape))
     for k in range(coefficients.shape[0]):
-        result = result * at + entry(coefficients, 0, k)
+        result = result * x + entry(coefficients, 0, k)
     return result
 
 
 @lowers(np.interp, note="compares with every node")
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Traced:
-    at, nodes, values = lift(x), vector(xp, "np.interp: xp"), vector(fp, "np.interp: fp")
+def interp(x: Traced, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Traced:
+    at, nodes, values = x, vector(xp, "np.interp: xp"), vector(fp, "np.interp: fp")
     if nodes.shape != values.shape or not nodes.size:
         raise ShapeError(f"np.interp: xp and fp have the shapes {nodes.shape} and {values.shape}; they must be equal.")
     if period is not None:

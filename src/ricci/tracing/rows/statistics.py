@@ -15,34 +15,21 @@ from typing import Any
 import numpy as np
 
 from ricci.errors import InputError, ShapeError
-from ricci.expr import Expr, add, constant, one_hot, place, product
+from ricci.expr import Expr, add, constant, moving, one_hot, product
+from ricci.expr.moving import everywhere
 from ricci.functions import elementwise as e
 from ricci.functions import reductions as r
 from ricci.functions.axes import last
-from ricci.tracing.array import Traced, fresh
-from ricci.tracing.basics import FLOAT, Axis, concrete, lift, like, normal_axes, refuse
-from ricci.tracing.rows.along import Array, everywhere, flat, joined, with_axis
+from ricci.tracing.arguments import Axes, Known, Type
+from ricci.tracing.array import Traced
+from ricci.tracing.basics import FLOAT, fresh, lift, like
+from ricci.tracing.rows.along import Array, flat, joined, with_axes
 from ricci.tracing.rows.contractions import contraction
-from ricci.tracing.rows.over_axes import NONE, average, given, masked, not_nan
+from ricci.tracing.rows.over_axes import average, masked, not_nan
 from ricci.tracing.rows.ufuncs import is_nan
 from ricci.tracing.table import lowers
 
 # Quantiles
-
-
-def _rows(x: Traced, axis: Axis) -> tuple[Traced, tuple[int, ...]]:
-    """The entries along ``axis`` brought to one last axis, and the axes."""
-    axes = normal_axes(x, axis)
-    return like(x, last(x.expr, axes)), axes
-
-
-def _kept(expr: Expr, lead: int, axes: tuple[int, ...], order: int, keepdims: Any) -> Expr:
-    """The axes of quantiles, then those of the array, the ones worked on of size 1 if asked."""
-    if not given(keepdims) or not keepdims:
-        return expr
-    rest = [("own", a) for a in range(order) if a not in axes]
-    out = [*range(lead), *[("own", a) for a in range(order)]]
-    return product([(expr, [*range(lead), *rest])], out, {("own", a): 1 for a in axes})
 
 
 def _between(x: Traced, places: np.ndarray, dtype: np.dtype) -> Expr:
@@ -55,8 +42,7 @@ def _between(x: Traced, places: np.ndarray, dtype: np.dtype) -> Expr:
         if not np.any(weights):
             continue
         if places.ndim == 0:
-            read = product([(rows, (*rest, "n")), (place(int(low) + shift, n), ("n",))], rest)
-            terms.append((float(weights), read))
+            terms.append((float(weights), moving.entry(rows, x.ndim - 1, int(low) + shift)))
         else:
             index = lift(np.minimum(low + shift, n - 1))
             hot, w = one_hot(index.expr, n), lift(weights.astype(dtype))
@@ -65,93 +51,56 @@ def _between(x: Traced, places: np.ndarray, dtype: np.dtype) -> Expr:
     found = add(terms)
     if x.dtype.kind != "f":
         return found
-    bad = is_nan(product([(rows, (*rest, "n")), (place(n - 1, n), ("n",))], rest))
+    bad = is_nan(moving.entry(rows, x.ndim - 1, n - 1))
     spread = product([(bad, rest)], (*lead, *rest), dict(zip(lead, places.shape, strict=True)))
     return e.where(spread, math.nan, found)
 
 
-def _quantile(a: Any, q: Any, axis: Axis, method: str, keepdims: Any, function: Any) -> Traced:
+def _quantile(x: Traced, q: Any, axes: Axes, method: str, function: Any) -> Traced:
     """``function`` is the one of NumPy's that says where the quantile lies and of which type it is."""
-    x = lift(a)
-    rows, axes = _rows(x, axis)
-    q = concrete(q, "Which quantile is wanted") if not isinstance(q, (int, float)) else q
+    rows = like(x, last(x.expr, axes))
     try:
         places = np.asarray(function(np.arange(max(rows.shape[-1], 1), dtype=float), q, method=method))
         dtype = np.asarray(function(np.zeros(2, x.dtype), q, method=method)).dtype
     except ValueError as error:
         raise InputError(f"np.{function.__name__}: {error}") from None
     if not rows.shape[-1]:
-        expr = everywhere(math.nan, (*places.shape, *rows.shape[:-1]))
-    else:
-        expr = _between(rows, places, dtype)
-    return fresh(_kept(expr, places.ndim, axes, x.ndim, keepdims), dtype)
+        return fresh(everywhere(math.nan, (*places.shape, *rows.shape[:-1])), dtype)
+    return fresh(_between(rows, places, dtype), dtype)
 
 
-def _median_place(rows: np.ndarray, q: float, method: str) -> Any:
-    return np.median(rows)
+def _quantiles(function: Any, nan_function: Any, whole: int) -> None:
+    def lower(x: Traced, q: Known, axis: Axes, method: str = "linear") -> Traced:
+        return _quantile(x, q if q.ndim else q.item(), axis, method, function)
 
-
-def _quantiles(function: Any, nan_function: Any) -> None:
-    def lower(
-        a: Any,
-        q: Any,
-        axis: Axis = None,
-        out: Any = None,
-        overwrite_input: bool = False,
-        method: str = "linear",
-        keepdims: Any = False,
-        *,
-        weights: Any = None,
-    ) -> Traced:
-        refuse(f"np.{function.__name__}", out=out, weights=weights)
-        return _quantile(a, q, axis, method, keepdims, function)
-
-    def without_nan(
-        a: Any,
-        q: Any,
-        axis: Axis = None,
-        out: Any = None,
-        overwrite_input: bool = False,
-        method: str = "linear",
-        keepdims: Any = NONE,
-        *,
-        weights: Any = None,
-    ) -> Traced:
-        refuse(f"np.{nan_function.__name__}", out=out, weights=weights, method=None if method == "linear" else method)
-        share = np.asarray(concrete(q, "Which quantile is wanted")) / (100 if function is np.percentile else 1)
-        return _nan_quantile(a, share, axis, keepdims)
+    def without_nan(x: Traced, q: Known, axis: Axes) -> Traced:
+        return _nan_quantile(x, q / whole, axis)
 
     lowers(function)(lower)
     lowers(nan_function, note="method='linear'")(without_nan)
 
 
-_quantiles(np.quantile, np.nanquantile)
-_quantiles(np.percentile, np.nanpercentile)
+_quantiles(np.quantile, np.nanquantile, 1)
+_quantiles(np.percentile, np.nanpercentile, 100)
 
 
 @lowers(np.median)
-def median(a: Any, axis: Axis = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Traced:
-    refuse("np.median", out=out)
-    return _quantile(a, 0.5, axis, "linear", keepdims, _median_place)
+def median(x: Traced, axis: Axes) -> Traced:
+    return _quantile(x, 0.5, axis, "linear", lambda rows, q, method: np.median(rows))
 
 
 @lowers(np.nanmedian)
-def nanmedian(
-    a: Any, axis: Axis = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = NONE
-) -> Traced:
-    refuse("np.nanmedian", out=out)
-    return _nan_quantile(a, np.asarray(0.5), axis, keepdims)
+def nanmedian(x: Traced, axis: Axes) -> Traced:
+    return _nan_quantile(x, np.asarray(0.5), axis)
 
 
-def _nan_quantile(a: Any, q: np.ndarray, axis: Axis, keepdims: Any) -> Traced:
+def _nan_quantile(x: Traced, q: np.ndarray, axes: Axes) -> Traced:
     """Every number has the weight of the hat function around the place; NaN, sorted last, is left out."""
-    x = lift(a)
-    rows, axes = _rows(x, axis)
+    rows = like(x, last(x.expr, axes))
     dtype = x.dtype if x.dtype.kind == "f" else FLOAT
     n, rest, lead = rows.shape[-1], tuple(range(rows.ndim - 1)), tuple([("q", k) for k in range(q.ndim)])
     if not n:
-        expr = everywhere(math.nan, (*q.shape, *rows.shape[:-1]))
-        return fresh(_kept(expr, q.ndim, axes, x.ndim, keepdims), dtype)
+        return fresh(everywhere(math.nan, (*q.shape, *rows.shape[:-1])), dtype)
     everything = (*lead, *rest, "n")
     sizes = {**dict(zip(lead, q.shape, strict=True)), **dict(enumerate(rows.shape[:-1])), "n": n}
     count = r.sum_(not_nan(rows).expr, (rows.ndim - 1,))
@@ -165,7 +114,7 @@ def _nan_quantile(a: Any, q: np.ndarray, axis: Axis, keepdims: Any) -> Traced:
     near = e.where(e.equal(hat, 0), 0, spread)  # what has no weight may be infinite
     found = product([(hat, everything), (near, everything)], (*lead, *rest))
     none = product([(e.equal(count, 0), rest)], (*lead, *rest), sizes)
-    return fresh(_kept(e.where(none, math.nan, found), q.ndim, axes, x.ndim, keepdims), dtype)
+    return fresh(e.where(none, math.nan, found), dtype)
 
 
 # Covariances
@@ -173,44 +122,42 @@ def _nan_quantile(a: Any, q: np.ndarray, axis: Axis, keepdims: Any) -> Traced:
 
 @lowers(np.cov)
 def cov(
-    m: Any,
-    y: Any = None,
+    m: Traced,
+    y: Traced | None = None,
     rowvar: bool = True,
     bias: bool = False,
     ddof: int | None = None,
-    fweights: Any = None,
-    aweights: Any = None,
-    *,
-    dtype: Any = None,
+    fweights: Traced | None = None,
+    aweights: Traced | None = None,
+    dtype: Type = None,
 ) -> Traced:
     """``(x[i,k] - mean[i]) w[k] (x[j,k] - mean[j])``, over the number of observations less ``ddof``."""
     x: Array = _observations(m, rowvar)
     if y is not None:
         x = joined([x, _observations(y, rowvar)], 0)
-    weights: list[Array] = [lift(w) for w in (fweights, aweights) if w is not None]
+    weights: list[Array] = [w for w in (fweights, aweights) if w is not None]
     for w in weights:
         if w.shape != x.shape[1:]:
             raise ShapeError(f"np.cov: there are {x.shape[1]} observations, and weights of the shape {w.shape}.")
     ddof = int(not bias) if ddof is None else ddof
     w = None if not weights else weights[0] if len(weights) == 1 else weights[0] * weights[1]
-    found = np.result_type(x.dtype, np.float64) if dtype is None else np.dtype(dtype)
-    centre = average(x, 1, w)
+    found = np.result_type(x.dtype, np.float64) if dtype is None else dtype
+    centre = average(x, (1,), w)
     assert isinstance(centre, Traced)
-    away = x - with_axis(centre, 1)
+    away = x - with_axes(centre, 1)
     factors = [(away, "ik"), (away, "jk"), *([] if w is None else [(w, "k")])]
     sums = contraction("np.cov", factors, "ij", found)
     result = like(sums, sums.expr / _observed(x.shape[1], w, aweights, ddof))
-    return _squeezed(result)
+    return like(result, product([(result.expr, "ij")], "")) if result.shape == (1, 1) else result
 
 
-def _observations(x: Any, rowvar: bool) -> Traced:
+def _observations(x: Traced, rowvar: bool) -> Traced:
     """A matrix with a variable in each row."""
-    found = lift(x)
-    if found.ndim > 2:
-        raise ShapeError(f"Observations have at most two axes; here the shape is {found.shape}.")
-    if found.ndim < 2:
-        return with_axis(flat(found), 0)
-    return found if rowvar or found.shape[0] == 1 else like(found, product([(found.expr, "ki")], "ik"))
+    if x.ndim > 2:
+        raise ShapeError(f"Observations have at most two axes; here the shape is {x.shape}.")
+    if x.ndim < 2:
+        return with_axes(flat(x), 0)
+    return x if rowvar or x.shape[0] == 1 else like(x, moving.transposed(x.expr, (1, 0)))
 
 
 def _observed(n: int, w: Array, aweights: Any, ddof: int) -> Expr:
@@ -222,15 +169,11 @@ def _observed(n: int, w: Array, aweights: Any, ddof: int) -> Expr:
         return whole
     if aweights is None:
         return whole - ddof
-    return whole - ddof * r.sum_((w * lift(aweights)).expr) / whole
-
-
-def _squeezed(x: Traced) -> Traced:
-    return like(x, product([(x.expr, "ij")], "")) if x.shape == (1, 1) else x
+    return whole - ddof * r.sum_((w * aweights).expr) / whole
 
 
 @lowers(np.corrcoef)
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Traced:
+def corrcoef(x: Traced, y: Traced | None = None, rowvar: bool = True, dtype: Type = None) -> Traced:
     """``c[i,j] / sqrt(c[i,i] c[j,j])``."""
     c = cov(x, y, rowvar, dtype=dtype)
     if not c.ndim:

@@ -16,8 +16,9 @@ from ricci.errors import DTypeError
 from ricci.expr import Expr, constant, numeric
 from ricci.functions import activations as act
 from ricci.functions import elementwise as e
+from ricci.tracing.arguments import Type
 from ricci.tracing.array import Traced
-from ricci.tracing.basics import BOOL, common, lift, pointwise, python_type, refuse
+from ricci.tracing.basics import BOOL, common, lift, pointwise, python_type
 from ricci.tracing.casting import truncated
 from ricci.tracing.table import lowers
 
@@ -39,10 +40,8 @@ def result_type(ufunc: np.ufunc, *operands: Traced) -> np.dtype:
 def ufunc_row(ufunc: np.ufunc, build: Build, module: str = __name__) -> None:
     """A row of the table for a ufunc, listed with those of ``module``."""
 
-    def lower(*operands: Any, out: Any = None, where: Any = True, dtype: Any = None, **more: Any) -> Traced:
-        refuse(f"np.{ufunc.__name__}", out=out, where=None if where is True else where, **more)
-        xs = [lift(x) for x in operands[: ufunc.nin]]
-        found = result_type(ufunc, *xs) if dtype is None else np.dtype(dtype)
+    def lower(*xs: Traced, dtype: Type = None) -> Traced:
+        found = result_type(ufunc, *xs) if dtype is None else dtype
         _check_types(f"np.{ufunc.__name__}", xs, found, dtype is not None)
         return pointwise(build, *xs, dtype=found)
 
@@ -200,9 +199,7 @@ for _ufunc, _build in UFUNCS.items():
 def _two_results(ufunc: np.ufunc, first: Build, second: Build) -> None:
     """A row for a ufunc that has two results."""
 
-    def lower(*operands: Any, out: Any = None, **more: Any) -> tuple[Traced, Traced]:
-        refuse(f"np.{ufunc.__name__}", out=None if out == (None, None) else out, **more)
-        xs = [lift(x) for x in operands]
+    def lower(*xs: Traced) -> tuple[Traced, Traced]:
         dtype = result_type(ufunc, *xs)
         return pointwise(first, *xs, dtype=dtype), pointwise(second, *xs, dtype=dtype)
 
@@ -217,8 +214,7 @@ _two_results(np.modf, lambda x: fmod(x, constant(1)), truncated)
 def _on_truths(ufunc: np.ufunc, build: Build) -> None:
     """A bitwise function: of truth values only."""
 
-    def lower(*operands: Any) -> Traced:
-        xs = [lift(x) for x in operands]
+    def lower(*xs: Traced) -> Traced:
         for x in xs:
             if x.dtype != BOOL:
                 raise DTypeError(f"np.{ufunc.__name__} is traced for truth values, not for the type {x.dtype}.")
@@ -236,10 +232,8 @@ _on_truths(np.invert, UFUNCS[np.logical_not])
 
 
 @lowers(np.clip)
-def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None) -> Traced:
-    refuse("np.clip", out=out)
+def clip(x: Traced, a_min: Any = None, a_max: Any = None, min: Any = None, max: Any = None) -> Traced:
     low, high = a_min if min is None else min, a_max if max is None else max
-    x = lift(a)
     bounds = [b for b in (low, high) if b is not None]
     dtype = common(x, *bounds)
     if low is not None:
@@ -257,9 +251,7 @@ def where(condition: Any, x: Any = None, y: Any = None) -> Traced:
 
 
 @lowers(np.round, np.around)
-def round_(a: Any, decimals: int = 0, out: Any = None) -> Traced:
-    refuse("np.round", out=out)
-    x = lift(a)
+def round_(x: Traced, decimals: int = 0) -> Traced:
     if x.dtype.kind in "iu" and decimals >= 0:
         return x
     scale = constant(10**decimals if decimals >= 0 else Fraction(1, 10**-decimals))
@@ -267,14 +259,13 @@ def round_(a: Any, decimals: int = 0, out: Any = None) -> Traced:
 
 
 @lowers(np.fix)
-def fix(x: Any, out: Any = None) -> Traced:
-    refuse("np.fix", out=out)
-    return pointwise(truncated, lift(x), dtype=result_type(np.trunc, lift(x)))
+def fix(x: Traced) -> Traced:
+    return pointwise(truncated, x, dtype=result_type(np.trunc, x))
 
 
 @lowers(np.sinc)
-def sinc_(x: Any) -> Traced:
-    return pointwise(sinc, lift(x), dtype=result_type(np.sin, lift(x)))
+def sinc_(x: Traced) -> Traced:
+    return pointwise(sinc, x, dtype=result_type(np.sin, x))
 
 
 @lowers(np.nan_to_num)

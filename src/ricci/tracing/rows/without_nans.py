@@ -3,67 +3,51 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ricci.expr import Expr
 from ricci.functions import elementwise as e
+from ricci.functions import reductions as r
+from ricci.tracing.arguments import Axes, Mask, OneAxis, Type
 from ricci.tracing.array import Traced
-from ricci.tracing.basics import BOOL, Axis, lift, pointwise, refuse
-from ricci.tracing.rows.over_axes import NONE, given, mask_of, masked, mean, not_nan, reduce
-from ricci.tracing.rows.sequences import cumprod, cumsum
+from ricci.tracing.basics import BOOL, pointwise
+from ricci.tracing.rows.over_axes import masked, mean, moment, not_nan, reduce, reduction
+from ricci.tracing.rows.sequences import running
 from ricci.tracing.rows.ufuncs import UFUNCS
-from ricci.tracing.table import TABLE, lowers
+from ricci.tracing.table import lowers
 
 
-def _mask(x: Traced, where: Any) -> Traced | None:
-    """The entries that are numbers, and among those that ``where`` names."""
-    named = mask_of(x, where)
+def _numbers(x: Traced, named: Traced | None = None) -> Traced | None:
+    """The entries that are numbers, and among those the named ones."""
     if x.dtype.kind != "f":
         return named
     numbers = not_nan(x)
     return numbers if named is None else pointwise(UFUNCS[np.logical_and], numbers, named, dtype=BOOL)
 
 
-def _sums(name: Any, ufunc: np.ufunc) -> None:
-    def lower(
-        a: Any,
-        axis: Axis = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: Any = NONE,
-        initial: Any = NONE,
-        where: Any = NONE,
-    ) -> Traced:
-        refuse(f"np.{name.__name__}", out=out)
-        x = lift(a)
-        return reduce(ufunc, x, axis, dtype, keepdims, initial, _mask(x, where))
-
-    lowers(name)(lower)
+reduction(np.add, np.nansum, chosen=_numbers, group="without_nans")
+reduction(np.multiply, np.nanprod, chosen=_numbers, group="without_nans")
+moment(np.nanvar, lambda v: v, chosen=_numbers, group="without_nans")
+moment(np.nanstd, e.sqrt, chosen=_numbers, group="without_nans")
 
 
-_sums(np.nansum, np.add)
-_sums(np.nanprod, np.multiply)
-
-
-def _extremes(name: Any, ufunc: np.ufunc, worst: float) -> None:
+def _extremes(function: Any, ufunc: np.ufunc, worst: float) -> None:
     """NaN counts as the worst; where nothing else is there, the result is NaN."""
 
-    def lower(
-        a: Any, axis: Axis = None, out: Any = None, keepdims: Any = NONE, initial: Any = NONE, where: Any = NONE
-    ) -> Traced:
-        refuse(f"np.{name.__name__}", out=out)
-        x = lift(a)
+    def lower(x: Traced, axis: Axes, initial: Any = None, where: Mask = None) -> Traced:
         if x.dtype.kind != "f":
-            return reduce(ufunc, x, axis, None, keepdims, initial, where)
+            return reduce(ufunc, x, axis, None, initial, where)
         mask = not_nan(x)
-        best = reduce(ufunc, masked(x, mask, worst), axis, None, keepdims, initial, where)
-        if given(initial):
+        best = reduce(ufunc, masked(x, mask, worst), axis, None, initial, where)
+        if initial is not None:
             return best
-        some = reduce(np.logical_or, mask, axis, None, keepdims)
+        some = reduce(np.logical_or, mask, axis)
         return pointwise(lambda s, b: e.where(s, b, math.nan), some, best, dtype=x.dtype)
 
-    lowers(name)(lower)
+    lowers(function)(lower)
 
 
 _extremes(np.nanmax, np.maximum, -math.inf)
@@ -71,44 +55,16 @@ _extremes(np.nanmin, np.minimum, math.inf)
 
 
 @lowers(np.nanmean)
-def nanmean(
-    a: Any, axis: Axis = None, dtype: Any = None, out: Any = None, keepdims: Any = NONE, *, where: Any = NONE
-) -> Traced:
-    x = lift(a)
-    return mean(x, axis, dtype, out, keepdims, where=_mask(x, where))
+def nanmean(x: Traced, axis: Axes, dtype: Type = None, where: Mask = None) -> Traced:
+    return mean(x, axis, dtype, _numbers(x, where))
 
 
-def _moments(name: Any, plain: Any) -> None:
-    def lower(
-        a: Any,
-        axis: Axis = None,
-        dtype: Any = None,
-        out: Any = None,
-        ddof: Any = 0,
-        keepdims: Any = NONE,
-        *,
-        where: Any = NONE,
-        mean: Any = NONE,
-        correction: Any = NONE,
-    ) -> Traced:
-        x = lift(a)
-        more = {"where": _mask(x, where), "mean": mean, "correction": correction}
-        return TABLE[plain].lower(x, axis, dtype, out, ddof, keepdims, **more)
+def _running(function: Any, over: Callable[[Expr, int], Expr], neutral: int) -> None:
+    def lower(x: Traced, axis: OneAxis, dtype: Type = None) -> Traced:
+        return running(masked(x, _numbers(x), neutral), axis, dtype, over)
 
-    lowers(name)(lower)
+    lowers(function)(lower)
 
 
-_moments(np.nanvar, np.var)
-_moments(np.nanstd, np.std)
-
-
-def _running(name: Any, plain: Any, neutral: int) -> None:
-    def lower(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Traced:
-        x = lift(a)
-        return plain(masked(x, _mask(x, NONE), neutral), axis, dtype, out)
-
-    lowers(name)(lower)
-
-
-_running(np.nancumsum, cumsum, 0)
-_running(np.nancumprod, cumprod, 1)
+_running(np.nancumsum, r.cumsum, 0)
+_running(np.nancumprod, r.cumprod, 1)
