@@ -6,6 +6,7 @@ import pytest
 import ricci as rc
 from ricci.errors import ShapeError
 from ricci.expr import Expr, moving, substitute, variable, variables
+from ricci.tracing import recording  # noqa: F401  # what traced arrays do in calls
 from ricci.tracing.array import Traced
 from ricci.tracing.frames import frame
 

@@ -21,6 +21,7 @@ from ricci.expr import Expr, Variable, add, product, variables
 from ricci.expr import variable as input_node
 from ricci.notation.context import Facts
 from ricci.testing.interpreter import interpret
+from ricci.tracing import recording  # noqa: F401  # what traced arrays do in calls
 from ricci.tracing.array import Traced
 from ricci.tracing.frames import frame
 from ricci.tracing.trees import flatten

@@ -10,6 +10,7 @@ import scipy.special  # noqa: F401  # its functions are in the table once it is 
 
 from ricci.errors import TraceError
 from ricci.expr import Expr
+from ricci.tracing import recording  # noqa: F401  # what traced arrays do in calls
 from ricci.tracing.arguments import NONE, STUBS, Axes, Binding, OneAxis, Traced, signature_of, stub
 from ricci.tracing.basics import NeedsValueError
 from ricci.tracing.frames import frame
