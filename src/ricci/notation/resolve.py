@@ -25,9 +25,8 @@ from ricci.expr import (
 )
 from ricci.functions.table import FUNCTIONS
 from ricci.notation import syntax
-from ricci.notation.calls import CallBuilder
 from ricci.notation.context import Context
-from ricci.notation.leaves import Factor, Free, Named
+from ricci.notation.factors import Factor, FactorBuilder, Free, Named
 from ricci.notation.occurrences import LEAVES, Occurrences, Open
 from ricci.notation.parser import parse_program
 from ricci.notation.scope import Definition, Scope
@@ -115,7 +114,7 @@ def _check_sizes(scope: Scope, sizes: Mapping[str, int]) -> None:
             raise NotationError(f"There is no index {name!r} to have a size; the indices are {known}.", scope.text)
 
 
-class ExpressionBuilder(CallBuilder):
+class ExpressionBuilder(FactorBuilder):
     """Builds the pieces of one program."""
 
     def __init__(self, scope: Scope, derive: Callable[[Expr, Expr], Expr], swaps: Swaps | None = None):

@@ -1,0 +1,245 @@
+"""The factors of a text: numbers, tensors with their indices, ones, zeros and deltas, and calls of functions.
+
+A tensor is read at places and gathered; a function works entry by entry, over named axes, on matrices, or on whole
+tensors by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ricci.errors import nearest
+from ricci.expr import Expr, Op, affine, constant, delta, one, one_hot, product, window, zero
+from ricci.functions.table import FUNCTIONS
+from ricci.notation import syntax
+from ricci.notation.occurrences import used_up
+from ricci.notation.scope import Read, Scope
+
+Free = frozenset[str]
+Factor = tuple[Expr, tuple]
+
+
+@dataclass(slots=True)
+class Named:
+    """An expression and the names of its axes."""
+
+    expr: Expr
+    names: tuple[str, ...]
+
+    def arranged(self, names: tuple[str, ...], sizes: Mapping[str, object] | None = None) -> Expr:
+        """The expression with its axes in the order of ``names``; constant along those it does not have."""
+        return self.expr if names == self.names else product([(self.expr, self.names)], names, sizes)  # type: ignore[arg-type]
+
+
+class FactorBuilder:
+    """Builds the factors of one program; what is inside the brackets of a call is for ``sum`` to build."""
+
+    def __init__(self, scope: Scope):
+        self.scope = scope
+        self.fail = scope.fail
+
+    def _number(self, node: syntax.Number, _: Free) -> Named:
+        return Named(constant(node.value), ())
+
+    def _pi(self, _node: syntax.Pi, _: Free) -> Named:
+        return Named(constant("pi"), ())
+
+    def _size(self, node: syntax.Size, _: Free) -> Named:
+        return Named(constant(self.scope.size(node.name, node)), ())
+
+    def _ones(self, node: syntax.Ones, _: Free) -> Named:
+        names = self._plain_names(node.indices, "the one-tensor")
+        return Named(one(tuple([self.scope.size(name, node) for name in names])), names)
+
+    def _zeros(self, node: syntax.Zeros, _: Free) -> Named:
+        names = self._plain_names(node.indices, "the zero-tensor")
+        return Named(zero(tuple([self.scope.size(name, node) for name in names])), names)
+
+    def _plain_names(self, indices: syntax.Indices, what: str, hint: str = "Write 1[i], 0[i,j].") -> tuple[str, ...]:
+        for index in indices:
+            if not index.plain:
+                raise self.fail(f"The indices of {what} are names.", index, hint)
+        return tuple(dict.fromkeys([index.terms[0][1] for index in indices]))
+
+    def _delta(self, node: syntax.Delta, _: Free) -> Named:
+        a, b = node.indices
+        if a.tensor is not None or b.tensor is not None:
+            return self._delta_at(node, *((a, b) if a.tensor is not None else (b, a)))
+        if a.plain and b.plain:
+            i, j = a.terms[0][1], b.terms[0][1]
+            size = self.scope.size(i, a)
+            if i == j:
+                return Named(one((size,)), (i,))
+            other = self.scope.size(j, b)
+            return Named(product([(delta(size), (0, 1)), (one((other,)), (1,))], (0, 1)), (i, j))
+        coefs: dict[str, int] = {}
+        const = a.const - b.const
+        for sign, index in ((1, a), (-1, b)):
+            for c, name in index.terms:
+                coefs[name] = coefs.get(name, 0) + sign * c
+            for c, name in index.sizes:
+                const = const + sign * c * self.scope.size(name, index)
+        shape = tuple([self.scope.size(name, node) for name in coefs])
+        for c, name in zip(coefs.values(), coefs, strict=True):
+            const = const + c * self.scope.start(name)
+        return Named(affine("==", tuple(coefs.values()), const, shape), tuple(coefs))
+
+    def _delta_at(self, node: syntax.Delta, gather: syntax.Index, other: syntax.Index) -> Named:
+        """``delta[t[b], v]``: 1 where the integer tensor t is v."""
+        if not other.plain or gather.tensor is None:
+            raise self.fail("Beside a gather, the other index of delta is a name.", other)
+        value, name = self.tensor(gather.tensor), other.terms[0][1]
+        if name in value.names:
+            raise self.fail(f"Index {name!r} stands on both sides of this delta.", node)
+        return Named(one_hot(value.expr, self.scope.size(name, other)), (*value.names, name))
+
+    def _tensor(self, node: syntax.TensorNode, _: Free) -> Named:
+        return self.tensor(node)
+
+    def tensor(self, node: syntax.TensorNode) -> Named:
+        return self.indexed(self._whole_tensor(node), node.indices or (), node.name)
+
+    def _whole_tensor(self, node: syntax.TensorNode) -> Expr:
+        definition = self.scope.definitions.get(node.name)
+        if definition is None:
+            return self.scope.input(node.name)
+        if definition.expr is None:
+            raise self.fail(f"{node.name!r} is used before it is defined.", node, "Put its statement first.")
+        return definition.expr
+
+    def indexed(self, base: Expr, indices: syntax.Indices, name: str) -> Named:
+        """``base`` with its axes named, read at places, or gathered."""
+        names = tuple([index.terms[0][1] for index in indices if index.plain])
+        if len(names) == len(indices) == len(set(names)):
+            return Named(base, names)
+        labels: list[object] = []
+        operands: list[Factor] = []
+        open_names: dict[str, None] = {}
+        for axis, index in enumerate(indices):
+            if index.plain:
+                labels.append(index.terms[0][1])
+                open_names[index.terms[0][1]] = None
+                continue
+            label = ("read", axis)
+            labels.append(label)
+            if index.tensor is not None:
+                value = self.tensor(index.tensor)
+                operands.append((one_hot(value.expr, base.shape[axis]), (*value.names, label)))
+            else:
+                value = self._window(Read(name, axis, index), base)
+                operands.append((value.expr, (label, *value.names)))
+            open_names.update(dict.fromkeys(value.names))
+        return Named(product([(base, labels), *operands], tuple(open_names)), tuple(open_names))
+
+    def _window(self, read: Read, base: Expr) -> Named:
+        """The structure that reads an axis at an affine index."""
+        if read.name in self.scope.definitions or read.name in self.scope.facts.inputs:
+            self.scope.check_read(read)
+        index = read.index
+        names = tuple([name for _, name in index.terms])
+        const = index.const
+        for c, name in index.sizes:
+            const = const + c * self.scope.size(name, index)
+        shape = tuple([self.scope.size(name, index) for name in names])  # sizes first: they settle where indices start
+        for c, name in index.terms:
+            const = const + c * self.scope.start(name)
+        return Named(window([c for c, _ in index.terms], const, base.shape[read.axis], shape), names)
+
+    # Calls
+
+    def sum(self, node: syntax.Node, free: Free) -> Named:
+        raise NotImplementedError
+
+    def _aligned(self, parts: list[Named], build) -> Named:
+        """An elementwise function of parts aligned by name; missing indices broadcast."""
+        names = tuple(dict.fromkeys([name for part in parts for name in part.names]))
+        sizes = {n: s for part in parts for n, s in zip(part.names, part.expr.shape, strict=True)}
+        return Named(build(*[p.arranged(names, sizes) if p.names else p.expr for p in parts]), names)
+
+    def _call(self, node: syntax.CallNode, free: Free) -> Named:
+        function = FUNCTIONS.get(node.name)
+        if function is None:
+            raise self.fail(f"There is no function {node.name!r}.", node, nearest(node.name, FUNCTIONS))
+        if len(node.args) != function.arity:
+            s = "argument" if function.arity == 1 else "arguments"
+            raise self.fail(f"{node.name} takes {function.arity} {s}, not {len(node.args)}.", node)
+        if function.kind == "elementwise":
+            if node.axes is not None or node.result is not None:
+                raise self.fail(f"{node.name} works entry by entry and takes no axes.", node, f"Write {node.name}(…).")
+            return self._aligned([self.sum(a, free) for a in node.args], function)
+        return self._whole(node, function) if node.axes is None else self._over_axes(node, function, free)
+
+    def _over_axes(self, node: syntax.CallNode, function: Op, free: Free) -> Named:
+        axes = self._plain_names(node.axes or (), "a function's brackets")
+        if len(axes) != len(node.axes or ()):
+            raise self.fail(f"{node.name} names an axis twice.", node)
+        if function.kind == "matrix" and len(axes) != 2:
+            raise self.fail(f"{node.name} works on two axes, row and column.", node, f"Write {node.name}[i,j](…).")
+        inner = (free - frozenset(used_up(node))) | frozenset(axes)
+        parts = [self.sum(a, inner) for a in node.args]
+        for axis in axes:
+            if axis not in parts[0].names:
+                raise self.fail(f"Index {axis!r} does not occur inside {node.name}[{','.join(axes)}](…).", node)
+        if function.kind == "matrix":
+            return self._matrix(node, function, axes, parts)
+        (part,) = parts
+        names = part.names
+        places = tuple([names.index(axis) for axis in axes])
+        kept = names if function.kind == "keep" else tuple([name for name in names if name not in axes])
+        return Named(function(part.expr, places), kept)
+
+    def _matrix(self, node: syntax.CallNode, function: Op, axes: tuple[str, ...], parts: list[Named]) -> Named:
+        row, column = axes
+        rest = tuple(dict.fromkeys([n for part in parts for n in part.names if n not in axes]))
+        first = parts[0]
+        batch = tuple([n for n in first.names if n not in axes])
+        if function.gives == "solve":
+            return self._solve(node, function, axes, parts)
+        value = function(first.arranged((*batch, row, column)), (len(batch), len(batch) + 1))
+        tail = {"scalar": (), "vector": (row,), "matrix": (row, column)}[function.gives]
+        return Named(value, (*rest, *tail))
+
+    def _solve(self, node: syntax.CallNode, function: Op, axes: tuple[str, ...], parts: list[Named]) -> Named:
+        row, column = axes
+        matrix, right = parts
+        if row not in right.names or column in right.names:
+            raise self.fail(f"The right side of {node.name}[{row},{column}] has index {row!r}, not {column!r}.", node)
+        every = dict.fromkeys([*matrix.names, *right.names])
+        out = tuple([name for name in every if name != row])
+        return Named(function(matrix.expr, right.expr, matrix.names, right.names, row, column, out), out)
+
+    def _whole(self, node: syntax.CallNode, function: Op) -> Named:
+        """``det(A)``, ``inv(A)[i,j]``, ``sum(x)``: functions of whole tensors by name."""
+        if not all(isinstance(a, syntax.TensorNode) and a.indices is None for a in node.args):
+            axes = "i,j" if function.kind == "matrix" else "k"
+            raise self.fail(
+                f"{node.name} needs to know which axes it works on.", node, f"Write {node.name}[{axes}](…)."
+            )
+        if function.kind == "keep":
+            raise self.fail(f"{node.name} needs the axis it works along.", node, f"Write {node.name}[k](x[k]).")
+        parts = [self._whole_tensor(a) for a in node.args if isinstance(a, syntax.TensorNode)]
+        order = len(parts[0].shape)
+        if function.kind == "reduce":
+            value = function(parts[0], tuple(range(order)))
+        elif order != 2:
+            raise self.fail(f"{node.name} of a whole tensor takes order 2; this one has order {order}.", node)
+        elif function.gives == "solve":
+            columns = tuple(range(2, 1 + len(parts[1].shape)))
+            value = function(*parts, (0, 1), (0, *columns), 0, 1, (1, *columns))
+        else:
+            value = function(parts[0], (0, 1))
+        if node.result is None:
+            if value.shape:
+                raise self.fail(
+                    f"{node.name}(…) has {len(value.shape)} axes.", node, "Name them: " + _example(node, value)
+                )
+            return Named(value, ())
+        if len(node.result) != len(value.shape):
+            raise self.fail(f"{node.name}(…) has {len(value.shape)} axes, not {len(node.result)}.", node)
+        return self.indexed(value, node.result, "")
+
+
+def _example(node: syntax.CallNode, value: Expr) -> str:
+    args = ", ".join(a.name for a in node.args if isinstance(a, syntax.TensorNode))
+    return f"{node.name}({args})[{','.join('ijklmn'[: len(value.shape)])}]."
