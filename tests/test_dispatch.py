@@ -112,7 +112,7 @@ def argument_lists(name, make):
 
 
 def outcome(call):
-    """What a call gives: that it is an error; or type, that of entries, shape, names, whether it has a gradient, value."""
+    """What a call gives: that it is an error; or type, that of entries, shape, names, gradient, value."""
     try:
         value = call()
     except (rc.RicciError, np.exceptions.AxisError, TypeError, ValueError):
