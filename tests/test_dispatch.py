@@ -206,7 +206,7 @@ def test_the_last_kind_takes_a_call():
     rc.compile(program)(Y)
     assert seen[0] == "numbers" and seen[1] in ("plain", "watched")
     assert seen[2:] == ["tensor", "traced", "formula", "tensor", "traced"]
-    assert dispatch.rank_now((X,), {}) == dispatch.PLAIN and dispatch.rank_of(("x", None, 2)) == dispatch.NUMBERS
+    assert dispatch.rank_now((X,)) == dispatch.PLAIN and dispatch.rank_of(("x", None, 2)) == dispatch.NUMBERS
 
 
 def test_all_that_ricci_is_asked_for_is_recorded_while_a_function_is_traced():

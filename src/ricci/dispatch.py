@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -102,7 +102,7 @@ def rank_of(values: Iterable[Any]) -> int:
     return _looked_at(types, values) if found is None else found
 
 
-def _looked_at(types: tuple[type, ...], values: tuple) -> int:
+def _looked_at(types: tuple[type, ...], values: Sequence[Any]) -> int:
     found = _types[types]
     if found is not None:
         return found
@@ -132,12 +132,12 @@ def call(function: Any, args: tuple, kwargs: dict) -> Any:
     return takers[rank](function, args, kwargs)
 
 
-def rank_now(args: tuple, kwargs: Mapping[str, Any]) -> int:
+def rank_now(values: Sequence[Any]) -> int:
     """The place in :data:`ORDER` of what takes a call of ricci's own: while a function is traced, all is recorded."""
-    types = tuple(map(type, args if not kwargs else (*args, *kwargs.values())))
+    types = tuple(map(type, values))
     rank = _known.get(types)
     if rank is None:
-        rank = _looked_at(types, args if not kwargs else (*args, *kwargs.values()))
+        rank = _looked_at(types, values)
     return TRACED if rank < TRACED and here.frame is not None else rank
 
 
@@ -146,9 +146,12 @@ def change(function: Any, args: tuple) -> Any:
     return takers[rank_of(args[:1])](function, args, {})
 
 
-def recorded(values: Iterable[Any]) -> bool:
+def recorded(values: Collection[Any]) -> bool:
     """Whether a call with these operands is recorded: a function is traced, or some of them remember calls."""
-    return here.frame is not None or PLAIN < rank_of(values) <= TRACED
+    if here.frame is not None:
+        return True
+    rank = rank_of(values)
+    return PLAIN < rank < FORMULA or (rank == FORMULA and any(PLAIN < rank_of((v,)) < FORMULA for v in values))
 
 
 def remember_calls(types: tuple[type, ...]) -> bool:
@@ -209,4 +212,4 @@ class FormulaCall(Rule):
 def call_formula(source: Any, name: str, called: tuple, inputs: Mapping[str, Any], sizes: Mapping[str, int]) -> Any:
     """The results of a formula for inputs of which some remember calls, or while a function is traced."""
     values = tuple(inputs.values())
-    return takers[rank_now(values, {})](FormulaCall(source, name, called, tuple(inputs), sizes), values, {})
+    return takers[rank_now(values)](FormulaCall(source, name, called, tuple(inputs), sizes), values, {})

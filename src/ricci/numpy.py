@@ -27,7 +27,7 @@ from ricci.tracing.table import unknown
 _MAKING = frozenset([_numpy.array, _numpy.asarray, _numpy.asanyarray])  # arrays that a traced function makes traced
 
 
-class _Function:
+class _Wrapped:
     """A function of NumPy that looks through its arguments before NumPy does."""
 
     def __init__(self, function: Callable[..., Any]):
@@ -53,8 +53,8 @@ class _Function:
 
 
 @cached("functions of ricci.numpy", 2048)
-def _wrapped(function: Callable[..., Any]) -> _Function:
-    return _Function(function)
+def _wrapped(function: Callable[..., Any]) -> _Wrapped:
+    return _Wrapped(function)
 
 
 class _Namespace(ModuleType):

@@ -14,13 +14,13 @@ import numpy as np
 
 from ricci.errors import InputError, RuleError, ShapeError
 from ricci.kinds import check_usable
-from ricci.tensor.links import Node, Recorded, settled
-from ricci.tensor.meaning import Use, checked_unchanged, operation_name, resolve
+from ricci.tensor.links import GraphNode, Recorded, settled
+from ricci.tensor.meaning import OperationUse, checked_unchanged, operation_name, resolve
 from ricci.tensor.recorder import made, operated
 from ricci.tensor.recording_mode import enable_grad, state
 
 Pull = Callable[
-    [Recorded, Node, list], Sequence[Any]
+    [Recorded, GraphNode, list], Sequence[Any]
 ]  # from the gradients of the results of a node to those of its inputs
 
 
@@ -84,7 +84,7 @@ def _flow(root: Recorded, seed: Any, pull: Pull, keep: bool) -> None:
     order = reached(root)
     _check_fresh(order)
     bars: dict[int, Any] = {id(root): seed}  # what has come so far, by tensor
-    waiting: dict[Node, dict[int, Any]] = {}  # for nodes with several results
+    waiting: dict[GraphNode, dict[int, Any]] = {}  # for nodes with several results
     for position, t in enumerate(order):
         bar = bars.pop(id(t), None)
         node = t.node
@@ -128,11 +128,11 @@ def _check_fresh(order: list[Recorded]) -> None:
         )
 
 
-def _use(node: Node) -> Use:
+def _use(node: GraphNode) -> OperationUse:
     return node.operation or resolve(node)
 
 
-def _filled(node: Node, arrived: dict[int, Any]) -> list[Any]:
+def _filled(node: GraphNode, arrived: dict[int, Any]) -> list[Any]:
     """The gradients of all smooth results, zeros where none came."""
     operation = _use(node).operation
     bars = []
@@ -143,7 +143,7 @@ def _filled(node: Node, arrived: dict[int, Any]) -> list[Any]:
     return bars
 
 
-def _pulled(t: Recorded, node: Node, bars: list) -> Sequence[Any]:
+def _pulled(t: Recorded, node: GraphNode, bars: list) -> Sequence[Any]:
     """The pullback, on arrays."""
     use = node.operation or resolve(node)
     program = use.program or use.compiled()
@@ -162,7 +162,7 @@ def _pulled(t: Recorded, node: Node, bars: list) -> Sequence[Any]:
     return program(bars) if program.simple is None else program.run(*[bars[k] for k in program.simple])
 
 
-def _watched(t: Recorded, node: Node, bars: list) -> Sequence[Any]:
+def _watched(t: Recorded, node: GraphNode, bars: list) -> Sequence[Any]:
     """The same, and whoever watches is told the gradients."""
     gradients = _pulled(t, node, bars)
     for g in gradients:
@@ -171,7 +171,7 @@ def _watched(t: Recorded, node: Node, bars: list) -> Sequence[Any]:
     return gradients
 
 
-def _check_used(t: Recorded, node: Node, use: Use) -> None:
+def _check_used(t: Recorded, node: GraphNode, use: OperationUse) -> None:
     """Whether what the pullback of ``t`` needs is still what it was."""
     offset = len(use.operation.smooth)
     given = (*node.inputs, t)
@@ -180,7 +180,7 @@ def _check_used(t: Recorded, node: Node, use: Use) -> None:
             checked_unchanged(given[place - offset], t.number, use.operation.name)
 
 
-def _recorded(t: Recorded, node: Node, bars: list) -> list:
+def _recorded(t: Recorded, node: GraphNode, bars: list) -> list:
     """The pullback, on tensors, recorded itself."""
     use = _use(node)
     _check_used(t, node, use)

@@ -19,7 +19,7 @@ from ricci.tracing.operand import Operand
 numbers = count(1)
 
 
-class Node:
+class GraphNode:
     """A recorded call of a function on tensors, arrays and numbers, without keyword arguments, that has one result.
 
     ``operation`` says what the call means, once that has been asked for, and ``inputs`` are the arguments that it
@@ -43,7 +43,7 @@ class Node:
         return self.parents
 
 
-class Call(Node):
+class GraphCall(GraphNode):
     """Any other recorded call."""
 
     __slots__ = ("args", "count", "kwargs")
@@ -82,7 +82,7 @@ class Recorded(Operand):
     _hooks: dict[int, Any] | None
     _links: Links | None
     requires_grad: bool
-    node: Node | None
+    node: GraphNode | None
     index: int  # among the results of the node
     number: int  # that of the node; 0 for a leaf
     changed: int  # the number of the last change in place; 0 where there was none
@@ -103,11 +103,11 @@ class Recorded(Operand):
         return self._value.dtype
 
 
-def settled(node: Node, number: int) -> Node:
+def settled(node: GraphNode, number: int) -> GraphNode:
     """The node with number ``number``, with what its tensors were then, where they have been changed since."""
     if any(isinstance(x, Recorded) and x._links is not None and x._links.past for x in node.parents):
         node.parents = _as_of(node.parents, number)
-        if isinstance(node, Call):
+        if isinstance(node, GraphCall):
             node.args, node.kwargs = _as_of(node.args, number), _as_of(node.kwargs, number)
         if hasattr(node, "inputs"):
             node.inputs = _as_of(node.inputs, number)

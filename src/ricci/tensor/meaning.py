@@ -25,8 +25,8 @@ from ricci.expr import Elementwise, Expr, Function, Variable, add, substitute, t
 from ricci.expr.structures import is_zero
 from ricci.simplify import simplify_all
 from ricci.tensor.call_keys import EXPONENTS, Reader
-from ricci.tensor.links import Call, Node, Recorded
-from ricci.tensor.programs import Program
+from ricci.tensor.links import GraphCall, GraphNode, Recorded
+from ricci.tensor.programs import TensorProgram
 from ricci.tracing.array import Traced
 from ricci.tracing.carried_names import axis_names
 from ricci.tracing.frames import frame, suspended
@@ -62,15 +62,15 @@ class Operation:
             [k for k, d in enumerate(results) if bodies[k] is not None and d is not None and d.kind == "f"]
         )
         self.takes_result = False  # for a pullback: whether its last input is the result that it goes back from
-        self._program: Program | None = None
+        self._program: TensorProgram | None = None
         self._pullbacks: dict[tuple[int, ...], Operation] = {}
         self._namings: Cache | None = None
 
     @property
-    def program(self) -> Program:
+    def program(self) -> TensorProgram:
         """The program that computes the results."""
         if self._program is None:
-            self._program = Program(self.bodies, self.inputs, self.dtypes, self.bound, self.results)
+            self._program = TensorProgram(self.bodies, self.inputs, self.dtypes, self.bound, self.results)
         return self._program
 
     def pullback(self, needed: tuple[int, ...]) -> Operation:
@@ -125,21 +125,21 @@ class Operation:
         return found
 
 
-class Use:
+class OperationUse:
     """An operation, with the positions of the inputs whose gradients are wanted."""
 
     __slots__ = ("needed", "operation", "program", "takes_result")
 
     def __init__(self, operation: Operation, needed: tuple[int, ...]):
         self.operation, self.needed = operation, needed
-        self.program: Program | None = None  # that of the pullback, once it has been asked for
+        self.program: TensorProgram | None = None  # that of the pullback, once it has been asked for
 
     @property
     def pull(self) -> Operation:
         """The pullback."""
         return self.operation.pullback(self.needed)
 
-    def compiled(self) -> Program:
+    def compiled(self) -> TensorProgram:
         """The program of the pullback."""
         self.takes_result = self.pull.takes_result
         self.program = self.pull.program
@@ -153,29 +153,29 @@ PLAIN = frozenset([float, int, type(None), str])  # arguments that are told apar
 NEEDS_VALUES = object()  # in place of an operation that depends on the values of its arguments
 
 
-def resolve(node: Node) -> Use:
+def resolve(node: GraphNode) -> OperationUse:
     """What a recorded call means; the node keeps it."""
     if node.function is getitem:
         return _of_entries(node)
-    if type(node) is Node or (isinstance(node.function, Rule) and not node.kwargs):
+    if type(node) is GraphNode or (isinstance(node.function, Rule) and not node.kwargs):
         return _of_flat(node)
     if type(node.function) is Operation:
         node.inputs = node.args
-        node.operation = Use(node.function, _needed(node.args))
+        node.operation = OperationUse(node.function, _needed(node.args))
         return node.operation
     return _general(node)
 
 
-def _of_entries(node: Node) -> Use:
+def _of_entries(node: GraphNode) -> OperationUse:
     x, key = node.args
-    if isinstance(node, Call):
+    if isinstance(node, GraphCall):
         node.args = (x, _gathering(x, key))
     else:
         node.parents = (x, _gathering(x, key))
     return _general(node)
 
 
-def _of_flat(node: Node) -> Use:
+def _of_flat(node: GraphNode) -> OperationUse:
     """The same for functions of tensors, arrays and numbers, which most calls are, with a key that is quickly made."""
     function, args = node.function, node.args
     key: list[Any] = [function]
@@ -213,13 +213,13 @@ def _of_flat(node: Node) -> Use:
     return found
 
 
-def _general(node: Node) -> Use:
+def _general(node: GraphNode) -> OperationUse:
     use = _found(node, by_value=False)
     node.operation = use if use is not NEEDS_VALUES else _found(node, by_value=True)
     return node.operation
 
 
-def resolved(node: Node) -> Node:
+def resolved(node: GraphNode) -> GraphNode:
     """The node, which knows now what it means."""
     if node.operation is None:
         resolve(node)
@@ -251,7 +251,7 @@ def _needed(inputs: Sequence[Any]) -> tuple[int, ...]:
     return tuple([k for k, x in enumerate(inputs) if isinstance(x, Recorded) and x.requires_grad])
 
 
-def _found(node: Node, by_value: bool) -> Any:
+def _found(node: GraphNode, by_value: bool) -> Any:
     reader = Reader(node.function, by_value, with_names=isinstance(node.function, Rule))
     parts = [reader.key(a) for a in node.args]
     if node.kwargs:
@@ -273,14 +273,14 @@ def _found(node: Node, by_value: bool) -> Any:
         met = tuple([x.copy() if type(x) is np.ndarray else x for x in met])  # as they are now
         node.inputs += met
         node.parents += met
-        return Use(operation, _needed(node.inputs))
-    made = Use(operation, _needed(node.inputs))
+        return OperationUse(operation, _needed(node.inputs))
+    made = OperationUse(operation, _needed(node.inputs))
     if key is not None:
         _operations.keep(key, made)
     return made
 
 
-def _lowered(node: Node, reader: Reader) -> tuple[Operation, tuple, bool]:
+def _lowered(node: GraphNode, reader: Reader) -> tuple[Operation, tuple, bool]:
     """The call with traced arrays as inputs, and what else it took as inputs: arrays and tensors that a rule met.
 
     At last whether it drew random numbers.

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ricci.tensor.links import Node, numbers
+from ricci.tensor.links import GraphNode, numbers
 from ricci.tensor.recording_mode import state
 from ricci.tensor.tensor import Tensor
 from ricci.tracing.array_methods import OPERATORS
@@ -40,7 +40,7 @@ def _operator(function: Callable[[Any, Any], Any], ufunc: np.ufunc, swapped: boo
             args = (self, other)
         result._grad = result._hooks = result._links = result.name = result._axes = None
         result.requires_grad = True
-        result.node = Node(ufunc, args)
+        result.node = GraphNode(ufunc, args)
         result.number = next(numbers)
         result.index = result.changed = 0
         return result

@@ -19,7 +19,7 @@ from ricci.caches import Cache, cached
 from ricci.dispatch import FormulaCall, Rule
 from ricci.errors import AxisError, DTypeError, InputError, RicciError, TraceError, nearest
 from ricci.kinds import as_numpy, check_usable, kind_of
-from ricci.tensor.links import Call, Node, Recorded, numbers
+from ricci.tensor.links import GraphCall, GraphNode, Recorded, numbers
 from ricci.tensor.meaning import PLAIN, Operation, operation_name, resolve
 from ricci.tensor.recording_mode import state
 from ricci.tracing.arguments import signature_of
@@ -33,7 +33,7 @@ KIND: list[type[Recorded]] = []  # the class of tensors; its module puts it here
 AXIS_ARGUMENTS = frozenset(["axis", "axes", "axis1", "axis2", "source", "destination", "start"])
 
 
-def made(value: Any, node: Node | None, number: int = 0, index: int = 0, axes: Any = None) -> Any:
+def made(value: Any, node: GraphNode | None, number: int = 0, index: int = 0, axes: Any = None) -> Any:
     """A tensor that is the result of ``node``, or one that needs no gradient."""
     result = object.__new__(KIND[0])
     result._value = value
@@ -108,7 +108,7 @@ def short(function: Any, args: tuple) -> Any:
     if value.dtype.kind != "f":
         return value
     if needed and state.recording:
-        return made(value, Node(function, kept(args) if copied else args), next(numbers))
+        return made(value, GraphNode(function, kept(args) if copied else args), next(numbers))
     return made(value, None)
 
 
@@ -118,12 +118,12 @@ _PLAIN = PLAIN | {np.float64}
 _KEYS = frozenset([int, slice, type(None), EllipsisType])  # in shapes, axes and the keys of entries
 
 
-def _noted(function: Any, args: tuple, kwargs: dict) -> tuple[Call | None, bool, list[Recorded]]:
+def _noted(function: Any, args: tuple, kwargs: dict) -> tuple[GraphCall | None, bool, list[Recorded]]:
     """The node of a call, if it needs one, whether gradients flow through it, and the tensors among its arguments."""
     tensors: list[Recorded] = []
     raw((args, *kwargs.values()), tensors)
     needed = state.recording and any(t.requires_grad for t in tensors)
-    return Call(function, kept(args), kept(kwargs), tuple(tensors)) if needed else None, needed, tensors
+    return GraphCall(function, kept(args), kept(kwargs), tuple(tensors)) if needed else None, needed, tensors
 
 
 def call(function: Any, args: tuple, kwargs: dict) -> Any:
@@ -154,7 +154,7 @@ def call(function: Any, args: tuple, kwargs: dict) -> Any:
         if not known:
             return _unknown(function, value) if needed else value
         given = (kept(args), kept(kwargs)) if needed else (args, kwargs)
-        node = Call(function, *given, tuple(tensors))
+        node = GraphCall(function, *given, tuple(tensors))
         if (kwargs and rule is None) or named:  # so that what cannot be differentiated is refused here; for the names
             node = _resolved(node, value, needed)
     return _wrapped(function, value, node, needed, tensors)
@@ -167,7 +167,7 @@ def _are_floats(values: Sequence[Any]) -> bool:
 
 def _evaluated(rule: Rule, args: tuple, kwargs: dict, tensors: list[Recorded], needed: bool, named: bool) -> Any:
     """The value of a rule is that of the expressions it makes."""
-    node = Call(rule, *((kept(args), kept(kwargs)) if needed else (args, kwargs)), tuple(tensors))
+    node = GraphCall(rule, *((kept(args), kept(kwargs)) if needed else (args, kwargs)), tuple(tensors))
     operation = resolve(node).operation
     met = [x for x in node.parents if isinstance(x, Recorded)]  # also those that the function found by itself
     needed = state.recording and any(t.requires_grad for t in met)
@@ -226,7 +226,7 @@ def operated(operation: Operation, args: tuple) -> list[Any]:
     """The results of an operation, as tensors; None where a result is zero."""
     tensors = [a for a in args if isinstance(a, Recorded)]
     values = _values(operation, args)
-    node = Call(operation, args, {}, args, len(values)) if any(t.requires_grad for t in tensors) else None
+    node = GraphCall(operation, args, {}, args, len(values)) if any(t.requires_grad for t in tensors) else None
     number = next(numbers)
     return [None if v is None else made(v, node, number, k) for k, v in enumerate(values)]
 
@@ -245,7 +245,7 @@ def _values(operation: Operation, inputs: Sequence[Any]) -> list[Any]:
 # Results
 
 
-def _wrapped(function: Any, value: Any, node: Call | None, needed: bool, tensors: Sequence[Recorded]) -> Any:
+def _wrapped(function: Any, value: Any, node: GraphCall | None, needed: bool, tensors: Sequence[Recorded]) -> Any:
     """The results as tensors: floats, and whole numbers made of such. Truths and places are plain arrays."""
     single = isinstance(value, (np.ndarray, np.generic))
     if single and value.dtype.kind == "f" and (node is None or node.operation is None) and state.watch is None:
@@ -284,7 +284,7 @@ def _like(value: Any, results: Any) -> Any:
     return results if not isinstance(value, tuple) or named else tuple(results)
 
 
-def _resolved(node: Call, value: Any, needed: bool) -> Call | None:
+def _resolved(node: GraphCall, value: Any, needed: bool) -> GraphCall | None:
     """The node, which knows what it means; none where that cannot be said and no gradient asks for it."""
     try:
         resolve(node)

@@ -11,14 +11,14 @@ from collections.abc import Callable
 from contextlib import ContextDecorator
 
 
-class _State(threading.local):
+class _Mode(threading.local):
     """What holds in one thread."""
 
     recording = True
     watch: Callable[..., None] | None = None  # told the name, the value and the operands of every operation
 
 
-state = _State()
+state = _Mode()
 
 
 class _Recording(ContextDecorator):

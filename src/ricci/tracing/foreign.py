@@ -20,7 +20,7 @@ from ricci.tracing.jaxprs import call_by_jax
 from ricci.tracing.own_functions import own_function
 
 
-class _Namespace:
+class _JaxModule:
     """A module of JAX. Its functions have JAX's meaning and defaults."""
 
     def __init__(self, name: str):
@@ -39,7 +39,7 @@ class _Namespace:
         return _function(value, inner) if callable(value) and not isinstance(value, type) else value
 
 
-class _Numpy:
+class _JaxNumpy:
     """``jax.numpy``: NumPy's functions where the two mean the same, and JAX's own of all other names."""
 
     def __init__(self, name: str):
@@ -110,10 +110,10 @@ _SAME |= {"jax.nn.logsumexp": _along("logsumexp", None)}
 def _ours(name: str) -> Any:
     """What stands for a module of JAX."""
     if name.startswith("jax.numpy"):
-        return _Numpy(name)
+        return _JaxNumpy(name)
     if name == "jax.scipy.special":
         return public("numpy").special
-    return _Namespace(name)
+    return _JaxModule(name)
 
 
 def translated(function: Any) -> Any:

@@ -16,13 +16,13 @@ from ricci.tracing.frames import current
 from ricci.tracing.trees import flatten
 
 
-class _Here(threading.local):
+class _Aside(threading.local):
     """What holds in one thread."""
 
     aside = False  # whether calls of PyTorch's functions are none of the traced function's
 
 
-_here = _Here()
+_here = _Aside()
 
 
 def untraced() -> bool:

@@ -39,7 +39,7 @@ _IMPORT = opmap["IMPORT_NAME"]
 _NEVER_READ = frozenset(["__init__", "__new__", "__repr__", "__str__", "__del__", "__init_subclass__", "__doc__"])
 
 
-class Place(NamedTuple):
+class HeldAt(NamedTuple):
     """Where a value is read, ``look(key, default)``, and what is there."""
 
     look: Look
@@ -58,7 +58,7 @@ class Reach:
     """What is reached from a function and from values that it is given."""
 
     def __init__(self, starts: Iterable[Any]):
-        self.places: list[Place] = []
+        self.places: list[HeldAt] = []
         self.functions: list[types.FunctionType] = []
         self.containers: list[Any] = []  # lists, dictionaries and sets
         self.arrays: dict[int, np.ndarray] = {}  # by identity
@@ -94,7 +94,7 @@ class Reach:
             self.fixed.update([part for part, whole in self._inside if whole in self.fixed])
 
     def _place(self, look: Look, key: Any, value: Any, put: Put | None = None) -> None:
-        self.places.append(Place(look, key, value))
+        self.places.append(HeldAt(look, key, value))
         self._pass(value, look, put, key)
 
     def _pass(self, value: Any, look: Look | None = None, put: Put | None = None, key: Any = None) -> None:

@@ -28,13 +28,13 @@ T = TypeVar("T")
 _SAME = frozenset(["strides", "itemsize", "nbytes"])  # attributes that say nothing of the contents
 
 
-class _State(threading.local):
+class _Seen(threading.local):
     """The arrays that were looked at by this thread while a function was traced, by identity."""
 
     seen: set[int] | None = None
 
 
-_here = _State()
+_here = _Seen()
 
 
 class Watched(Operand):

@@ -16,6 +16,7 @@ import numpy as np
 from ricci.caches import Cache
 from ricci.calculus.graph import pullbacks
 from ricci.compiler.run.engines import target_of
+from ricci.dispatch import recorded
 from ricci.errors import DTypeError, InputError, ShapeError
 from ricci.expr import Expr, Variable, add, one, product, variable, variables
 from ricci.tracing import frames, trees
@@ -23,7 +24,6 @@ from ricci.tracing.basics import checked_dtype, lift
 from ricci.tracing.guards import Guards
 from ricci.tracing.likeness import like_tensor
 from ricci.tracing.meanings import of_torch
-from ricci.tracing.operand import Operand
 from ricci.tracing.recording import ANY_TYPE, Arguments, Recording
 from ricci.tracing.trees import Form
 from ricci.transforms import nans
@@ -198,7 +198,7 @@ class Linear:
             values = dict(zip(stages.second.inputs, [*self.held, *moving], strict=True))
             found = placed(stages.second, {v: lift(values[v]) for v in _used(stages.second)})
             return like_tensor(of_torch(moving), found)
-        if any(isinstance(leaf, Operand) for leaf in moving):
+        if recorded(moving):
             return on_tensors(self, stages.what, direction, {})
         arrays = [*self.held, *moving]
         if stages.program is None:
@@ -233,7 +233,7 @@ def checked(tree: Any, form: Form, like: Sequence[Expr], name: str, what: str) -
 def _at_once(args: tuple) -> bool:
     """Whether the arguments are arrays, so that programs can be run at once."""
     leaves = trees.flatten(args)[0]
-    return frames.current() is None and not any(isinstance(leaf, Operand) for leaf in leaves)
+    return not recorded(leaves)
 
 
 @overload

@@ -11,6 +11,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from ricci.dispatch import recorded
 from ricci.expr import Expr
 from ricci.functions.elementwise import barrier, recomputed
 from ricci.tracing import frames, trees
@@ -18,7 +19,6 @@ from ricci.tracing.array import Traced
 from ricci.tracing.basics import lift
 from ricci.tracing.likeness import like_tensor
 from ricci.tracing.meanings import of_torch
-from ricci.tracing.operand import Operand
 from ricci.tracing.recording import Arguments, Static, record
 from ricci.transforms.formula_functions import as_function
 from ricci.transforms.on_tensors import on_tensors
@@ -41,7 +41,7 @@ def checkpoint(function: Callable[P, R]) -> Callable[P, R]:
     def call(*args: Any, **kwargs: Any) -> Any:
         here = frames.current()
         if here is None:
-            if any(isinstance(leaf, Operand) for leaf in trees.flatten((args, kwargs))[0]):
+            if recorded(trees.flatten((args, kwargs))[0]):
                 return on_tensors(call, getattr(function, "__name__", "checkpoint"), args, kwargs)
             return function(*args, **kwargs)
         arguments = Arguments.of(args, kwargs)

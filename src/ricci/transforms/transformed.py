@@ -23,6 +23,7 @@ from ricci.compiler.compressed.result import CompressedFunction
 from ricci.compiler.pipeline import prepare
 from ricci.compiler.run.engines import target_named, target_of
 from ricci.compiler.run.function import Compiled
+from ricci.dispatch import recorded
 from ricci.errors import DTypeError, InputError
 from ricci.expr import Expr, rebuild
 from ricci.notation.context import Facts
@@ -33,7 +34,6 @@ from ricci.tracing.guards import Guards
 from ricci.tracing.impure import unwatched
 from ricci.tracing.likeness import like_tensor
 from ricci.tracing.meanings import of_torch
-from ricci.tracing.operand import Operand
 from ricci.tracing.reach import Reach
 from ricci.tracing.recording import ANY_TYPE, Arguments, Recording, Static, carried, check_apart, record
 from ricci.tracing.watched import observed
@@ -129,7 +129,7 @@ class Transformed(Generic[P, R_co]):
 
     def _found(self, args: tuple, kwargs: Mapping[str, Any]) -> Any:
         arguments = self.arguments(args, kwargs)
-        if any(isinstance(leaf, Operand) for leaf in arguments.leaves):
+        if recorded(arguments.leaves):
             return on_tensors(self, self.what, args, dict(kwargs))
         arrays = arguments.traced
         program = self.program(arguments)

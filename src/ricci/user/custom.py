@@ -24,6 +24,7 @@ import numpy as np
 
 from ricci.calculus.modes import derivative
 from ricci.compiler.run.outside import Outside
+from ricci.dispatch import FORMULA, TENSOR, rank_now
 from ricci.errors import InputError, RuleError, ShapeError, TraceError
 from ricci.expr import Expr, Op, Variable, delta, function, product, variable, variables
 from ricci.expr.widen import batched
@@ -35,7 +36,6 @@ from ricci.tracing.array import Traced
 from ricci.tracing.basics import checked_dtype, lift
 from ricci.tracing.likeness import like_tensor
 from ricci.tracing.meanings import as_tensor, of_torch, plain_values
-from ricci.tracing.operand import Operand
 from ricci.tracing.recording import Arguments, Recording, names_of, record
 from ricci.tracing.shapes import Shaped
 from ricci.transforms.formula_functions import as_function
@@ -43,7 +43,7 @@ from ricci.transforms.linearity import is_linear
 from ricci.transforms.on_tensors import on_tensors
 from ricci.transforms.transformed import replace_all
 from ricci.transforms.typed import P, R, R_co
-from ricci.user.custom_formulas import among, by_entry, on_formulas
+from ricci.user.custom_formulas import by_entry, on_formulas
 
 Given = TypeVar("Given", bound=Callable | str)  # a rule
 
@@ -94,15 +94,14 @@ class Custom(Generic[P, R_co]):
     @overload
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if among(args, kwargs):
-            self._check_rule()
-            return on_formulas(self, args, kwargs)
-        if frames.current() is None:
-            if any(isinstance(leaf, Operand) for leaf in trees.flatten((args, kwargs))[0]):
-                return on_tensors(self, self.__name__, args, kwargs)  # type: ignore[attr-defined]
-            return _as_given(self.function(*args, **kwargs), trees.flatten((args, kwargs))[0])
+        leaves = trees.flatten((args, kwargs))[0]
+        rank = rank_now(leaves)
+        if rank < TENSOR:
+            return _as_given(self.function(*args, **kwargs), leaves)
+        if rank == TENSOR:
+            return on_tensors(self, self.__name__, args, kwargs)  # type: ignore[attr-defined]
         self._check_rule()
-        return self._node(args, kwargs)
+        return on_formulas(self, args, kwargs) if rank == FORMULA else self._node(args, kwargs)
 
     def _check_rule(self) -> None:
         if self.rule is None:

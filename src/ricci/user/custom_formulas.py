@@ -18,6 +18,7 @@ import numpy as np
 
 from ricci.caches import Cache
 from ricci.calculus.modes import derivative
+from ricci.dispatch import recorded
 from ricci.errors import InputError, RicciError, RuleError
 from ricci.expr import OPS, Expr, Function, Op, Size, Variable, delta, elementwise, function, product, variable
 from ricci.expr.walk import rewritten, with_bodies
@@ -27,7 +28,6 @@ from ricci.notation.context import merged
 from ricci.simplify import simplify
 from ricci.tracing import frames, trees
 from ricci.tracing.array import Traced
-from ricci.tracing.operand import Operand
 from ricci.tracing.recording import Arguments, is_array
 from ricci.tracing.shapes import Shaped
 from ricci.transforms.transformed import replace_all
@@ -39,15 +39,10 @@ Shapes = tuple[tuple[int, ...], ...]
 _titles: set[str] = set()
 
 
-def among(args: tuple, kwargs: Mapping[str, Any]) -> bool:
-    """Whether a formula is among the arguments."""
-    return any(isinstance(leaf, Formula) for leaf in trees.flatten((args, dict(kwargs)))[0])
-
-
 def on_formulas(custom: Any, args: tuple, kwargs: dict[str, Any]) -> Formula:
     """The function of formulas and numbers, as a formula."""
     leaves, form = trees.flatten((args, kwargs))
-    if any(isinstance(leaf, Operand) for leaf in leaves):
+    if recorded([leaf for leaf in leaves if not isinstance(leaf, Formula)]):
         raise InputError(
             f"{custom.__name__} is given a formula beside a traced array or a tensor; a formula has no value until it "
             "is called. Call it first."
@@ -62,13 +57,13 @@ def on_formulas(custom: Any, args: tuple, kwargs: dict[str, Any]) -> Formula:
     except TypeError:  # a static argument that cannot be compared
         key = found = None
     if found is None:
-        found = _Function(custom, form, leaves, operand)
+        found = _OnFormulas(custom, form, leaves, operand)
         if key is not None:
             custom.on_formulas[key] = found
     return found(parts)
 
 
-class _Function:
+class _OnFormulas:
     """A function with a rule, for arguments of one form."""
 
     def __init__(self, custom: Any, form: Any, leaves: Sequence[Any], operand: Sequence[bool]):

@@ -26,7 +26,7 @@ def function(name: str) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         nonlocal of_arrays
-        rank = rank_now(args, kwargs)
+        rank = rank_now((*args, *kwargs.values()) if kwargs else args)
         if rank in (FORMULA, NUMBERS):
             return of_formulas(*args, **kwargs)
         if of_arrays is None:

@@ -12,7 +12,7 @@ from ricci.expr import Expr, constant, substitute
 from ricci.expr import variable as input_node
 from ricci.notation.context import Context, Facts, merged
 from ricci.tensor.backward import reached
-from ricci.tensor.links import Node, Recorded
+from ricci.tensor.links import GraphNode, Recorded
 from ricci.tensor.meaning import resolved
 from ricci.user.formula import Formula
 from ricci.user.formula_patterns import FORMULA
@@ -40,7 +40,7 @@ def _named(t: Recorded, steps: Sequence[Recorded]) -> dict[str, Recorded]:
     return {x.name if x.name and own.count(x.name) == 1 else next(free): x for x in found.values()}
 
 
-def _body(x: Recorded, node: Node, done: dict[int, Expr], contexts: list[Context]) -> Expr:
+def _body(x: Recorded, node: GraphNode, done: dict[int, Expr], contexts: list[Context]) -> Expr:
     operation = resolved(node).operation.operation
     values: dict[Expr, Expr] = {}
     for v, given in zip(operation.inputs, node.inputs, strict=True):

@@ -34,7 +34,7 @@ from ricci.tracing.pytorch.tensors import TracedTensor, mapped, plain_leaves, wr
 from ricci.tracing.pytorch.written import where
 
 
-class _Here(threading.local):
+class _Watching(threading.local):
     """What holds in one thread."""
 
     watching = False
@@ -42,7 +42,7 @@ class _Here(threading.local):
     stopping = False  # whether the user's code runs under torch.no_grad(), so that results are constants
 
 
-here = _Here()
+here = _Watching()
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def watching() -> Iterator[None]:
         return
     here.watching, here.made = True, {}
     try:
-        with Operations(), Functions():
+        with OperationObserver(), FunctionObserver():
             yield
     finally:
         here.watching, here.made = False, {}
@@ -72,7 +72,7 @@ _READ_AS_THEY_ARE = (torch.Tensor.__getitem__, torch.Tensor.__setitem__)
 _MODES_OF_GRADIENTS = ("_set_grad_enabled", "set_grad_enabled", "_enter_inference_mode")
 
 
-class Functions(TorchFunctionMode):
+class FunctionObserver(TorchFunctionMode):
     """Sees the functions that the user calls."""
 
     def __torch_function__(self, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
@@ -170,7 +170,7 @@ def _refuse_rules_of_their_own() -> None:
         frame = frame.f_back
 
 
-class Operations(TorchDispatchMode):
+class OperationObserver(TorchDispatchMode):
     """Sees the operations that functions come down to."""
 
     def __torch_dispatch__(self, op: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
