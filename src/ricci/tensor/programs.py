@@ -21,7 +21,7 @@ from ricci.expr.structures import is_zero
 DEFAULT = np.dtype(np.float64)
 
 
-class Program:
+class TensorProgram:
     """The values of ``roots`` for given values of ``inputs``.
 
     ``bound`` are the values of further inputs, ``wanted`` the types of the results. A root of None, or one that is
