@@ -596,3 +596,12 @@ def test_leaves_that_are_numbers_stay_the_leaves_that_they_are():
         assert b is same and b.requires_grad
         b.zero_grad()
     assert b.item() == pytest.approx(1 - 0.5**3)
+
+
+def test_calls_are_found_again_after_many_others(monkeypatch):
+    cache_clear()
+    monkeypatch.setattr(meaning._flat, "most", 4)
+    for n in [1, 2, 3, 1, 2, 3, 1]:
+        x = Tensor(np.ones(n))
+        (x * x).sum().backward()
+        assert x.grad.tolist() == [2] * n

@@ -201,10 +201,10 @@ def _of_flat(node: GraphNode) -> OperationUse:
         else:
             key.append(float)
     quick = tuple(key)
-    found = _flat.known.get(quick)
+    found = _flat.known.get(quick) or _flat[quick]
     inputs = inputs or tuple([a for a in args if type(a) not in PLAIN])
     if found is None:
-        found = _flat[quick] or _general(node)
+        found = _general(node)
         if list(map(id, node.inputs)) != list(map(id, inputs)):
             return found
         _flat.keep(quick, found)
