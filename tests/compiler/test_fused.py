@@ -18,9 +18,10 @@ from ricci.compiler.backends.numpy_table import ELEMENTWISE, FUNCTIONS
 from ricci.compiler.emit.source import Source
 from ricci.compiler.fused import entries as nodes
 from ricci.compiler.fused import kernel as kernels_of
+from ricci.compiler.fused import kernel_maps as written
 from ricci.compiler.fused import kernel_source as source
 from ricci.compiler.fused import loops_fused as emit
-from ricci.compiler.fused import shelf, written
+from ricci.compiler.fused import shelf
 from ricci.compiler.fused.loops_fused import FusedEmitter, Saving
 from ricci.compiler.fused.memory import Group
 from ricci.compiler.lower.builder import Builder

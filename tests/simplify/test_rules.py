@@ -13,7 +13,7 @@ from ricci.expr.build.product import contract
 from ricci.functions import elementwise as el
 from ricci.functions import matrix as m
 from ricci.functions import reductions as r
-from ricci.functions.activations import erf, erfc, logaddexp, relu, sigmoid, softplus
+from ricci.functions.activations import erf, erfc, erfinv, logaddexp, relu, sigmoid, softplus
 from ricci.functions.elementwise import (
     abs_,
     cbrt,
@@ -219,6 +219,8 @@ INVERSE = [
     Case("log2 of exp2", log2(exp2(x)), x, {2e3: 2e3}),
     Case("expm1 of log1p", expm1(log1p(p)), p),
     Case("log1p of expm1", log1p(expm1(x)), x, {1e3: 1e3}),
+    Case("erf of erfinv", erf(erfinv(u)), u),
+    Case("erfinv of erf", erfinv(erf(x)), x, {30.0: 30.0}),
     Case("acosh of cosh", el.acosh(cosh(x)), abs_(x), {1e3: 1e3, -1e3: 1e3}),
     Case("inv of inv", m.inv(m.inv(B)), B),
     Case("logdet of inv", m.logdet(m.inv(B)), -m.logdet(B)),

@@ -40,6 +40,7 @@ ONE = {
     "entr": [POSITIVE],
     "exprel": [NORMAL, FAR / 4, np.array([-1e-9, 0.0, 1e-5, 0.01, 0.4999])],
     "exp2": [NORMAL],
+    "round": [NORMAL],
     "exp10": [NORMAL],
     "expm1": [NORMAL],
     "log1p": [POSITIVE],
@@ -61,7 +62,8 @@ TWO = {
 
 
 def test_every_function_is_checked():
-    assert {*ONE, *TWO} == set(special.UFUNCS)
+    known = {name for name in special.UFUNCS if isinstance(getattr(sp, name, None), np.ufunc)}
+    assert {*ONE, *TWO} == known
 
 
 @pytest.mark.parametrize("name", ONE)

@@ -55,6 +55,7 @@ class Op:
     operands: str = ""  # their names, with commas
     note: str = ""
     latex: str = ""
+    method: bool = True  # of formulas and arrays
     sign: str = ""  # what stands between the two operands, in Python and in equations
     # what holds for all real numbers, and keeps NaN
     symmetric: bool = False

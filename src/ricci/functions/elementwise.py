@@ -129,7 +129,7 @@ barrier = row(
     lambda x, y: constant(1),
     latex="{0}",
     rewrite=_constant_rule,
-    **known(identity=True, whole="kept", tame=ANY),
+    **known(identity=True, whole="kept", tame=ANY, method=False),
     **called(by=lambda f, x: x),
 )
 recomputed = row(
@@ -402,6 +402,7 @@ where = row(
     lambda c, a, b, y: where(c, 0, 1),
     rewrite=_where_rule,
     operands="c, a, b",
+    method=False,
     **known(keeps_sign="branches", type="branches", whole="kept", choice="selects"),
     **called(numba="{1} if {0} != 0 else {2}", cost=1.0),
 )
@@ -467,7 +468,7 @@ def divide(a: object, b: object) -> Expr:
     return over(a, b)
 
 
-@short("-x", operator.neg, type="same", numpy="negative", numba="-{0}", cost=1.0)
+@short("-x", operator.neg, type="same", numpy="negative", numba="-{0}", cost=1.0, method=False)
 def neg(x: object) -> Expr:
     return times(-1, x)
 

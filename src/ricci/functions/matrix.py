@@ -242,7 +242,7 @@ def matrix_row(name: str, help: str, gives: str, partial: Partial, latex: str, n
 
     facts = {"operands": "A", "works_on": (2,), "result": of_square, "maker": _of_matrix, "numpy": f"linalg.{name}"}
     facts |= {"help": help, "latex": latex, "note": note, "gives": gives, "rectangular": "result" in more}
-    return Op(name, 1, getattr(plain, name), (partial,), "matrix", **{**facts, **more})
+    return Op(name, 1, getattr(plain, name), (partial,), "matrix", method=False, **{**facts, **more})
 
 
 det = matrix_row(
@@ -304,6 +304,7 @@ solve = Op(
     "matrix",
     "solve",
     maker=_solve,
+    method=False,
     help="the x with A x = b",
     operands="A, b",
     latex=r"\left({0}\right)^{{-1}} {1}",
@@ -332,14 +333,14 @@ def _trace_of(a: list) -> float:
     return math.fsum(row[k] for k, row in enumerate(a))
 
 
-@short("the trace", _trace_of, kind="matrix", gives="scalar", type="same")
+@short("the trace", _trace_of, kind="matrix", gives="scalar", type="same", method=False)
 def trace(x: Expr, axes: Sequence[int] = (-2, -1)) -> Expr:
     row, column = _pair("trace", x, axes)
     labels = [row if axis == column else axis for axis in range(x.order)]
     return product([(x, labels)], others(x, (row, column)))
 
 
-@short("the trace", _trace_of, kind="matrix", gives="scalar", type="same")
+@short("the trace", _trace_of, kind="matrix", gives="scalar", type="same", method=False)
 def tr(x: Expr, axes: Sequence[int] = (-2, -1)) -> Expr:
     return trace(x, axes)
 

@@ -14,20 +14,16 @@ from ricci.functions import elementwise as el
 from ricci.simplify.match import Factor, Rewriting, exchanged, head, operand
 from ricci.simplify.symmetry import symmetric_axes
 
-INVERSES: dict[tuple[str, str], str] = {  # outer and inner function, and for which x the pair is the identity
-    ("sin", "asin"): "|x| <= 1",
-    ("cos", "acos"): "|x| <= 1",
-    ("tan", "atan"): "",
-    ("sinh", "asinh"): "",
-    ("asinh", "sinh"): "",
-    ("cosh", "acosh"): "x >= 1",
-    ("tanh", "atanh"): "|x| < 1",
-    ("atanh", "tanh"): "",
-    ("exp2", "log2"): "x > 0",
-    ("log2", "exp2"): "",
-    ("expm1", "log1p"): "x > -1",
-    ("log1p", "expm1"): "",
-}
+
+def _inverses() -> dict[tuple[str, str], str]:
+    """Outer and inner function, and for which x the pair is the identity; what only rises can be undone everywhere."""
+    found = {}
+    for name, op in OPS.items():
+        if op.inverse:
+            found[op.inverse, name] = op.domain
+            if OPS[op.inverse].rising:
+                found[name, op.inverse] = ""
+    return found
 
 
 def _pair(inner: str):
@@ -154,7 +150,7 @@ _INV = frozenset({"inv"})
 _INVERTIBLE = "the matrix is invertible"
 
 RULES = [
-    *[Rewriting(f"{f} of {g}", _pair(g), (f,), frozenset({g}), assumes) for (f, g), assumes in INVERSES.items()],
+    *[Rewriting(f"{f} of {g}", _pair(g), (f,), frozenset({g}), assumes) for (f, g), assumes in _inverses().items()],
     Rewriting("acosh of cosh", _acosh_of_cosh, ("acosh",), frozenset({"cosh"})),
     Rewriting("inv of inv", _inv_of_inv, ("inv",), _INV, _INVERTIBLE),
     Rewriting("logdet of inv", _logdet_of_inv, ("logdet",), _INV, _INVERTIBLE),

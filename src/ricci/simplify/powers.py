@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ricci.expr import Constant, Dim, Expr, Number, Product, Structure, Sum, constant, number, numeric, product
+from ricci.expr import (
+    OPS,
+    Constant,
+    Dim,
+    Elementwise,
+    Expr,
+    Function,
+    Number,
+    Product,
+    Structure,
+    Sum,
+    constant,
+    number,
+    numeric,
+    product,
+)
 from ricci.expr.build.scale import power_of, scale
 from ricci.functions import elementwise as el
 from ricci.simplify.match import (
@@ -12,7 +27,6 @@ from ricci.simplify.match import (
     Factor,
     Rewriting,
     exchanged,
-    head,
     operand,
     raised,
     sizes_of,
@@ -20,20 +34,12 @@ from ricci.simplify.match import (
     terms_of,
 )
 
-NOT_NEGATIVE = frozenset(
-    (
-        *("abs", "exp", "exp2", "sigmoid", "softplus", "relu", "cosh", "hypot", "softmax", "hardmax", "hardmin"),
-        *("erfc", "acos", "acosh"),
-    )
-)
-ZERO_OR_ONE = frozenset(("less", "less_equal", "equal", "not_equal", "any", "all"))
-
 
 def not_negative(e: Expr) -> bool:
     """Whether all entries are seen to be at least zero, or NaN."""
     if isinstance(e, Constant):
         return isinstance(e.value, Dim) or e.value == "pi"
-    if head(e) in NOT_NEGATIVE or zero_or_one(e):
+    if zero_or_one(e) or (isinstance(e, (Elementwise, Function)) and e.op.range[0] >= 0):
         return True
     n = power_of(e)[1]
     return n != 1 and (n % 2 == 0 or n % 1 != 0)
@@ -41,9 +47,9 @@ def not_negative(e: Expr) -> bool:
 
 def zero_or_one(e: Expr) -> bool:
     """Whether all entries are seen to be 0 or 1."""
-    if head(e) == "where":
-        return all(numeric(a) in (0, 1) for a in e.args[1:])
-    return isinstance(e, Structure) or head(e) in ZERO_OR_ONE
+    if not isinstance(e, (Elementwise, Function)):
+        return isinstance(e, Structure)
+    return e.op.type == "truth" or (e.op.type == "branches" and all(numeric(a) in (0, 1) for a in e.args[1:]))
 
 
 # Products
@@ -167,15 +173,14 @@ def _parity(e: Expr) -> Expr | None:
         return None
     op = e.op  # type: ignore[attr-defined]
     mirrored = op(scale(-1, x))
-    return scale(-1, mirrored) if op.name in ODD else mirrored
+    return scale(-1, mirrored) if op.parity == "odd" else mirrored
 
 
 def _sign(x: Sum) -> int:
     return 1 if terms_of(x)[0][0] > 0 else -1
 
 
-ODD = ("tanh", "sin", "tan", "sinh", "asinh", "atan", "erf", "cbrt", "asin", "atanh", "sign")
-EVEN = ("cos", "cosh", "abs")
+SYMMETRIC = tuple([name for name, op in OPS.items() if op.parity])
 _POWER = frozenset({"power"})
 _NOT_ZERO = "x is not 0 where exponents cancel"
 
@@ -190,6 +195,6 @@ RULES = [
     Rewriting("root of a multiple", _power_of_multiple, ("power",), frozenset({"Sum"}), guard=NOT_MORE),
     Rewriting("root of squares", _power_of_squares, ("power",), frozenset({"Product", "power"})),
     Rewriting("root of a number", _power_of_number, ("power",)),
-    Rewriting("odd and even functions", _parity, (*ODD, *EVEN), frozenset({"Sum"}), guard=NOT_MORE),
+    Rewriting("odd and even functions", _parity, SYMMETRIC, frozenset({"Sum"}), guard=NOT_MORE),
     Rewriting("equal factors to a power", _collect, ("Product",), assumes=_NOT_ZERO, guard=NOT_MORE),
 ]

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ricci.dispatch import call, public
+from ricci.functions.table import named_in
 from ricci.tracing.jaxprs import call_by_jax
 from ricci.tracing.own_functions import own_function
 
@@ -99,10 +100,7 @@ def _of_table(name: str, args: tuple, **kwargs: Any) -> Any:
     return call(own_function(name), args, kwargs)
 
 
-_SAME: dict[str, Callable[..., Any]] = {
-    f"jax.nn.{name}": _plainly(name) for name in ("relu", "sigmoid", "silu", "softplus")
-}
-_SAME |= {"jax.nn.swish": _plainly("silu"), "jax.lax.stop_gradient": _plainly("stop_gradient")}
+_SAME: dict[str, Callable[..., Any]] = {f"jax.{path}": _plainly(row.name) for path, row in named_in("jax").items()}
 _SAME |= {"jax.nn.softmax": _along("softmax", -1), "jax.nn.log_softmax": _along("log_softmax", -1)}
 _SAME |= {"jax.nn.logsumexp": _along("logsumexp", None)}
 

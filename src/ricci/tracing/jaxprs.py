@@ -17,43 +17,29 @@ import numpy as np
 from ricci.errors import InvariantError, TraceError
 from ricci.expr import product
 from ricci.functions.elementwise import stop_gradient
+from ricci.functions.table import named_in
 from ricci.tracing.array import Traced, has_traced
 from ricci.tracing.basics import checked_dtype, common, fresh, lift
 from ricci.tracing.casting import cast
 from ricci.tracing.frames import current, user_place
-from ricci.tracing.own_functions import lowering
+from ricci.tracing.own_functions import array_function, lowering
 from ricci.tracing.trees import flatten, unflatten
 
 Array = Any  # a traced array
 ROWS: dict[str, Callable[..., Any]] = {}
 
-# NumPy's functions of the same meaning, of one operand and of two; parameters are about types and places in memory
-_SAME = ("abs", "sin", "cos", "tan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1", "log", "log1p", "sqrt", "cbrt")
-_SAME += ("sign", "floor", "ceil", "square")
-_ONE: dict[str, Callable[[Any], Any]] = {name: getattr(np, name) for name in _SAME}
-_ONE |= {"neg": np.negative, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "not": np.invert}
-_ONE |= {"asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "is_finite": np.isfinite}
-_ONE |= {name: lowering(name) for name in ("erf", "erfc", "lgamma", "digamma")}
-_ONE |= {"logistic": lowering("sigmoid"), "erf_inv": lowering("erfinv"), "rsqrt": lambda x: 1 / np.sqrt(x)}
-_ONE |= {"copy": lift, "copy_p": lift, "reduce_precision": lift, "optimization_barrier": lift, "real": lift}
-_TWO: dict[str, Callable[[Any, Any], Any]] = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "pow": np.power}
-_TWO |= {"max": np.maximum, "min": np.minimum, "atan2": np.arctan2, "rem": np.fmod, "add_any": np.add}
-_TWO |= {
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-}
-_TWO |= {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
+# The rows, and NumPy's functions of the same meaning; parameters are about types and places in memory
+_SAME: dict[str, Callable[..., Any]] = {name: array_function(row) for name, row in named_in("lax").items()}
+_SAME |= {"not": np.invert, "is_finite": np.isfinite, "rsqrt": lambda x: 1 / np.sqrt(x), "rem": np.fmod}
+_SAME |= {"copy": lift, "copy_p": lift, "reduce_precision": lift, "optimization_barrier": lift, "real": lift}
+_SAME |= {"and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor}
 
 
 def _ignoring(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda *xs, **parameters: function(*xs)
 
 
-ROWS |= {name: _ignoring(function) for name, function in {**_ONE, **_TWO}.items()}
+ROWS |= {name: _ignoring(function) for name, function in _SAME.items()}
 
 
 def _row(*names: str) -> Callable[[Callable], Callable]:

@@ -15,6 +15,7 @@ from ricci.caches import cached
 from ricci.compiler.backends.numpy_table import ELEMENTWISE
 from ricci.dispatch import Rule
 from ricci.errors import InputError
+from ricci.expr import Op
 from ricci.expr.moving import with_ones
 from ricci.functions.elementwise import stop_gradient
 from ricci.functions.table import FUNCTIONS
@@ -23,19 +24,13 @@ from ricci.tracing.array_methods import ArrayMethods, method_of
 from ricci.tracing.basics import BOOL, INT, common, floating, lift, like, normal_axes, pointwise
 from ricci.tracing.operand import Operand
 
-_TRUTHS = {"less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "any", "all"}
-_PLACES = {"argmax", "argmin", "argsort"}
-_SAME = {"abs", "sign", "neg", "square", "add", "subtract", "multiply", "maximum", "minimum", "clip", "stop_gradient"}
-_AS_IN_NUMPY = ("sum", "prod", "max", "min", "mean", "var", "std", "any", "all")
-_SAME |= {"relu", "sum", "prod", "max", "min", "cumsum", "cumprod", "sort", "trace", "tr", "mod"}
-
 
 @cached("functions of the table on arrays", 1024)
 def own_function(name: str) -> Rule:
     """A function of the table, as it is called on arrays of all kinds."""
-    of_numpy = getattr(np, name, None)
-    native = ELEMENTWISE.get(name) or of_numpy if FUNCTIONS[name].kind == "elementwise" else None
-    if name in _AS_IN_NUMPY:
+    row, of_numpy = FUNCTIONS[name], getattr(np, name, None)
+    native = ELEMENTWISE.get(name) or of_numpy if row.kind == "elementwise" else None
+    if row.kind == "reduce" and row.type != "place" and of_numpy is not None:
         native = _along_axes(of_numpy)
     return Rule(lowering(name), name, native, of_floats=True)
 
@@ -58,15 +53,17 @@ def lowering(name: str) -> Callable[..., Traced]:
     return lower
 
 
-def _dtype(name: str, *xs: Traced) -> np.dtype:
-    if name in _TRUTHS:
-        return BOOL
-    if name in _PLACES:
-        return INT
-    if name == "where":
-        return common(*xs[1:])
-    dtype = common(*xs)
-    return dtype if name in _SAME or dtype.kind == "f" else floating(*xs)
+def array_function(row: Op) -> Callable[..., Any]:
+    """An elementwise row on traced arrays: NumPy's ufunc, or else the function of the table."""
+    ufunc = getattr(np, row.numpy or row.name, None)
+    return ufunc if isinstance(ufunc, np.ufunc) else lowering(row.name)
+
+
+def _dtype(row: Op, *xs: Traced) -> np.dtype:
+    if row.type in ("truth", "place"):
+        return BOOL if row.type == "truth" else INT
+    dtype = common(*xs[row.type == "branches" :])
+    return dtype if row.type != "floating" or dtype.kind == "f" else floating(*xs)
 
 
 def _elementwise(name: str) -> Callable[..., Traced]:
@@ -76,7 +73,7 @@ def _elementwise(name: str) -> Callable[..., Traced]:
         if len(operands) != row.arity:
             raise InputError(f"rc.{name} takes {row.arity} operand(s), not {len(operands)}.")
         xs = [lift(x) for x in operands]
-        return pointwise(row, *xs, dtype=_dtype(name, *xs))
+        return pointwise(row, *xs, dtype=_dtype(row, *xs))
 
     return lower
 
@@ -91,9 +88,9 @@ def _over_axes(name: str) -> Callable[..., Traced]:
         expr = row(x.expr, places)
         if keepdims and row.kind == "reduce":
             expr = with_ones(expr, places)
-        if name in _PLACES:
+        if row.type == "place":
             expr = stop_gradient(expr)  # whole numbers stay or jump
-        return like(x, expr, _dtype(name, x))
+        return like(x, expr, _dtype(row, x))
 
     return lower
 
@@ -107,13 +104,12 @@ def _matrix(name: str) -> Callable[..., Any]:
         x = lift(a)
         if x.ndim < 2:
             raise InputError(f"rc.{name} is for matrices; this array has the shape {x.shape}.")
-        return like(x, row(x.expr, more or (-2, -1)), _dtype(name, x))
+        return like(x, row(x.expr, more or (-2, -1)), _dtype(row, x))
 
     return lower
 
 
-_NOT_METHODS = ("barrier", "neg", "where")
 for _name, _table_row in FUNCTIONS.items():
-    if _table_row.kind != "matrix" and _name not in _NOT_METHODS and not hasattr(Operand, _name):
+    if _table_row.method and not hasattr(Operand, _name):
         _of_numpy = getattr(np, _name, None) if _table_row.kind == "elementwise" else None
         setattr(ArrayMethods, _name, method_of(_of_numpy or own_function(_name), _name))

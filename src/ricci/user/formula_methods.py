@@ -38,9 +38,8 @@ def _entrywise(function: str) -> Callable[..., Any]:
     return method
 
 
-NOT_METHODS = ("barrier", "neg", "where")
 for _name, _row in FUNCTIONS.items():
-    if _row.kind != "matrix" and _name not in NOT_METHODS:
+    if _row.method:
         _method = _entrywise(_name) if _row.kind == "elementwise" else _over(_name)
         _method.__name__ = _name
         setattr(FormulaMethods, _name, _method)

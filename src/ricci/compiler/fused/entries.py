@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ricci.compiler.fused.written import FLOATING, SLOW, WHOLE
+from ricci.compiler.fused.kernel_maps import FLOATING, SLOW, WHOLE
 from ricci.compiler.plan.loops import Loop
 from ricci.compiler.plan.program import COMPARING, Labels, Number, Step, Value, distinct
 

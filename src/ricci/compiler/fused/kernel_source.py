@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from ricci.compiler.fused.entries import ROW, Node, Nodes
+from ricci.compiler.fused.kernel_maps import ANGLES, MAPS, POWERS
 from ricci.compiler.fused.memory import Memory, grouped
 from ricci.compiler.fused.passes import Pass, Schedule
 from ricci.compiler.fused.reducing import INDENT, Sums, indented
-from ricci.compiler.fused.written import ANGLES, MAPS, POWERS
 
 CHUNK = 24 * 1024  # bytes that the buffers of one chunk of rows may take
 DTYPES = {"i": np.dtype(np.int64), "b": np.dtype(np.bool_)}

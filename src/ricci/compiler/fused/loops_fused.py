@@ -18,8 +18,8 @@ from ricci.compiler.emit.numpy_source import NumpyEmitter
 from ricci.compiler.emit.source import Source, tuple_text
 from ricci.compiler.fused.entries import fusable
 from ricci.compiler.fused.kernel import Block, FarError, Kernel, installed, kernel, require_numba
+from ricci.compiler.fused.kernel_maps import POWERS, SLOW
 from ricci.compiler.fused.memory import Group, grouped
-from ricci.compiler.fused.written import POWERS, SLOW
 from ricci.compiler.plan.loops import INSIDE, PER_BYTE, PER_STEP, WORTHWHILE, Loop, Worth, blocked, saving
 from ricci.compiler.plan.plans import Plan
 from ricci.compiler.plan.program import Program, Result, Step, Value

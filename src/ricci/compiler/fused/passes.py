@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ricci.compiler.fused.entries import Node, Nodes
-from ricci.compiler.fused.written import COSTS
+from ricci.compiler.fused.kernel_maps import COSTS
 
 CHEAP = 4.0  # arithmetic up to which a value is computed anew rather than kept
 FUNCTION = 10.0  # what other maps cost

@@ -25,8 +25,8 @@ import numpy as np
 
 from ricci.caches import once
 from ricci.compiler.fused.coefficients import COS, HALF_PI, SIN, TABLES
+from ricci.compiler.fused.kernel_maps import ANGLES, POWERS, ROWS_IN_KERNELS, definition
 from ricci.compiler.fused.llvm import FRACTION, NATIVE, bits, exponent, floating, leading, mantissa, scaled
-from ricci.compiler.fused.written import ANGLES, POWERS, ROWS_IN_KERNELS, definition
 from ricci.expr import Op
 
 FAR = 2.0**20 * math.pi / 2

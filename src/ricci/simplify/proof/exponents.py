@@ -42,8 +42,6 @@ from ricci.simplify.proof.polynomials import (
 
 HALF = Fraction(1, 2)
 ONE = number(1)
-ODD = frozenset({"sin", "erf", "atan", "asin", "asinh", "atanh", "cbrt", "erfinv"})
-EVEN = frozenset({"cos"})
 
 
 class Powers(Algebra):
@@ -254,8 +252,8 @@ class Powers(Algebra):
     def opaque(self, op: Op, args: Sequence[Poly]) -> Poly:
         """A function that is not known, of operands in normal form; odd ones of operands with a sign of their own."""
         sign = 1
-        if op.name in ODD | EVEN and args[0] and args[0][min(args[0], key=repr)] < 0:
-            args, sign = [negative(args[0])], -1 if op.name in ODD else 1
+        if op.parity and args[0] and args[0][min(args[0], key=repr)] < 0:
+            args, sign = [negative(args[0])], -1 if op.parity == "odd" else 1
         sizes = {x: n for p in args for x, n in self.sizes_of(p).items()}
         labels = sorted({x for p in args for x in labels_of(p)}, key=repr)
 

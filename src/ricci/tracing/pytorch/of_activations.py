@@ -14,22 +14,11 @@ from ricci.tracing.pytorch.table import Array, lowers, whole
 
 _sigmoid: Any = lowering("sigmoid")
 _softplus: Any = lowering("softplus")
-_relu: Any = lowering("relu")
-
-
-@lowers("relu")
-def relu(self: Array) -> Any:
-    return _relu(self)
 
 
 @lowers("relu6")
 def relu6(self: Array) -> Any:
     return hardtanh(self, 0, 6)
-
-
-@lowers("silu")
-def silu(self: Array) -> Any:
-    return lowering("silu")(self)
 
 
 @lowers("gelu")

@@ -16,45 +16,22 @@ from ricci.tracing.own_functions import lowering
 from ricci.tracing.pytorch.table import Array, lowers
 from ricci.tracing.pytorch.tensors import numpy_type
 
-_SAME = (
-    "ceil",
-    "cos",
-    "cosh",
-    "deg2rad",
-    "exp",
-    "exp2",
-    "expm1",
-    "floor",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "log",
-    "log10",
-)
-_SAME += ("log1p", "log2", "logical_not", "positive", "rad2deg", "reciprocal", "sign", "signbit", "sin", "sinc", "sinh")
-_SAME += ("sqrt", "square", "tan", "tanh", "trunc")
-ONE = {name: getattr(np, name) for name in _SAME}  # NumPy's functions of the same meaning, of one operand
-ONE |= {"abs": np.absolute, "neg": np.negative, "sgn": np.sign, "bitwise_not": np.invert}
-ONE |= {"acos": np.arccos, "asin": np.arcsin, "atan": np.arctan, "acosh": np.arccosh, "asinh": np.arcsinh}
-ONE |= {"atanh": np.arctanh}
-ONE |= {name: lowering(name) for name in ("sigmoid", "erf", "erfc", "erfinv", "lgamma", "digamma")}
-ONE |= {"special_ndtri": lowering("ndtri"), "special_log_ndtr": lowering("log_ndtr")}
-
-_SAME = ("bitwise_and", "bitwise_or", "bitwise_xor", "copysign", "floor_divide", "fmax", "fmin", "fmod", "hypot")
-_SAME += ("logaddexp", "logaddexp2", "logical_and", "logical_or", "logical_xor", "maximum", "minimum", "remainder")
-TWO = {name: getattr(np, name) for name in _SAME}  # and of two
-TWO |= {"atan2": np.arctan2, "mul": np.multiply, "eq": np.equal, "ne": np.not_equal}
-TWO |= {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal}
+# NumPy's functions of the same meaning, of one operand and of two; those that are rows are in ``of_rows.py``
+_SAME = ("deg2rad", "isfinite", "isinf", "isnan", "logical_not", "positive", "rad2deg", "signbit", "sinc", "trunc")
+ONE = {**{name: getattr(np, name) for name in _SAME}, "bitwise_not": np.invert}
+_SAME = ("bitwise_and", "bitwise_or", "bitwise_xor", "copysign", "floor_divide", "fmax", "fmin", "fmod", "logaddexp2")
+_SAME += ("logical_and", "logical_or", "logical_xor")
+TWO = {name: getattr(np, name) for name in _SAME}
 
 
-def _of_one(function: Callable[[Any], Any]) -> Callable[..., Traced]:
+def of_one(function: Callable[[Any], Any]) -> Callable[..., Traced]:
     def lower(self: Array) -> Any:
         return function(self)
 
     return lower
 
 
-def _of_two(function: Callable[[Any, Any], Any]) -> Callable[..., Traced]:
+def of_two(function: Callable[[Any, Any], Any]) -> Callable[..., Traced]:
     def lower(self: Any, other: Any) -> Any:
         return function(self, other)
 
@@ -62,9 +39,9 @@ def _of_two(function: Callable[[Any, Any], Any]) -> Callable[..., Traced]:
 
 
 for _name, _function in ONE.items():
-    lowers(_name)(_of_one(_function))
+    lowers(_name)(of_one(_function))
 for _name, _function in TWO.items():
-    lowers(_name)(_of_two(_function))
+    lowers(_name)(of_two(_function))
 
 
 @lowers("add")

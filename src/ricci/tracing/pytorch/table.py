@@ -76,7 +76,7 @@ def whole(
 
 @once
 def _fill() -> None:
-    for module in MODULES:
+    for module in (*MODULES, "of_rows"):  # and what has a row of its own needs no other
         import_module(f"ricci.tracing.pytorch.{module}")
 
 

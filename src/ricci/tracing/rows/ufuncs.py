@@ -1,4 +1,4 @@
-"""Ufuncs, entry by entry: a table from NumPy's to the rows of ``ricci.functions``.
+"""Ufuncs, entry by entry: those that are rows of ``ricci.functions``, and those that are made of them.
 
 The type of a result is what the ufunc itself says it is for these operands.
 """
@@ -16,6 +16,7 @@ from ricci.errors import DTypeError
 from ricci.expr import Expr, constant, numeric
 from ricci.functions import activations as act
 from ricci.functions import elementwise as e
+from ricci.functions.table import named_in
 from ricci.tracing.arguments import Type
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import BOOL, common, lift, pointwise, python_type
@@ -120,68 +121,22 @@ def sinc(x: Expr) -> Expr:
     return e.where(near, series, e.sin(far) / far)
 
 
-UFUNCS: dict[np.ufunc, Build] = {
-    np.add: e.add,
-    np.subtract: e.subtract,
-    np.multiply: e.multiply,
-    np.divide: e.divide,
+_NAMED = {name: (getattr(np, name, None), row) for name, row in named_in("np").items()}
+UFUNCS: dict[np.ufunc, Build] = {  # the rows, and what is made of them
+    **{ufunc: row for ufunc, row in _NAMED.values() if isinstance(ufunc, np.ufunc)},
     np.floor_divide: floor_divide,
-    np.remainder: e.mod,
     np.fmod: fmod,
-    np.power: e.power,
-    np.float_power: e.power,
-    np.negative: e.neg,
     np.positive: lambda x: x,
-    np.absolute: e.abs_,
-    np.fabs: e.abs_,
-    np.sign: e.sign,
     np.copysign: copysign,
     np.heaviside: heaviside,
-    np.floor: e.floor,
-    np.ceil: e.ceil,
     np.trunc: truncated,
-    np.rint: e.round_,
-    np.reciprocal: e.reciprocal,
-    np.square: e.square,
-    np.sqrt: e.sqrt,
-    np.cbrt: e.cbrt,
-    np.exp: e.exp,
-    np.exp2: e.exp2,
-    np.expm1: e.expm1,
-    np.log: e.log,
-    np.log2: e.log2,
-    np.log10: e.log10,
-    np.log1p: e.log1p,
-    np.sin: e.sin,
-    np.cos: e.cos,
-    np.tan: e.tan,
-    np.arcsin: e.asin,
-    np.arccos: e.acos,
-    np.arctan: e.atan,
-    np.arctan2: e.atan2,
-    np.sinh: e.sinh,
-    np.cosh: e.cosh,
-    np.tanh: e.tanh,
-    np.arcsinh: e.asinh,
-    np.arccosh: e.acosh,
-    np.arctanh: e.atanh,
-    np.hypot: e.hypot,
     np.deg2rad: lambda x: x * e.PI / 180,
     np.radians: lambda x: x * e.PI / 180,
     np.rad2deg: lambda x: x * 180 / e.PI,
     np.degrees: lambda x: x * 180 / e.PI,
-    np.maximum: e.maximum,
-    np.minimum: e.minimum,
     np.fmax: _other_if_nan(e.maximum),
     np.fmin: _other_if_nan(e.minimum),
-    np.logaddexp: act.logaddexp,
     np.logaddexp2: logaddexp2,
-    np.less: e.less,
-    np.less_equal: e.less_equal,
-    np.greater: e.greater,
-    np.greater_equal: e.greater_equal,
-    np.equal: e.equal,
-    np.not_equal: e.not_equal,
     np.logical_and: lambda a, b: _truth(a) * _truth(b),
     np.logical_or: lambda a, b: e.maximum(_truth(a), _truth(b)),
     np.logical_xor: lambda a, b: e.not_equal(_truth(a), _truth(b)),
