@@ -31,7 +31,7 @@ try:
     import sympy
     from sympy.parsing.sympy_parser import parse_expr
 except ImportError:
-    sympy = None
+    sympy: Any = None
 
 AIMS = {"build": 15.0, "parse": 30.0, "import": 60.0}  # µs a node, µs a short equation, ms
 SIZES = (1_000, 10_000, 100_000)
@@ -309,7 +309,7 @@ def verdict(name: str, value: float, aim: float, unit: str) -> None:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     options.add_argument("--quick", action="store_true", help="leave out the graphs of 100,000 nodes")
     quick = options.parse_args().quick
     machine()

@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import harness  # noqa: F401  (pins the process before NumPy is imported)
@@ -28,7 +29,7 @@ try:
 except ImportError:
     sys.exit("einops is not installed: pip install einops")
 try:
-    import einx
+    einx: Any = import_module("einx")
 except ImportError:
     einx = None
 

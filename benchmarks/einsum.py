@@ -118,8 +118,8 @@ def sums() -> list[Sum]:
 
 def arrays_of(case: Sum, dtype: str) -> list[np.ndarray]:
     rng = np.random.default_rng(0)
-    size = (lambda letter: case.sizes) if isinstance(case.sizes, int) else case.sizes.__getitem__
-    shapes = [[size(letter) for letter in term] for term in case.pattern.split("->")[0].split(",")]
+    size = case.sizes
+    shapes = [[size if isinstance(size, int) else size[letter] for letter in term] for term in case.pattern.split("->")[0].split(",")]
     return [(rng.standard_normal(shape) / np.prod(shape) ** 0.25).astype(dtype) for shape in shapes]
 
 
@@ -146,7 +146,7 @@ def contenders(case: Sum, arrays: Sequence[np.ndarray]) -> list[Contender]:
 
 
 def main() -> int:
-    chosen = harness.options(__doc__.splitlines()[0]).parse_args()
+    chosen = harness.options((__doc__ or "").splitlines()[0]).parse_args()
     bench = harness.Bench(chosen, "Sums of products")
     for case in sums():
         for dtype in bench.dtypes:

@@ -124,7 +124,7 @@ def _forget() -> None:
 
 
 def main() -> int:
-    chosen = harness.options(__doc__.splitlines()[0]).parse_args()
+    chosen = harness.options((__doc__ or "").splitlines()[0]).parse_args()
     bench = harness.Bench(chosen, "Time to the first result")
     for dtype in bench.dtypes if chosen.dtype != "both" else ("float64",):
         for number, work in enumerate(works(dtype)):

@@ -209,7 +209,7 @@ def _first_line(failure: Exception) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="tiny sizes, also without an accelerator")
     parser.add_argument("--framework", choices=("jax", "torch", "both"), default="both")
     parser.add_argument("--only", default="", help="run only what has this text in its title")

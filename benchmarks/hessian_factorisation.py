@@ -44,7 +44,7 @@ TARGETS = [
 
 
 def main() -> int:
-    chosen = harness.options(__doc__.splitlines()[0]).parse_args()
+    chosen = harness.options((__doc__ or "").splitlines()[0]).parse_args()
     bench = harness.Bench(chosen, "Hessian of matrix factorisation")
     for n, k in SIZES[:1] if chosen.quick else SIZES:
         for is_masked in (False, True):

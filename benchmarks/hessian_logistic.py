@@ -31,7 +31,7 @@ TARGETS = [
 
 
 def main() -> int:
-    chosen = harness.options(__doc__.splitlines()[0]).parse_args()
+    chosen = harness.options((__doc__ or "").splitlines()[0]).parse_args()
     bench = harness.Bench(chosen, "Hessian of logistic regression")
     for n in (20, 50) if chosen.quick else (100, 500, 1000):
         for dtype in bench.dtypes:

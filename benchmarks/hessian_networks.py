@@ -44,7 +44,7 @@ TARGETS = [
 
 
 def main() -> int:
-    chosen = harness.options(__doc__.splitlines()[0]).parse_args()
+    chosen = harness.options((__doc__ or "").splitlines()[0]).parse_args()
     bench = harness.Bench(chosen, "Hessian of networks by the first weights")
     widths = (8,) if chosen.quick else (20, 40, 60)
     for layers, function, width, batch in itertools.product((5, 10), ("relu", "tanh"), widths, (1, 32)):

@@ -76,7 +76,7 @@ def apart(result: Any) -> list[np.ndarray]:
 
 
 def main() -> int:
-    chosen = harness.options(__doc__.splitlines()[0]).parse_args()
+    chosen = harness.options((__doc__ or "").splitlines()[0]).parse_args()
     bench = harness.Bench(chosen, "Jacobians of the five elimination functions")
     for task in TASKS:
         for batch in (64,) if chosen.quick else (512, 65536):

@@ -59,7 +59,8 @@ class Block:
             if time.left_out:
                 print(f"  {name:<46}left out: {time.left_out}")
                 continue
-            ratio = times(self.seconds(name) / ours) if ours else "-"
+            seconds = self.seconds(name)
+            ratio = times(seconds / ours) if seconds and ours else "-"
             print(f"  {name:<46}{duration(time.best):>11}{duration(time.median):>11}{ratio:>10}{time.faults:>13,.0f}")
         for note in self.notes:
             print(f"  ({note})")

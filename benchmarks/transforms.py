@@ -204,7 +204,7 @@ def eager(bench: Bench) -> None:
 
 
 def main() -> int:
-    chosen = harness.options(__doc__.splitlines()[0]).parse_args()
+    chosen = harness.options((__doc__ or "").splitlines()[0]).parse_args()
     harness.BUDGET = 0.5  # seconds a contender: there are many, and first calls do not get better
     bench = Bench(chosen, "Derivatives of NumPy functions")
     print(versions(("autograd", "micrograd")))

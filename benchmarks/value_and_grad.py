@@ -46,7 +46,7 @@ def cases(quick: bool) -> list[Case]:
 
 
 def main() -> int:
-    parser = harness.options(__doc__.splitlines()[0])
+    parser = harness.options((__doc__ or "").splitlines()[0])
     parser.add_argument("--torch-compile", action="store_true", help="add torch.compile")
     chosen = parser.parse_args()
     bench = harness.Bench(chosen, "Values with gradients")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import fields, is_dataclass
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +25,7 @@ def parse(text):
     return parse_program(text, FUNCTIONS)
 
 
-def body(text):
+def body(text) -> Any:
     (statement,) = parse(text).statements
     return statement.body
 
