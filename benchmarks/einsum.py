@@ -119,7 +119,10 @@ def sums() -> list[Sum]:
 def arrays_of(case: Sum, dtype: str) -> list[np.ndarray]:
     rng = np.random.default_rng(0)
     size = case.sizes
-    shapes = [[size if isinstance(size, int) else size[letter] for letter in term] for term in case.pattern.split("->")[0].split(",")]
+    shapes = [
+        [size if isinstance(size, int) else size[letter] for letter in term]
+        for term in case.pattern.split("->")[0].split(",")
+    ]
     return [(rng.standard_normal(shape) / np.prod(shape) ** 0.25).astype(dtype) for shape in shapes]
 
 

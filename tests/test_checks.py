@@ -162,7 +162,7 @@ def test_an_infinite_derivative_is_a_mismatch():
     [
         (lambda: rc.check_grads(np.sin, (v,), modes=("sideways",)), '"forward" and "reverse"'),
         (lambda: rc.check_grads(np.sin, (3,)), "floating numbers"),
-        (lambda: rc.check_grads(v, (v,)), "takes a function"),
+        (lambda: rc.check_grads(v, (v,)), "takes a function"),  # pyright: ignore[reportArgumentType]
         (lambda: rc.check_grads(np.sin, (v,), order=-1), "whole number"),
         (lambda: rc.numerical_jacobian(np.sin, v, argnums=1), "argnums=1"),
         (lambda: rc.numerical_jacobian(np.sin, np.arange(3)), "floating numbers"),

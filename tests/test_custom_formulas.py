@@ -257,8 +257,8 @@ def test_results_of_other_sizes():
     total = rc.custom(lambda x: np.stack([x.sum(), (x * x).sum()]))
     total.derivative(lambda x: np.stack([np.ones_like(x), 2 * x]))
     f = total(z)
-    assert f.order == 1
-    for value in roads(f.diff("x"), A=A, x=x):
+    assert f.order == 1  # pyright: ignore[reportAttributeAccessIssue]
+    for value in roads(f.diff("x"), A=A, x=x):  # pyright: ignore[reportAttributeAccessIssue]
         close(value, np.stack([A.sum(0), 2 * A.T @ (A @ x)]))
     turned = rc.custom(lambda a: 2 * a.T)
     turned.vjp(lambda primals, g: 2 * g.T)
@@ -269,7 +269,7 @@ def test_results_of_other_sizes():
     padded.vjp(lambda primals, g: g[: len(primals[0])] + g[len(primals[0]) :])
     with pytest.raises(rc.InputError, match="give the sizes of indices as numbers"):
         padded(z)
-    close(padded(rc.parse("y[i] = x[i]", sizes={"i": 3}))(x=x), np.concatenate([x, x]))
+    close(padded(rc.parse("y[i] = x[i]", sizes={"i": 3}))(x=x), np.concatenate([x, x]))  # pyright: ignore[reportCallIssue]
 
 
 def test_compressed():

@@ -202,9 +202,9 @@ def test_rules_that_are_missing_or_too_many():
     with pytest.raises(rc.RuleError, match="already"):
         f.jvp(lambda primals, tangents: tangents[0])
     with pytest.raises(rc.InputError, match="function"):
-        f.derivative(3)
+        f.derivative(3)  # pyright: ignore[reportArgumentType]
     with pytest.raises(rc.InputError, match="functions"):
-        rc.custom(3)
+        rc.custom(3)  # pyright: ignore[reportArgumentType]
 
 
 def test_traced_arrays_that_are_not_arguments():

@@ -78,7 +78,7 @@ def operand_names(row: Op) -> list[str]:
 def _text(partial: object, args: tuple, names: tuple[str, ...], facts: Facts) -> str:
     if partial is None:
         return "0"
-    return f"`{_right_side(partial(*args), names, facts)}`" if callable(partial) else "none"
+    return f"`{_right_side(partial(*args), names, facts)}`" if callable(partial) else "none"  # pyright: ignore[reportArgumentType]
 
 
 def _right_side(value: Expr, names: tuple[str, ...], facts: Facts) -> str:

@@ -341,9 +341,9 @@ def test_gradients_of_tensors_are_left_alone():
     trace_table(y, mode="both")
     assert x.grad is None and y.grad is None
     y.backward()
-    before = np.array(x.grad.numpy())
+    before = np.array(x.grad.numpy())  # pyright: ignore[reportAttributeAccessIssue]
     table = trace_table(y)
-    np.testing.assert_array_equal(x.grad.numpy(), before)
+    np.testing.assert_array_equal(x.grad.numpy(), before)  # pyright: ignore[reportAttributeAccessIssue]
     np.testing.assert_allclose(table["x"].adjoint, [2.0, 4.0])
 
 

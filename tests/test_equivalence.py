@@ -373,7 +373,7 @@ def test_the_check_of_forms_can_fail(monkeypatch):
     """With the sign of a sine lost, values show it."""
     monkeypatch.setattr(Prover, "_sin", Prover._cos)
     formula = rc.parse("f = sin(x)")
-    assert faults_of_form(formula.expr, {"x": np.array(0.3)}, {}) > 1e-3
+    assert faults_of_form(formula.expr, {"x": np.array(0.3)}, {}) > 1e-3  # pyright: ignore[reportOptionalOperand]
 
 
 # The answers
@@ -437,7 +437,7 @@ def test_points_may_be_given():
 
 def test_what_is_no_formula_is_refused():
     with pytest.raises(rc.InputError, match="compared with a formula"):
-        rc.parse("f = x").equivalent("x")
+        rc.parse("f = x").equivalent("x")  # pyright: ignore[reportArgumentType]
     with pytest.raises(rc.InputError, match="'x' has"):
         rc.parse("f = x").equivalent(rc.parse("f = 1[i] x[i]"))
 

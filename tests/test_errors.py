@@ -323,8 +323,8 @@ CALLS = [
     (lambda: "a" * rc.variable("x"), rc.InputError, "A str cannot be part of a formula"),
     (lambda: bool(rc.variable("x") < 1), rc.InputError, "A formula has no truth value before it is evaluated"),
     (lambda: [*rc.variable("x[i]")], rc.InputError, "A formula is not a sequence"),
-    (lambda: rc.variable("x[i]") @ 2, rc.RuleError, "@ takes vectors and matrices; use rc.einsum for other orders."),
-    (lambda: rc.exp(rc.variable("x"), 2), rc.InputError, "rc.exp takes 1 operand, not 2."),
+    (lambda: rc.variable("x[i]") @ 2, rc.RuleError, "@ takes vectors and matrices; use rc.einsum for other orders."),  # pyright: ignore[reportOperatorIssue]
+    (lambda: rc.exp(rc.variable("x"), 2), rc.InputError, "rc.exp takes 1 operand, not 2."),  # pyright: ignore[reportCallIssue]
     (lambda: rc.det(rc.variable("x[i]")), rc.InputError, "rc.det takes 1 operand(s), the first one a matrix"),
     (
         lambda: rc.solve(*rc.tensors("A[i,j] b[j]")),
@@ -343,9 +343,9 @@ CALLS = [
         rc.InputError,
         "Two variables are named 'x' and carry different values",
     ),
-    (lambda: rc.parse(3), rc.InputError, "rc.parse reads a text, not int."),
-    (lambda: rc.sofmax, AttributeError, "ricci has no 'sofmax'. Did you mean 'softmax'?"),
-    (lambda: rc.variabel, AttributeError, "Did you mean 'variable'?"),
+    (lambda: rc.parse(3), rc.InputError, "rc.parse reads a text, not int."),  # pyright: ignore[reportArgumentType]
+    (lambda: rc.sofmax, AttributeError, "ricci has no 'sofmax'. Did you mean 'softmax'?"),  # pyright: ignore[reportAttributeAccessIssue]
+    (lambda: rc.variabel, AttributeError, "Did you mean 'variable'?"),  # pyright: ignore[reportAttributeAccessIssue]
 ]
 
 

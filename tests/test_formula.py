@@ -154,7 +154,7 @@ def test_operator(formula, expected, indices):
 
 def test_an_array_on_the_left_is_refused_like_one_on_the_right():
     """NumPy would take a formula for an object and make an array of formulas."""
-    for make in (lambda: V + a, lambda: a + V, lambda: V * a, lambda: a @ V, lambda: V @ a):
+    for make in (lambda: V + a, lambda: a + V, lambda: V * a, lambda: a @ V, lambda: V @ a):  # pyright: ignore[reportOperatorIssue]
         with pytest.raises(rc.RicciError):
             make()
 

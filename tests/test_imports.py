@@ -67,7 +67,7 @@ def imported(source, module):
             base = ".".join(filter(None, [base, node.module]))
             # ``from ricci import x``: x may be a part, or something that the package itself defines
             found = [f"{base}.{alias.name}" for alias in node.names] if base == "ricci" else [base]
-        yield from ((name, node.lineno) for name in found if name.split(".")[0] == "ricci")
+        yield from ((name, node.lineno) for name in found if name.split(".")[0] == "ricci")  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def backward_imports(sources):

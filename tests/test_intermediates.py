@@ -93,7 +93,7 @@ def test_by_each_name_alone_and_by_all_at_once(seed):
         return
     alone = [program.diff(name) for name in names]
     for name, derived in zip(names, alone, strict=True):
-        close(value(derived, text.inputs), differenced(*apart(text, name, program.name)))
+        close(value(derived, text.inputs), differenced(*apart(text, name, program.name)))  # pyright: ignore[reportArgumentType]
     for mode in MODES:
         for one, other in zip(program.diff_all(*names, mode=mode), alone, strict=True):
             assert (one.name, one.indices) == (other.name, other.indices)
@@ -144,7 +144,7 @@ def test_sweeps_are_products_with_the_derivatives(seed):
         expected = expected + np.tensordot(jacobians[name], direction, len(own))
     pushed = rc.pushforward(program, dots)
     assert pushed.indices == (*out, "n")
-    close(value(pushed, arrays), expected, 1e-11)
+    close(value(pushed, arrays), expected, 1e-11)  # pyright: ignore[reportArgumentType]
 
     bar = source.normal(size=(3, *[LETTERS[x] for x in out]))
     mixed = ["n", *out]
@@ -182,7 +182,7 @@ def test_cuts_by_name(seed):
         try:
             through = program.diff(name, cut=cut)
         except rc.RuleError:
-            assert _depends(text, program.name, name, cut)
+            assert _depends(text, program.name, name, cut)  # pyright: ignore[reportArgumentType]
             continue
         close(value(through, text.inputs), value(program.diff(name), text.inputs), 1e-11)
 
@@ -280,7 +280,8 @@ def test_what_does_not_occur_gives_zeros_of_the_right_shape_everywhere(target):
     pushed = rc.pushforward(g, {tensor(target, letters): dot})
     np.testing.assert_array_equal(pushed(c=np.ones(5), d=np.ones((*order, 7))), np.zeros((5, 7)))
     written = rc.parse(
-        f"{text}; G[{','.join(['l', *letters])}] = D(g[l], {tensor(target, letters)})", sizes=g.source[1]
+        f"{text}; G[{','.join(['l', *letters])}] = D(g[l], {tensor(target, letters)})",
+        sizes=g.source[1],  # pyright: ignore[reportOptionalSubscript]
     )
     np.testing.assert_array_equal(written(**arrays), zeros)
 

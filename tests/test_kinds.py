@@ -83,7 +83,7 @@ ROADS = {
     "beside a tensor": lambda x: rc.Tensor(X) * x,
     "in a list with a tensor": lambda x: np.concatenate([rc.Tensor(X), x]),
     "a tensor's gradient": lambda x: setattr(rc.Tensor(X), "grad", x),
-    "backward": lambda x: np.negative(rc.Tensor(X)).backward(x),
+    "backward": lambda x: np.negative(rc.Tensor(X)).backward(x),  # pyright: ignore[reportAttributeAccessIssue]
     "an assignment": lambda x: rc.Tensor(X, False).__setitem__(..., x),
     "an update": rc.Tensor(X).at[:].set,
     "beside formulas": lambda x: rc.einsum("i j, i j -> ", rc.variable("A[i,j]"), x),

@@ -162,4 +162,4 @@ def test_large_operands_are_not_squared():
     f = rc.custom(np.cumsum)
     f.jvp(lambda primals, tangents: np.cumsum(tangents[0]))
     x = rng.normal(size=n)
-    np.testing.assert_allclose(rc.grad(lambda x: (f(x) ** 2).sum())(x), 2 * np.cumsum(np.cumsum(x)[::-1])[::-1])
+    np.testing.assert_allclose(rc.grad(lambda x: (f(x) ** 2).sum())(x), 2 * np.cumsum(np.cumsum(x)[::-1])[::-1])  # pyright: ignore[reportOperatorIssue]

@@ -1069,7 +1069,7 @@ def test_the_table_of_an_async_function():
         return op(x, "b t -> t b")
 
     async def everything():
-        return await asyncio.gather(*(shapes(f)(np.ones((2, size))) for size in (3, 4)))
+        return await asyncio.gather(*(shapes(f)(np.ones((2, size))) for size in (3, 4)))  # pyright: ignore[reportArgumentType, reportCallIssue]
 
     assert [table.rows[0].sizes["t"] for table in asyncio.run(everything())] == [3, 4]
 

@@ -46,7 +46,7 @@ ROADS = {
     "`formula.compile()(x=x)`": lambda x: TENTH.compile()(x=x),
     '`formula.diff("x").compile()(x=x)`': lambda x: TENTH.diff("x").compile()(x=x),
     "`rc.compile(f)(x)`": rc.compile(tenth),
-    "`rc.grad(f)(x)`": rc.grad(lambda x: tenth(x).sum()),
+    "`rc.grad(f)(x)`": rc.grad(lambda x: tenth(x).sum()),  # pyright: ignore[reportAttributeAccessIssue]
     "`rc.jvp(f, (x,), (x,))`": lambda x: rc.jvp(tenth, (x,), (x,))[1],
     "`rc.vjp(f, x)[1](y)`": pulled_back,
     "`rc.vmap(f)(x)`": rc.vmap(tenth),

@@ -178,5 +178,6 @@ def summed(x: np.ndarray) -> np.ndarray:
 def decorated(x: np.ndarray, f: rc.Formula) -> None:
     assert_type(doubled(x), np.ndarray)
     assert_type(doubled(f), Any)
+    assert_type(rc.compile(doubled)(x), np.ndarray)
     assert_type(summed(x), np.ndarray)
     summed(x, x)  # pyright: ignore[reportCallIssue]

@@ -159,7 +159,7 @@ def max_without_shares(operands: tuple, y: Any, params: tuple) -> Any:
 
 
 def max_at_the_least(operands: tuple, y: Any, params: tuple) -> Any:
-    return OPS["min"].partials[0](operands, function(OPS["min"], operands), params)
+    return OPS["min"].partials[0](operands, function(OPS["min"], operands), params)  # pyright: ignore[reportCallIssue, reportOptionalCall]
 
 
 def unsorted(operands: tuple, y: Any, params: tuple) -> Any:
@@ -174,7 +174,7 @@ def eigenvectors_in_rows(operands: tuple, y: Any, params: tuple) -> Any:
 
 def negative(name: str, position: int = 0) -> Plant:
     right = OPS[name].partials[position]
-    return partial(name, lambda *args: -right(*args), position)
+    return partial(name, lambda *args: -right(*args), position)  # pyright: ignore[reportCallIssue, reportOptionalCall]
 
 
 # Composition and elimination

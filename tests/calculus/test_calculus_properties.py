@@ -49,7 +49,7 @@ from ricci.testing.interpreter import interpret
 
 
 def examples(number: int) -> settings:
-    return settings(max_examples=number, deadline=None, suppress_health_check=list(HealthCheck))
+    return settings(max_examples=number, deadline=None, suppress_health_check=list(HealthCheck))  # pyright: ignore[reportArgumentType]
 
 
 def _case(seed: int, top: str | None, symbolic: bool) -> Case:

@@ -113,7 +113,7 @@ def repeated_product(seed: int) -> Case:
     likely = {"a": 0.6, "A": 0.6, "b": 0.3, "B": 0.3}
     out = [label for label in labels if rng.random() < likely.get(label, 0.1)]
     rng.shuffle(out)
-    inputs = {e.name: numbers.normal(size=e.shape) for e in (x, y, v)}
+    inputs = {e.name: numbers.normal(size=e.shape) for e in (x, y, v)}  # pyright: ignore[reportArgumentType, reportCallIssue]
     return Case([product(factors, out)], inputs, {}, f"repeated_product({seed})")
 
 

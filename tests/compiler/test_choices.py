@@ -1,6 +1,8 @@
 """Whatever chooses computes its choice from the very values that it compares: what holds of a choice in exact numbers
 holds in floating ones, on every road, and derivatives follow it."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -121,7 +123,7 @@ def test_on_every_road(backend, value, claim):
 def test_on_every_road_all_of_them(backend, claim):
     exact("numba" if backend == "fused" else backend)
     for value in VALUES.values():
-        options = {"fused": True} if backend == "fused" else {}
+        options: dict[str, Any] = {"fused": True} if backend == "fused" else {}
         f = rc.compile(numbers(value, claim), "numpy" if backend == "fused" else backend, **options)
         for dtype in ("float32", "float64"):
             assert_true(f, value, claim, *inputs(dtype, rows=300))

@@ -54,7 +54,7 @@ def double_precision(request: pytest.FixtureRequest) -> Iterator[None]:
     if "[jax" in request.node.name or "-jax" in request.node.name:
         import jax
 
-        before = jax.config.jax_enable_x64
+        before = jax.config.jax_enable_x64  # pyright: ignore[reportAttributeAccessIssue]
         jax.config.update("jax_enable_x64", True)
         yield
         jax.config.update("jax_enable_x64", before)
@@ -75,7 +75,7 @@ def checked(number: float, one: Callable[[int], str], strategy: st.SearchStrateg
 
     number = max(4, int(number))
 
-    @settings(max_examples=number, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @settings(max_examples=number, deadline=None, suppress_health_check=list(HealthCheck), database=None)  # pyright: ignore[reportArgumentType]
     @given(strategy)
     def run(seed: int) -> None:
         said[one(seed)] += 1
@@ -366,7 +366,7 @@ def negative_entries(seed: int, claims: Callable) -> int:
     return len(sure)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))  # pyright: ignore[reportArgumentType]
 @given(seeds)
 def test_what_is_never_negative_is_not(seed: int):
     negative_entries(seed, nonnegative)

@@ -81,7 +81,7 @@ needs_jax = pytest.mark.skipif(not find_spec("jax"), reason="jax is not installe
 
 @pytest.fixture
 def x64() -> Iterator[None]:
-    before = jax.config.jax_enable_x64
+    before = jax.config.jax_enable_x64  # pyright: ignore[reportAttributeAccessIssue]
     jax.config.update("jax_enable_x64", True)
     yield
     jax.config.update("jax_enable_x64", before)
@@ -150,7 +150,7 @@ def test_types_of_jax(dtype: str, x64: None):
 
 @needs_jax
 def test_jax_without_double_precision():
-    if jax.config.jax_enable_x64:
+    if jax.config.jax_enable_x64:  # pyright: ignore[reportAttributeAccessIssue]
         pytest.skip("numbers of 64 bits are switched on")
     f = rc.parse("y[i] = 0.1 exp(x[i]) + n[i]").compile("jax")
     result = f(x=np.ones(3), n=np.arange(3))

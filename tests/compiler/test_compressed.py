@@ -38,7 +38,7 @@ def draw(seed=0, **shapes):
 
 
 def layers(count, width, batch):
-    inputs = draw(x=(batch, width), **{f"W{n}": (width, width) for n in range(count)})
+    inputs = draw(0, x=(batch, width), **{f"W{n}": (width, width) for n in range(count)})
     return {name: value if name == "x" else value / width**0.5 for name, value in inputs.items()}
 
 
@@ -397,7 +397,7 @@ def check_random(e, sample):
     size = int(np.prod(wanted.shape[:half]))
     square = e.order % 2 == 0 and size == int(np.prod(wanted.shape[half:])) > 0 and np.isfinite(wanted).all()
     solve = square and np.linalg.cond(wanted.reshape(size, size).astype(float)) < 1e4
-    agrees(c, wanted, 1e-8, solve=solve)
+    agrees(c, wanted, 1e-8, solve=solve)  # pyright: ignore[reportArgumentType]
 
 
 @settings(max_examples=120)

@@ -159,7 +159,7 @@ def maps_of(names, places, dtype):
     made = [build.map(name, *(operands if name in PAIRS else single[name]))[0] for name in names]
     made += [build.map("power", operands[0], (n, ()))[0] for n in written.POWERS]
     made.append(build.map("where", build.map("less", *operands), *operands)[0])
-    results = [Result(value, (0,), value.shape, value.kind) for value in made]
+    results = [Result(value, (0,), value.shape, value.kind) for value in made]  # pyright: ignore[reportAttributeAccessIssue]
     program = Program({v.source: v for v, _ in [*operands, near]}, build.steps, results)
     loops = [item for item in blocked(program, 8, Saving(able=nodes.fusable)) if isinstance(item, Loop)]
     labels = [*names, *[f"power {n}" for n in written.POWERS], "where"]
@@ -179,8 +179,8 @@ def test_functions_agree_with_numpy(dtype):
     inputs = {"x": x, "y": y, "z": z}
     found = {}
     for kernel in kernels:
-        results = kernel.function(*[inputs[v.source] for v in kernel.arguments])
-        found |= dict(zip(kernel.results, results, strict=True))
+        results = kernel.function(*[inputs[v.source] for v in kernel.arguments])  # pyright: ignore[reportOptionalMemberAccess]
+        found |= dict(zip(kernel.results, results, strict=True))  # pyright: ignore[reportOptionalMemberAccess]
     for value, label in zip(made, labels, strict=True):
         name, _, exponent = label.partition(" ")
         with np.errstate(all="ignore"):
@@ -225,9 +225,9 @@ def test_functions_over_axes_with_special_values():
         made.append(value)
     results = [Result(value, tuple(range(len(value.shape))), value.shape, value.kind) for value in made]
     (loop,) = blocked(Program({"x": x}, build.steps, results), 8, Saving())
-    kernel = kernels_of.kernel(loop, np.dtype("float64"))
-    assert kernel.source.count("maximum(") == 1, "the maximum is taken once for all five"
-    found = dict(zip(kernel.results, kernel.function(rows), strict=True))
+    kernel = kernels_of.kernel(loop, np.dtype("float64"))  # pyright: ignore[reportArgumentType]
+    assert kernel.source.count("maximum(") == 1, "the maximum is taken once for all five"  # pyright: ignore[reportOptionalMemberAccess]
+    found = dict(zip(kernel.results, kernel.function(rows), strict=True))  # pyright: ignore[reportOptionalMemberAccess]
     for name, value in zip(names, made, strict=True):
         with np.errstate(all="ignore"):
             want = FUNCTIONS[name](rows)
@@ -275,7 +275,7 @@ def test_layouts(dtype):
         laid = {name: lay(a) for name, a in inputs.items()}
         got = f(**laid)
         for a, b in zip(got, want, strict=True):
-            np.testing.assert_allclose(a, b, **near)
+            np.testing.assert_allclose(a, b, **near)  # pyright: ignore[reportArgumentType, reportCallIssue]
             assert np.asarray(a).dtype == dtype
         assert all(np.array_equal(laid[name], inputs[name]) for name in inputs)
     assert "kernel0(" in f.source

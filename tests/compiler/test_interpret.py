@@ -309,7 +309,7 @@ def test_results_are_the_users_own():
         assert not np.shares_memory(result, data)
         assert result.flags.c_contiguous and result.flags.writeable and result.base is None
     scalar = value(r.sum_(x), x=data.astype(np.float32))
-    assert isinstance(scalar, np.float32)
+    assert isinstance(scalar, np.float32)  # pyright: ignore[reportArgumentType]
 
 
 def test_inputs_are_not_changed():

@@ -196,7 +196,7 @@ def test_plan():
         items = blocked(plan.program, 8, Worth(0, 1, 2))
         for item in items:
             if hasattr(item, "kept"):
-                item.kept.clear()
+                item.kept.clear()  # pyright: ignore[reportAttributeAccessIssue]
         return replace(plan, items=items)
 
     fault("plan", "stays in a loop", lost)

@@ -21,7 +21,7 @@ RNG = np.random.default_rng(11)
 N = 6
 X, W, V = variable("x", (N, 3)), variable("w", (N, 3)), variable("v", (3,))
 AT = variable("at", (4,))
-ARRAYS = {v.name: RNG.normal(size=v.shape) for v in (X, W, V)} | {"at": np.array([5, 0, 2, 2])}
+ARRAYS = {v.name: RNG.normal(size=v.shape) for v in (X, W, V)} | {"at": np.array([5, 0, 2, 2])}  # pyright: ignore[reportArgumentType, reportCallIssue]
 WEIGHTED = product([(r.cumsum(X, 0), "ij"), (W, "ij")], "")
 
 
@@ -93,10 +93,10 @@ def test_a_long_running_sum_takes_no_square_of_memory():
     x = variable("long", (n,))
     ARRAYS["long"] = RNG.normal(size=n)
     e = r.cumsum(x, 0)
-    f = Compiled([e], {}, Facts(inputs={"long": 1}, mentions={"long": None}), "numpy", True)
+    f = Compiled([e], {}, Facts(inputs={"long": 1}, mentions={"long": None}), "numpy", True)  # pyright: ignore[reportArgumentType]
     np.testing.assert_allclose(f(long=ARRAYS["long"]), np.cumsum(ARRAYS["long"]))
     gradient = derivative(product([(e, "i"), (e, "i")], ""), x, "reverse")
-    g = Compiled([gradient], {}, Facts(inputs={"long": 1}, mentions={"long": None}), "numpy", True)
+    g = Compiled([gradient], {}, Facts(inputs={"long": 1}, mentions={"long": None}), "numpy", True)  # pyright: ignore[reportArgumentType]
     wanted = 2 * np.cumsum(np.cumsum(ARRAYS["long"])[::-1])[::-1]
     np.testing.assert_allclose(g(long=ARRAYS["long"]), wanted, rtol=1e-9, atol=1e-6)
 

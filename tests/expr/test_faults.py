@@ -139,7 +139,7 @@ FAULTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], dict]] = {
     "windows cancel": (wrapped("expr.build.merging", "merged_axis", cancel_anyway), {"functions": False}),
     "triangles are shifted": (wrapped("expr.structures", "affine", triangles_shifted), {}),
     "equal operands share labels": (wrapped("expr.build.contraction", "canonical_order", canonical_labels_lost), {}),
-    "the interpreter swaps functions": (wrapped("testing.interpreter", "ELEMENTWISE", swapped_rows), {}),
+    "the interpreter swaps functions": (wrapped("testing.interpreter", "ELEMENTWISE", swapped_rows), {}),  # pyright: ignore[reportArgumentType]
 }
 
 

@@ -31,7 +31,7 @@ from ricci.testing.checking import difference
 from ricci.testing.interpreter import interpret
 from ricci.testing.tables import from_array
 
-EXAMPLES = settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
+EXAMPLES = settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))  # pyright: ignore[reportArgumentType]
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -226,6 +226,6 @@ def test_float32_stays_float32(numbers: Sample, symbols: Sample):
     for sample in (numbers, symbols):
         built = sample.build()
         inputs = {n: a.astype(np.float32) if a.dtype.kind == "f" else a for n, a in sample.inputs.items()}
-        inputs["other"] = np.float32(1)  # there is a floating input, even where the expression uses none
+        inputs["other"] = np.float32(1)  # there is a floating input, even where the expression uses none  # pyright: ignore[reportArgumentType]
         result = np.asarray(interpret([built], inputs, sample.sizes)[0])
         assert result.dtype == np.float32 or result.dtype.kind in "bi"

@@ -56,8 +56,8 @@ def _part(node: Expr, k: int, tangent: Expr) -> Expr:
     assert callable(partial), partial
     if isinstance(node, Elementwise):
         return expand(partial(*node.args, node), node.shape) * expand(tangent, node.shape)
-    derivative = partial(node.args, node, node.params)
-    own = node.op.axes_of(node.params)[k]
+    derivative = partial(node.args, node, node.params)  # pyright: ignore[reportAttributeAccessIssue]
+    own = node.op.axes_of(node.params)[k]  # pyright: ignore[reportAttributeAccessIssue]
     assert derivative.order == node.order + own
     lead = tuple(range(node.args[k].order - own))
     result = tuple(("y", axis) for axis in range(node.order - len(lead)))

@@ -64,7 +64,7 @@ def operands(op: Op, count: int = 12, seed: int = 0) -> list[np.ndarray]:
         return [np.arange(count) % 3, rng.uniform(0.4, 5, count)]
     if op.name == "where":
         return [rng.normal(size=count) > 0, rng.normal(size=count), rng.normal(size=count)]
-    return [rng.uniform(*domain, count) for domain in DOMAIN.get(op.name, [(-2, 2)] * op.arity)]
+    return [rng.uniform(*domain, count) for domain in DOMAIN.get(op.name, [(-2, 2)] * op.arity)]  # pyright: ignore[reportCallIssue]
 
 
 def points(op: Op) -> list[tuple[float, ...]]:
@@ -165,7 +165,7 @@ def test_a_wrong_second_derivative_is_found():
 
 def slope(build, at: float, **more: float) -> float:
     x = variable("x", ())
-    return float(value(directional(build(x), x, constant(1)), x=np.float64(at)))
+    return float(value(directional(build(x), x, constant(1)), x=np.float64(at)))  # pyright: ignore[reportArgumentType]
 
 
 def test_conventions_at_kinks():
@@ -198,7 +198,7 @@ def test_derivatives_are_finite_far_out(name, at):
     y = elementwise(ROWS[name], *[x, constant(0)][: ROWS[name].arity])
     for _ in range(3):
         y = directional(y, x, constant(1))
-        assert np.isfinite(value(y, x=np.float64(at)))
+        assert np.isfinite(value(y, x=np.float64(at)))  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize("name", [name for name, op in ROWS.items() if op.points])
@@ -244,7 +244,7 @@ def test_local_identities():
 
 
 def test_the_derivative_by_the_order_of_polygamma_is_refused_in_words():
-    assert "whole number" in ROWS["polygamma"].partials[0]
+    assert "whole number" in ROWS["polygamma"].partials[0]  # pyright: ignore[reportOperatorIssue]
 
 
 def test_special_values():

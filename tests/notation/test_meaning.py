@@ -144,7 +144,7 @@ def test_an_index_in_two_factors_is_summed_over_their_product():
 def test_rule_4_an_index_that_cannot_be_summed(text):
     with pytest.raises(rc.NotationError, match="occurs once in its term and is not on the left side") as caught:
         rc.parse(text)
-    index = re.search(r"Index '(\w)'", str(caught.value))[1]
+    index = re.search(r"Index '(\w)'", str(caught.value))[1]  # pyright: ignore[reportOptionalSubscript]
     assert f"sum[{index}](…)" in str(caught.value) and f"1[{index}]" in str(caught.value)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -71,7 +71,7 @@ def shape(node):
     raise AssertionError(node)
 
 
-def nodes(value):
+def nodes(value) -> Any:
     """All nodes inside a value, itself included."""
     if is_dataclass(value):
         yield value
@@ -230,7 +230,7 @@ def test_every_place_cuts_out_its_node(text):
 
 def test_places_in_full():
     program = parse("y[i] = 2\nz = -(a + b) c")
-    first, second = program.statements
+    first, second = cast(Any, program.statements)
     assert (first.start, first.end, first.indices[0].start, first.indices[0].end) == (0, 8, 2, 3)
     assert (second.start, second.end) == (9, 23)
     product = second.body

@@ -178,7 +178,7 @@ def test_a_chain_becomes_one_box():
     found = of_expressions([chain(30)], most=10)
     assert [v.kind for v in found] == ["input", "chain", "operation"]
     assert found[1].lines[0] == "29 operations" and found[1].lines[1:4] == ["sin", "exp", "tanh"]
-    assert "… 21 more" in found[1].lines and sum(found[1].counts.values()) == 29
+    assert "… 21 more" in found[1].lines and sum(found[1].counts.values()) == 29  # pyright: ignore[reportOptionalMemberAccess]
     assert [v.operands for v in found] == [(), (0,), (1,)]
 
 
@@ -204,7 +204,7 @@ def test_what_is_far_from_the_result_becomes_one_box():
     found = of_expressions([e], most=20)
     assert len(found) == 20 and [v.kind for v in found].count("rest") == 1
     rest = found[0]
-    inside = sum(rest.counts.values())
+    inside = sum(rest.counts.values())  # pyright: ignore[reportOptionalMemberAccess]
     whole = of_expressions([e], most=10**6)
     kept = [v for v in found if v.kind == "operation"] + [None] * sum(
         sum(v.counts.values()) for v in found[1:] if v.counts

@@ -441,7 +441,7 @@ class Reader:
             assert self.next(")")
             if token.endswith("."):
                 assert a.shape != (1, 1)
-                return {"sigmoid": lambda z: 1 / (1 + np.exp(-z))}.get(token[:-1], getattr(np, token[:-1], None))(a)
+                return {"sigmoid": lambda z: 1 / (1 + np.exp(-z))}.get(token[:-1], getattr(np, token[:-1], None))(a)  # pyright: ignore[reportOptionalCall]
             return CALLS[token](a)
         return {"I": np.eye(N), "K": commutation(N)}[token] if token in "IK" else self.inputs[token]
 
@@ -516,7 +516,7 @@ def test_random_networks(order: int) -> None:
             f"{kind}{at}": o for o, pair in enumerate(("st", "xy", "AB")) for kind in pair for at in (*"012345", "")
         }
         inputs = arrays(names, seed)
-        value = np.asarray(rc.Formula(e, "ijkl"[: e.order])(**{v.name: inputs[v.name] for v in rc.expr.variables(e)}))
+        value = np.asarray(rc.Formula(e, "ijkl"[: e.order])(**{v.name: inputs[v.name] for v in rc.expr.variables(e)}))  # pyright: ignore[reportAttributeAccessIssue]
         try:
             text = to_matrix(e, Facts())
         except rc.RuleError:

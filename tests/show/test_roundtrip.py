@@ -19,7 +19,7 @@ from ricci.testing import Sample, expressions, random_expression
 from ricci.testing.checking import difference
 from ricci.testing.tables import from_array
 
-EXAMPLES = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+EXAMPLES = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))  # pyright: ignore[reportArgumentType]
 
 # The example equations of the notation, and of its rules, one for each thing that can be written.
 TEXTS = [

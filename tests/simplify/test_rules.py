@@ -301,7 +301,7 @@ def inputs(rng: np.random.Generator) -> dict[str, np.ndarray]:
     return {
         **{name: rng.normal(size=3) for name in "xzbw"},
         "y": rng.normal(size=4),
-        "s": rng.normal(),
+        "s": rng.normal(),  # pyright: ignore[reportReturnType]
         "p": rng.uniform(0.2, 3, 3),
         "u": rng.uniform(-0.9, 0.9, 3),
         "v": rng.uniform(1.1, 4, 3),

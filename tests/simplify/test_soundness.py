@@ -20,7 +20,7 @@ from ricci.testing.checking import difference
 from ricci.testing.interpreter import interpret
 from ricci.testing.tables import from_array
 
-EXAMPLES = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+EXAMPLES = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))  # pyright: ignore[reportArgumentType]
 
 
 def total(e: Expr) -> Expr:
@@ -104,7 +104,7 @@ def test_expressions_that_rules_are_for(case: tuple[Expr, dict, dict]):
     assert fault(*case) is None
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))  # pyright: ignore[reportArgumentType]
 @given(rich(), st.integers(0, 3))
 def test_derivatives(case: tuple[Expr, dict, dict], seed: int):
     """The derivative of the simplified function, simplified, is the derivative."""
@@ -123,7 +123,7 @@ def test_the_patterns_fire():
     """The random expressions above are worth something: most rules for functions are used on them."""
     fired: Counter[str] = Counter()
 
-    @settings(max_examples=200, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=200, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))  # pyright: ignore[reportArgumentType]
     @given(rich())
     def collect(case: tuple[Expr, dict, dict]) -> None:
         trace: list = []
@@ -147,7 +147,7 @@ def _caught(rules: dict[str, Rewriting]) -> bool:
     """Whether some example shows that the rules are wrong."""
     found = []
 
-    @settings(max_examples=150, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=150, deadline=None, database=None, derandomize=True, suppress_health_check=list(HealthCheck))  # pyright: ignore[reportArgumentType]
     @given(rich())
     def search(case: tuple[Expr, dict, dict]) -> None:
         if not found and (message := fault(*case, rules)):

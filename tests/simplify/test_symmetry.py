@@ -107,7 +107,7 @@ def test_a_long_chain_does_not_recurse():
     assert symmetries(e) == [(0, 1)]
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))  # pyright: ignore[reportArgumentType]
 @given(expressions(max_size=10, extents=(2, 2, 3)))
 def test_what_is_called_symmetric_is(sample: Sample):
     e = sample.build()

@@ -188,7 +188,7 @@ def test_against_torch_on_a_small_network():
 
     ours = [Tensor(a) for a in arrays]
     theirs = [torch.tensor(a, requires_grad=True) for a in arrays]
-    y, z = loss(*ours, np.tanh), loss(*theirs, torch.tanh)
+    y, z = loss(*ours, np.tanh), loss(*theirs, torch.tanh)  # pyright: ignore[reportCallIssue]
     y.backward()
     z.backward()
     assert abs(y.item() - z.item()) < 1e-12
@@ -250,9 +250,9 @@ def test_random_programs_against_torch(seed):
     other = {name: getattr(torch, name) for name in [*UNARY, *BINARY]}
     other |= {"mean": lambda x: x.mean(-1, keepdim=True) if x.ndim else x}
     y, z = _run(steps, ours, own), _run(steps, theirs, other)
-    y.backward()
-    z.backward()
-    np.testing.assert_allclose(y.item(), z.item(), rtol=1e-12, atol=1e-12)
+    y.backward()  # pyright: ignore[reportAttributeAccessIssue]
+    z.backward()  # pyright: ignore[reportAttributeAccessIssue]
+    np.testing.assert_allclose(y.item(), z.item(), rtol=1e-12, atol=1e-12)  # pyright: ignore[reportAttributeAccessIssue]
     for a, b in zip(ours, theirs, strict=True):
         expected = np.zeros(a.shape) if b.grad is None else b.grad.numpy()
         found = np.zeros(a.shape) if a.grad is None else a.grad.numpy()

@@ -56,8 +56,8 @@ def test_kept(name):
 BY_NAME = {
     "sum": (lambda: x.sum("b"), X.sum(0)),
     "keyword": (lambda: x.mean(axis="t"), X.mean(1)),
-    "function": (lambda: np.max(x, axis="t"), X.max(1)),
-    "several": (lambda: np.sum(x, axis=("t", "b")), X.sum()),
+    "function": (lambda: np.max(x, axis="t"), X.max(1)),  # pyright: ignore[reportArgumentType, reportCallIssue]
+    "several": (lambda: np.sum(x, axis=("t", "b")), X.sum()),  # pyright: ignore[reportArgumentType, reportCallIssue]
     "several in one text": (lambda: x.sum("b t"), X.sum()),
     "transpose": (lambda: x.transpose("t", "b"), X.T),
     "swapaxes": (lambda: x.swapaxes("b", "t"), X.T),

@@ -25,9 +25,9 @@ def test_eigenvectors_have_the_signs_of_their_value(uplo, shape):
     weights, along = RNG.normal(size=a.shape), RNG.normal(size=a.shape)
     x = rc.Tensor(a)
     vectors = np.linalg.eigh(x, uplo)[1]
-    np.testing.assert_array_equal(vectors.numpy(), np.linalg.eigh(a, uplo)[1])
-    np.testing.assert_allclose(rc.compile(lambda x: np.linalg.eigh(x, uplo)[1])(a), vectors.numpy(), atol=1e-12)
-    vectors.backward(weights)
+    np.testing.assert_array_equal(vectors.numpy(), np.linalg.eigh(a, uplo)[1])  # pyright: ignore[reportAttributeAccessIssue]
+    np.testing.assert_allclose(rc.compile(lambda x: np.linalg.eigh(x, uplo)[1])(a), vectors.numpy(), atol=1e-12)  # pyright: ignore[reportAttributeAccessIssue]
+    vectors.backward(weights)  # pyright: ignore[reportAttributeAccessIssue]
     wanted = np.sum(weights * slope(lambda m: np.linalg.eigh(m, uplo)[1], a, along))
     np.testing.assert_allclose(np.sum(x.grad.numpy() * along), wanted, rtol=1e-5)
 
@@ -72,8 +72,8 @@ def test_a_rule_of_ones_own():
 def test_numbers_that_become_an_array_on_the_way():
     x = rc.Tensor(3.0)
     y = np.var(rnp.array([x, x * x]))
-    y.backward(create_graph=True)
-    np.testing.assert_allclose((y.numpy(), x.grad.numpy()), (9.0, 15.0))  # ((x² - x) / 2)²
+    y.backward(create_graph=True)  # pyright: ignore[reportAttributeAccessIssue]
+    np.testing.assert_allclose((y.numpy(), x.grad.numpy()), (9.0, 15.0))  # ((x² - x) / 2)²  # pyright: ignore[reportAttributeAccessIssue]
 
 
 LOSING = {

@@ -51,9 +51,9 @@ def test_values_cannot_be_written_into():
     with pytest.raises(ValueError, match="read-only"):
         np.asarray(t.detach())[0] = 3
     with pytest.raises(RuleError, match="a leaf that has a gradient"):
-        np.copyto(t, 3.0)
+        np.copyto(t, 3.0)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="read-only"):
-        np.place(t, [True, True], [3.0])
+        np.place(t, [True, True], [3.0])  # pyright: ignore[reportArgumentType]
     assert t.tolist() == [1, 2]
 
 
@@ -172,7 +172,7 @@ def test_operators_on_numbers(f, value, slope):
 def test_methods_of_other_libraries():
     x = Tensor(0.5)
     parts = [x.exp(), x.log(), x.tanh(), x.sigmoid(), x.relu(), x.sqrt(), x.sin(), x.maximum(0.2)]
-    sum(parts).backward()
+    sum(parts).backward()  # pyright: ignore[reportAttributeAccessIssue]
     s = 1 / (1 + math.exp(-0.5))
     expected = math.exp(0.5) + 2 + 1 - math.tanh(0.5) ** 2 + s * (1 - s) + 1 + 0.5 / math.sqrt(0.5) + math.cos(0.5) + 1
     assert math.isclose(x.grad.item(), expected, rel_tol=1e-14)
@@ -250,7 +250,7 @@ def test_higher_derivatives():
     values = []
     for _ in range(4):
         x.zero_grad()
-        y.backward(create_graph=True)
+        y.backward(create_graph=True)  # pyright: ignore[reportAttributeAccessIssue]
         y = x.grad
         values.append(y.item())
     s, c, t = math.sin(0.7), math.cos(0.7), 0.7
@@ -544,7 +544,7 @@ def test_warnings_are_those_of_numpy():
         y = np.log(x)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        y.backward()
+        y.backward()  # pyright: ignore[reportAttributeAccessIssue]
     assert x.grad == np.inf
 
 
@@ -577,7 +577,7 @@ def test_the_expression_of_a_long_graph():
     y = x
     for _ in range(3000):
         y = np.sin(y)
-    assert math.isclose(float(y.expression()()), y.item())
+    assert math.isclose(float(y.expression()()), y.item())  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_names_that_meet_in_an_expression():

@@ -158,7 +158,7 @@ def _changed(rng: Any, arrays: list, doubtful: bool) -> tuple[str, Step | None]:
         xs[i].put([0, -1], [value, 2.0])
 
     def gathered(xs):
-        np.add.at(xs[i], rows, value)
+        np.add.at(xs[i], rows, value)  # pyright: ignore[reportArgumentType]
 
     ways: list = [
         iadd,

@@ -66,7 +66,7 @@ TWO = {
     "kron 0": (np.kron, (), (2, 2)),
     "kron one": (np.kron, (1, 2), (2, 1)),
     "vecdot": (np.vecdot, (2, 3), (3,)),
-    "vecdot axis": (lambda a, b: np.linalg.vecdot(a, b, axis=0), (3, 2), (3, 2)),
+    "vecdot axis": (lambda a, b: np.linalg.vecdot(a, b, axis=0), (3, 2), (3, 2)),  # pyright: ignore[reportCallIssue]
     "matvec": (np.matvec, (2, 2, 3), (2, 3)),
     "vecmat": (np.vecmat, (2, 3), (3, 4)),
     "cross 3": (np.cross, (3,), (3,)),
@@ -94,7 +94,7 @@ def cross_in_the_plane(a, b):
     """``np.cross`` as it is traced, beside vectors in space: NumPy 2.5 and later take no others."""
     if not isinstance(a, np.ndarray):
         return np.cross(a, b)
-    whole = np.cross(*[np.concatenate([v, np.zeros((*v.shape[:-1], 3 - v.shape[-1]))], axis=-1) for v in (a, b)])
+    whole = np.cross(*[np.concatenate([v, np.zeros((*v.shape[:-1], 3 - v.shape[-1]))], axis=-1) for v in (a, b)])  # pyright: ignore[reportArgumentType, reportCallIssue]
     return whole[..., 2] if a.shape[-1] == b.shape[-1] == 2 else whole
 
 
@@ -145,8 +145,8 @@ LISTS = [
     (lambda a, b: np.einsum(a, [0, 1], b, [1, 2]), (2, 3), (3, 2)),
     (lambda a, b: np.einsum(a, [0, 1], b, [1, 2], [2, 0]), (2, 3), (3, 2)),
     (lambda a, b: np.einsum(a, [5, 5], b, [5], []), (3, 3), (3,)),
-    (lambda a, b: np.einsum(a, [..., 1], b, [1, ...]), (2, 3), (3,)),
-    (lambda a, b: np.einsum(a, [..., 1], b, [1, 0], [..., 0], optimize=True), (2, 2, 3), (3, 2)),
+    (lambda a, b: np.einsum(a, [..., 1], b, [1, ...]), (2, 3), (3,)),  # pyright: ignore[reportArgumentType, reportCallIssue]
+    (lambda a, b: np.einsum(a, [..., 1], b, [1, 0], [..., 0], optimize=True), (2, 2, 3), (3, 2)),  # pyright: ignore[reportArgumentType, reportCallIssue]
 ]
 
 

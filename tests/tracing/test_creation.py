@@ -127,7 +127,7 @@ WRONG = [
     (lambda x: rnp.array([x, x[0]]), ShapeError, "one shape"),
     (lambda x: np.linspace(0, x[0], -1), RicciError, "negative"),
     (lambda x: np.linspace(0, 1.0, x[0]), RicciError, "static"),
-    (lambda x: np.full_like(x, 1.0, device="gpu"), TraceError, "device"),
+    (lambda x: np.full_like(x, 1.0, device="gpu"), TraceError, "device"),  # pyright: ignore[reportArgumentType, reportCallIssue]
 ]
 
 

@@ -131,7 +131,7 @@ def test_values_that_are_not_finite():
     x = np.array([np.nan, np.inf, -np.inf, 0.0, -1.5])
     for f in (np.isnan, np.isinf, np.isfinite, np.nan_to_num, np.fmax, np.fmin, np.signbit):
         args = (x, np.array([1.0, np.nan, 2.0, np.nan, -2.0]))[: 2 if f in (np.fmax, np.fmin) else 1]
-        np.testing.assert_array_equal(rc.compile(lambda *a, f=f: f(*a))(*args), f(*args))
+        np.testing.assert_array_equal(rc.compile(lambda *a, f=f: f(*a))(*args), f(*args))  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
 def test_sinc_is_smooth_at_zero():
@@ -180,7 +180,7 @@ def test_at_least_150_callables_are_traced_and_each_is_in_a_test():
         (lambda x: np.lexsort((x, x)), "np.lexsort"),
         (lambda x: np.fft.fft(x + 1), "np.fft.fft"),
         (lambda x: np.linalg.eig(x + 1), "complex"),
-        (lambda x: np.apply_along_axis(np.sum, 0, x), "np.apply_along_axis"),
+        (lambda x: np.apply_along_axis(np.sum, 0, x), "np.apply_along_axis"),  # pyright: ignore[reportArgumentType, reportCallIssue]
         (lambda x: np.exp.at(x, 0), "np.exp.at"),
     ],
 )

@@ -315,12 +315,12 @@ WRONG = [
     (lambda x: x.at[0].set(x), ShapeError, "broadcast"),
     (lambda x: x.at[5].add(1), AxisError, "Index 5"),
     (lambda x: np.take(x, 12), AxisError, "Index 12"),
-    (lambda x: np.take(x, 1, mode="up"), InputError, "raise, wrap, clip"),
+    (lambda x: np.take(x, 1, mode="up"), InputError, "raise, wrap, clip"),  # pyright: ignore[reportArgumentType, reportCallIssue]
     (lambda x: np.take_along_axis(x, np.array([0]), 0), ShapeError, "as many axes"),
     (lambda x: np.take_along_axis(x, np.array([[4]]), 1), AxisError, "out of bounds"),
     (lambda x: np.choose([0, 2, 1, 1], [x[0], x[1]]), AxisError, "2 choices"),
     (lambda x: np.compress(x[0] > 0, x), NeedsValueError, "static"),
-    (lambda x: np.piecewise(x, [x > 0], [1.0, 2.0, 3.0]), InputError, "1 functions"),
+    (lambda x: np.piecewise(x, [x > 0], [1.0, 2.0, 3.0]), InputError, "1 functions"),  # pyright: ignore[reportCallIssue]
 ]
 
 

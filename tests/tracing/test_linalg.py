@@ -68,7 +68,7 @@ RECTANGULAR = {
     "svdvals": np.linalg.svdvals,
     "values only": lambda a: np.linalg.svd(a, compute_uv=False),
     "svd": lambda a: [part**2 for part in np.linalg.svd(a, full_matrices=False)],
-    "svd put together": lambda a: (lambda u, s, v: u * s[..., None, :] ** 2 @ v)(
+    "svd put together": lambda a: (lambda u, s, v: u * s[..., None, :] ** 2 @ v)(  # pyright: ignore[reportArgumentType]
         *np.linalg.svd(a, full_matrices=False)
     ),
     "pinv": np.linalg.pinv,

@@ -77,7 +77,7 @@ WRONG = [
     (np.unique, NeedsValueError),
     (np.unique_values, NeedsValueError),
     (lambda x: np.searchsorted(x, x), ShapeError),
-    (lambda x: np.searchsorted(x[0], x, side="middle"), InputError),
+    (lambda x: np.searchsorted(x[0], x, side="middle"), InputError),  # pyright: ignore[reportArgumentType, reportCallIssue]
     (lambda x: np.digitize(1.0, x[0]), NeedsValueError),
     (lambda x: np.digitize(x, [0.0, 1.0, 0.5]), ShapeError),
 ]

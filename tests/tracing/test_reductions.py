@@ -269,7 +269,7 @@ WRONG = [
     (lambda x: np.average(x, axis=0, weights=np.ones(7)), ShapeError),
     (lambda x: np.quantile(x, 2.0), InputError),
     (lambda x: np.quantile(x, x[0, 0]), NeedsValueError),
-    (lambda x: np.quantile(x, 0.5, method="best"), InputError),
+    (lambda x: np.quantile(x, 0.5, method="best"), InputError),  # pyright: ignore[reportArgumentType, reportCallIssue]
     (lambda x: np.cov(np.ones((2, 2, 2)) * x[0, 0]), ShapeError),
     (lambda x: np.cov(x, fweights=np.ones(7, int)), ShapeError),
 ]

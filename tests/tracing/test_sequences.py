@@ -140,11 +140,11 @@ WRONG = [
     (lambda x: np.cumsum(x, out=np.ones(3)), TraceError),
     (lambda x: np.diff(x, n=-1), InputError),
     (lambda x: np.gradient(x, 1.0, 2.0, 3.0), InputError),
-    (lambda x: np.gradient(x, edge_order=3), InputError),
+    (lambda x: np.gradient(x, edge_order=3), InputError),  # pyright: ignore[reportArgumentType, reportCallIssue]
     (lambda x: np.gradient(x, np.ones(7), axis=0), ShapeError),
     (lambda x: np.gradient(x[:1]), ShapeError),
     (lambda x: np.convolve(x, x), ShapeError),
-    (lambda x: np.convolve(x[0], x[0], mode="best"), InputError),
+    (lambda x: np.convolve(x[0], x[0], mode="best"), InputError),  # pyright: ignore[reportArgumentType, reportCallIssue]
     (lambda x: np.convolve(x[0], x[0, :0]), ShapeError),
     (lambda x: np.bincount(x[0], x[0]), NeedsValueError),
     (lambda x: np.bincount([0, 1], x[0]), ShapeError),

@@ -99,7 +99,7 @@ CASES = {
     "pad values": (lambda x: np.pad(x, (1, 2), constant_values=(3.0, -1.0)), [(3,), (2, 2)]),
     **({"pad dict": (lambda x: np.pad(x, {-1: (1, 2)}), [(2, 3)])} if PAD_TAKES_DICTS else {}),
     **{
-        f"pad {mode}": (lambda x, mode=mode: np.pad(x, ((2, 3), (1, 0)), mode=mode), [(4, 3), (3, 2)])
+        f"pad {mode}": (lambda x, mode=mode: np.pad(x, ((2, 3), (1, 0)), mode=mode), [(4, 3), (3, 2)])  # pyright: ignore[reportArgumentType, reportCallIssue]
         for mode in ("edge", "reflect", "symmetric", "wrap")
     },
     "pad reflect far": (lambda x: np.pad(x, 7, mode="reflect"), [(3,)]),
@@ -199,7 +199,7 @@ def test_compiled_movements_multiply_nothing(name):
 WRONG = [
     (lambda x: np.reshape(x, (4, 2)), ShapeError, "6 entries"),
     (lambda x: np.reshape(x, (4, -1)), ShapeError, "6 entries"),
-    (lambda x: np.reshape(x, (2, 1.5)), InputError, "whole numbers"),
+    (lambda x: np.reshape(x, (2, 1.5)), InputError, "whole numbers"),  # pyright: ignore[reportArgumentType, reportCallIssue]
     (lambda x: np.transpose(x, (0,)), AxisError, "each of the 2 axes"),
     (lambda x: np.transpose(x, (0, 0)), AxisError, "twice"),
     (lambda x: np.swapaxes(x, 0, 2), AxisError, "out of bounds"),

@@ -9,6 +9,7 @@ import collections
 import dataclasses
 import functools
 import types
+from typing import Any
 
 import numpy as np
 import outside
@@ -90,10 +91,10 @@ def nested_obj():
     class M:
         pass
 
-    m = M()
+    m: Any = M()
     m.layer = L()
-    m.layer.w = np.ones(3)
-    m.layer.act = np.sin
+    m.layer.w = np.ones(3)  # pyright: ignore[reportAttributeAccessIssue]
+    m.layer.act = np.sin  # pyright: ignore[reportAttributeAccessIssue]
 
     def f(x):
         return m.layer.act(m.layer.w * x).sum()
@@ -106,9 +107,9 @@ def nested_obj_fn():
     class L:
         pass
 
-    m = L()
+    m: Any = L()
     m.layer = L()
-    m.layer.act = np.sin
+    m.layer.act = np.sin  # pyright: ignore[reportAttributeAccessIssue]
 
     def f(x):
         return m.layer.act(x).sum()
@@ -244,7 +245,7 @@ def kwdefaults():
     def f(x, *, a=2):
         return a * (x * x).sum()
 
-    return f, lambda: f.__kwdefaults__.__setitem__("a", 5)
+    return f, lambda: f.__kwdefaults__.__setitem__("a", 5)  # pyright: ignore[reportOptionalMemberAccess]
 
 
 @case

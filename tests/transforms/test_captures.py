@@ -10,6 +10,7 @@ import collections
 import functools
 import threading
 import types
+from typing import Any
 
 import numpy as np
 import outside
@@ -240,7 +241,8 @@ def test_no_stand_in_is_left_behind():
     class Holder:
         pass
 
-    holder, kept = Holder(), {}
+    holder: Any = Holder()
+    kept: Any = {}
     holder.table = np.ones(3)
 
     def f(x):

@@ -55,7 +55,7 @@ def test_norms_of_tensors_and_programs(order, scale):
     for seed in range(40):
         (x,) = draw((7, 9), seed=seed)
         t = rc.Tensor(x)
-        (np.linalg.norm(t / scale, order) * 2).backward()
+        (np.linalg.norm(t / scale, order) * 2).backward()  # pyright: ignore[reportAttributeAccessIssue]
         traced = rc.grad(lambda x: 2 * np.linalg.norm(x / scale, order))(x)
         norm = np.linalg.norm(x / scale, order)
         for slope in (t.grad, traced):

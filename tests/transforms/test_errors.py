@@ -254,12 +254,12 @@ CALLS = {  # errors in the call itself
     "argnums too small": (lambda: rc.grad(total, argnums=-2)(X), rc.InputError, ["argnums=-2"]),
     "argnums twice": (lambda: rc.grad(misfits, argnums=(0, 0))(X[:1]), rc.RicciError, []),
     "argnums none": (lambda: rc.grad(total, argnums=())(X), rc.InputError, ["one or more"]),
-    "argnums a float": (lambda: rc.grad(total, argnums=0.0)(X), rc.InputError, ["whole numbers", "0.0"]),
-    "argnums None": (lambda: rc.grad(total, argnums=None)(X), rc.InputError, ["whole numbers", "None"]),
+    "argnums a float": (lambda: rc.grad(total, argnums=0.0)(X), rc.InputError, ["whole numbers", "0.0"]),  # pyright: ignore[reportArgumentType, reportCallIssue]
+    "argnums None": (lambda: rc.grad(total, argnums=None)(X), rc.InputError, ["whole numbers", "None"]),  # pyright: ignore[reportArgumentType, reportCallIssue]
     "argnums a name": (lambda: rc.grad(total, argnums="y")(X), rc.InputError, ["'y'"]),
     "no arguments": (rc.grad(total), rc.InputError, ["0 arguments", "'x'"]),
-    "too many": (lambda: rc.grad(total)(X, X), rc.InputError, ["2 arguments", "too many"]),
-    "no function": (lambda: rc.grad(X), rc.InputError, ["takes a function", "ndarray"]),
+    "too many": (lambda: rc.grad(total)(X, X), rc.InputError, ["2 arguments", "too many"]),  # pyright: ignore[reportCallIssue]
+    "no function": (lambda: rc.grad(X), rc.InputError, ["takes a function", "ndarray"]),  # pyright: ignore[reportArgumentType, reportCallIssue]
     "has_aux without": (lambda: rc.grad(total, has_aux=True)(X), rc.InputError, ["(result, aux)", "an array"]),
     "static list": (lambda: rc.grad(lambda x, n: x.sum(), static_argnums=1)(X, [1]), rc.InputError, ["hashable"]),
     "mode": (lambda: rc.jacobian(total, mode="sideways")(X), rc.InputError, ["'sideways'", "forward"]),
@@ -269,7 +269,7 @@ CALLS = {  # errors in the call itself
     "tangents too many": (lambda: rc.jvp(total, (X,), (X, X)), rc.InputError, ["1 primals and 2 tangents"]),
     "tangent form": (lambda: rc.jvp(lambda p: p["a"].sum(), ({"a": X},), (X,)), rc.InputError, ["(·,)", "{'a': ·}"]),
     "tangent None": (lambda: rc.jvp(total, (X,), (None,)), rc.InputError, ["(None,)"]),
-    "no tuple": (lambda: rc.jvp(total, X, X), rc.InputError, ["rc.jvp(f, (x,), (v,))"]),
+    "no tuple": (lambda: rc.jvp(total, X, X), rc.InputError, ["rc.jvp(f, (x,), (v,))"]),  # pyright: ignore[reportArgumentType]
     "gradient shape": (lambda: rc.vjp(doubled, X)[1](X[:2]), rc.ShapeError, ["(2,)", "(3,)"]),
     "gradient type": (lambda: rc.vjp(doubled, X)[1](np.ones(3, int)), rc.DTypeError, ["int64", "floating"]),
     "gradient form": (lambda: rc.vjp(lambda x: (x, x), X)[1](X), rc.InputError, ["(·, ·)"]),

@@ -321,7 +321,7 @@ def test_inputs_by_position_are_refused_where_they_have_no_order():
 def test_arguments_of_functions_by_name_and_by_number():
     f = lambda x, y: x * x * y  # noqa: E731
     assert rc.grad(f, "y")(2.0, 3.0) == rc.grad(f, "y")(2.0, y=3.0) == rc.grad(f, 1)(2.0, y=3.0) == 4.0
-    assert rc.grad(f, 0)(y=3.0, x=2.0) == 12.0
+    assert rc.grad(f, 0)(y=3.0, x=2.0) == 12.0  # pyright: ignore[reportCallIssue]
 
 
 def _formula(seed: int):
@@ -333,7 +333,7 @@ def _formula(seed: int):
     return Formula(e, [f"i{k}" for k in range(len(e.shape))], Context(facts)), inputs
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))  # pyright: ignore[reportArgumentType]
 @given(st.integers(0, 2**32 - 1))
 def test_random_formulas_are_the_same_on_all_roads(seed):
     f, inputs = _formula(seed)

@@ -137,8 +137,8 @@ def test_the_eager_tensor_agrees(seed):
     expected = rc.grad(program, argnums=tuple(range(len(arrays))))(*arrays)
     tensors = [rc.Tensor(a) for a in arrays]
     y = program(*tensors)
-    close(y.numpy(), program(*arrays))
-    y.backward()
+    close(y.numpy(), program(*arrays))  # pyright: ignore[reportAttributeAccessIssue]
+    y.backward()  # pyright: ignore[reportAttributeAccessIssue]
     for t, g in zip(tensors, expected, strict=True):
         close(np.zeros(t.shape) if t.grad is None else t.grad.numpy(), g)
 

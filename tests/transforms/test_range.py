@@ -13,7 +13,7 @@ import ricci as rc
 from ricci.testing.ranges import RangedProgram, random_ranged
 
 seeds = st.integers(0, 2**32 - 1)
-RUNS = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=40)
+RUNS = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=40)  # pyright: ignore[reportArgumentType]
 F32 = np.float32
 
 

@@ -147,7 +147,7 @@ class _Check:
         """The derivatives along ``vs`` by forward mode, checked, as functions of the point."""
         dots = [v.astype(x.dtype) for v, x in zip(vs, step.xs, strict=True)]
 
-        def derived(*xs: Any) -> tuple:
+        def derived(*xs: Any) -> Any:
             return jvp(step.function, xs, dots)[1]
 
         values = step.plain(*step.xs)

@@ -73,9 +73,10 @@ class TensorProgram:
         types = {name: np.asarray(bound[name]).dtype if name in bound else dtypes[place[name]] for name in needed}
         kinds = {name: "f" if d is None else "i" if d.kind in "iu" else d.kind for name, d in types.items()}
         scalar = not any(needed.values()) and not any(node.shape for node in stage.nodes)
-        settled = {"single": False, "options": (("bare", True), ("operators", scalar))}
-        given = tuple(needed.items()), tuple(kinds.items())
-        runner = ready(stage, Setting("numpy", *given, str(floating), **settled))
+        options = (("bare", True), ("operators", scalar))
+        shapes: Any = tuple(needed.items())  # all of them known
+        given = Setting("numpy", shapes, tuple(kinds.items()), str(floating), single=False, options=options)
+        runner = ready(stage, given)
         for name in runner.plan.program.inputs:
             dtype = {"f": floating, "i": np.dtype(np.int64), "b": np.dtype(np.bool_)}[kinds[name]]
             if name in bound:

@@ -217,7 +217,7 @@ class Tensor(Recorded):
         return self._grad
 
     @grad.setter
-    def grad(self, value: Any) -> None:
+    def grad(self, value: Tensor | np.ndarray | float | list | None) -> None:
         if value is not None and np.shape(value) != self.shape:
             raise InputError(f"The gradient of a tensor of shape {self.shape} has that shape, not {np.shape(value)}.")
         self._grad = value if value is None or isinstance(value, Tensor) else Tensor(value, False, dtype=self.dtype)

@@ -17,6 +17,10 @@ from ricci.transforms.typed import A, Argnums, Blocks, OfFirst, P, R, Several, T
 
 @overload
 def grad(
+    function: Compiled, argnums: Argnums = 0, has_aux: bool = False, **options: Unpack[TransformOptions]
+) -> Transformed[..., Any]: ...
+@overload
+def grad(
     function: OfFirst[A, P, R],
     argnums: Literal[0] = 0,
     has_aux: Literal[False] = False,
@@ -58,6 +62,10 @@ def grad(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **opti
 
 @overload
 def value_and_grad(
+    function: Compiled, argnums: Argnums = 0, has_aux: bool = False, **options: Unpack[TransformOptions]
+) -> Transformed[..., Any]: ...
+@overload
+def value_and_grad(
     function: OfFirst[A, P, R],
     argnums: Literal[0] = 0,
     has_aux: Literal[False] = False,
@@ -90,6 +98,15 @@ def value_and_grad(function: Callable, argnums: Argnums = 0, has_aux: bool = Fal
     return Transformed(function, derive, "value_and_grad", argnums=argnums, has_aux=has_aux, **options)
 
 
+@overload
+def jacobian(
+    function: Compiled,
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    mode: str = "auto",
+    **options: Unpack[TransformOptions],
+) -> Transformed[..., Any]: ...
 @overload
 def jacobian(
     function: OfFirst[A, P, R],
@@ -158,6 +175,16 @@ def jacrev(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **op
     return Transformed(function, derive, "jacrev", argnums=argnums, has_aux=has_aux, **options)
 
 
+@overload
+def hessian(
+    function: Compiled,
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    mode: str = "auto",
+    compressed: bool = False,
+    **options: Unpack[TransformOptions],
+) -> Transformed[..., Any]: ...
 @overload
 def hessian(
     function: OfFirst[A, P, R],

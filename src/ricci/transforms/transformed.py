@@ -49,6 +49,8 @@ Derive = Callable[[Recording], Recording]
 class Transformed(Generic[P, R_co]):
     """A function of arrays, made of another one."""
 
+    __name__: str
+
     def __init__(
         self,
         function: Callable,

@@ -55,6 +55,8 @@ EXAMPLE = 0.5  # within the domain of most functions
 class Custom(Generic[P, R_co]):
     """A function with a rule for its derivative."""
 
+    __name__: str
+
     def __init__(self, function: Callable[P, R_co]):
         functools.update_wrapper(self, function, updated=())
         self.function = function
@@ -62,11 +64,11 @@ class Custom(Generic[P, R_co]):
         self.on_formulas: dict[Any, Any] = {}  # by the form of the arguments
 
     def __repr__(self) -> str:
-        return f"<rc.custom {self.__name__}>"  # type: ignore[attr-defined]
+        return f"<rc.custom {self.__name__}>"
 
     def _set(self, kind: str, rule: Any) -> Any:
         if self.rule is not None and self.rule[0] != kind:
-            raise RuleError(f"{self.__name__} has a rule already, its {self.rule[0]}; one is enough for all modes.")  # type: ignore
+            raise RuleError(f"{self.__name__} has a rule already, its {self.rule[0]}; one is enough for all modes.")
         if not callable(rule) and not (kind == "derivative" and isinstance(rule, str)):
             raise InputError(f".{kind} takes a function, not {type(rule).__name__}.")
         self.rule = (kind, rule)
@@ -99,14 +101,14 @@ class Custom(Generic[P, R_co]):
         if rank < TENSOR:
             return _as_given(self.function(*args, **kwargs), leaves)
         if rank == TENSOR:
-            return on_tensors(self, self.__name__, args, kwargs)  # type: ignore[attr-defined]
+            return on_tensors(self, self.__name__, args, kwargs)
         self._check_rule()
         return on_formulas(self, args, kwargs) if rank == FORMULA else self._node(args, kwargs)
 
     def _check_rule(self) -> None:
         if self.rule is None:
             raise RuleError(
-                f"{self.__name__} has no rule yet; give it one with @{self.__name__}.derivative, .jvp or .vjp."  # type: ignore
+                f"{self.__name__} has no rule yet; give it one with @{self.__name__}.derivative, .jvp or .vjp."
             )
 
     def _node(self, args: tuple, kwargs: dict) -> Traced:
@@ -137,7 +139,7 @@ class Custom(Generic[P, R_co]):
 
     def _rule(self, arguments: Arguments, operands: Sequence[Traced]) -> _Rule:
         """The function for operands of this kind: as an expression, or as code that only runs if it cannot be one."""
-        name = self.__name__  # type: ignore[attr-defined]
+        name = self.__name__
         try:
             body = record(self.function, arguments)
             if body.drawn:
@@ -217,7 +219,7 @@ class _Rule:
         body: Expr | None = None,
         outside: Outside | None = None,
     ):
-        self.name, self.owner = owner.__name__, owner  # type: ignore[attr-defined]
+        self.name, self.owner = owner.__name__, owner
         self.inputs, self.shape, self.dtype, self.operands = list(inputs), shape, dtype, operands
         self.static, self.body, self.outside = static, body, outside
         if body is not None:

@@ -367,11 +367,11 @@ def test_eager_tensors(call):
     np.testing.assert_allclose(a.numpy(), b.detach().numpy())
     loss.backward()
     other.backward()
-    np.testing.assert_allclose(ours["x"].grad.numpy(), theirs["x"].grad.numpy(), atol=1e-12)
+    np.testing.assert_allclose(ours["x"].grad.numpy(), theirs["x"].grad.numpy(), atol=1e-12)  # pyright: ignore[reportOptionalMemberAccess]
 
 
 def test_eager_results_have_names():
-    found = torch.max(rc.Tensor([[1.0, 3.0], [5.0, 2.0]]), dim=1)
+    found = torch.max(rc.Tensor([[1.0, 3.0], [5.0, 2.0]]), dim=1)  # pyright: ignore[reportArgumentType]
     assert found.values.tolist() == [3.0, 5.0] and found.indices.tolist() == [1, 0]
 
 

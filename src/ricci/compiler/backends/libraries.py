@@ -42,7 +42,7 @@ class Definitions:
 
 def elementwise_table(native: Callable[[Op], Any], own: Mapping[str, Callable], where: Callable[..., Array]) -> Table:
     """For each elementwise row what computes it; ``native`` is what the library has for a row, or None."""
-    table: Table = {}
+    table: dict[str, Any] = {}
     for name, op in OPS.items():
         if op.kind == "elementwise":
             function = own.get(name) or native(op)
