@@ -47,13 +47,14 @@ class CallKey:
             return self._input(value, float)
         if kind is slice:
             bounds = (value.start, value.stop, value.step)
-            value = slice(*[int(x) if isinstance(x, Recorded) else x for x in bounds])
+            value = slice(*[int(x._value) if isinstance(x, Recorded) else x for x in bounds])
             return self._fixed(value, (value.start, value.stop, value.step))
         return self._fixed(value, value)
 
     def _of_array(self, value: Any) -> Any:
         tensor = value if isinstance(value, Recorded) else None
-        array, needed = (value, False) if tensor is None else (tensor._value, tensor.requires_grad)
+        array: Any = value if tensor is None else tensor._value
+        needed = tensor is not None and tensor.requires_grad
         if array.dtype.kind not in "biuf":
             return self._fixed(array, array)
         if self.by_value and not needed and (tensor is None or array.dtype.kind != "f"):  # no gradients, no names
