@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 from ricci.compiler.lower.paths import EXACT, Pairs
 from ricci.compiler.plan.program import Labels, Number
@@ -23,7 +24,7 @@ class Opening:
     """What is computed as part of what, in some expressions with these nodes; ``fresh`` makes labels."""
 
     def __init__(self, roots: Sequence[Expr], nodes: Sequence[Expr], fresh: Callable[[], int]):
-        self.fresh = fresh
+        self.nodes, self.fresh = nodes, fresh
         self.uses = Counter(a for node in nodes for a in node.args)
         self.uses.update(roots)
         self.numbers = _numbers(nodes)
@@ -40,7 +41,6 @@ class Opening:
         self.by_terms = {node: at for node in nodes if (at := self._in_terms(node)) is not None}
         for node, at in self.by_terms.items():
             self.within |= {node.args[at], *node.args[at].args}
-        self.pairs = self._pairs(nodes)
 
     def _opens(self, node: Expr, a: Expr) -> bool:
         """Whether an operand is part of its only user: structures, and products in sums or products."""
@@ -59,9 +59,11 @@ class Opening:
             return None
         return at if all(splits(a) and self.uses[a] == 1 for a in node.args[at].args) else None
 
-    def _pairs(self, nodes: Sequence[Expr]) -> Counter[tuple]:
+    @cached_property
+    def pairs(self) -> Counter[tuple]:
+        """How often pairs of factors occur; asked for where a product has more than two."""
         found: Counter[tuple] = Counter()
-        for node in nodes:
+        for node in self.nodes:
             if isinstance(node, Product) and node not in self.within:
                 terms = [f for _, f in self.terms(node)] if node in self.by_terms else [list(node.factors())]
                 for term in terms:
