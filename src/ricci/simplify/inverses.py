@@ -6,6 +6,8 @@ their operand first, ``inv(2 A') → inv(A)' / 2``, so that one matrix has one i
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+
 from ricci.expr import OPS, Expr, Product, Sum, delta, function, one, product, zero
 from ricci.expr.build.scale import scale
 from ricci.expr.numbers import divide
@@ -15,15 +17,13 @@ from ricci.simplify.match import Factor, Rewriting, exchanged, head, operand
 from ricci.simplify.symmetry import symmetric_axes
 
 
-def _inverses() -> dict[tuple[str, str], str]:
-    """Outer and inner function, and for which x the pair is the identity; what only rises can be undone everywhere."""
-    found = {}
+def _inverses() -> Iterator[tuple[str, str, str]]:
+    """Outer and inner function, and for which x the pair is the identity: as the rows of the inverses tell."""
     for name, op in OPS.items():
         if op.inverse:
-            found[op.inverse, name] = op.domain
+            yield op.inverse, name, op.domain
             if OPS[op.inverse].rising:
-                found[name, op.inverse] = ""
-    return found
+                yield name, op.inverse, ""
 
 
 def _pair(inner: str):
@@ -42,23 +42,14 @@ def _of(op: str, x: Expr) -> Expr:
     return function(OPS[op], (x,))
 
 
-def _inv_of_inv(e: Expr) -> Expr | None:
-    return operand(e.args[0], "inv")
+def _of_inverse(result: Callable[[Expr], Expr]) -> Callable[[Expr], Expr | None]:
+    """What a function of ``inv(A)`` is, by ``A``."""
 
+    def apply(e: Expr) -> Expr | None:
+        x = operand(e.args[0], "inv")
+        return None if x is None else result(x)
 
-def _logdet_of_inv(e: Expr) -> Expr | None:
-    x = operand(e.args[0], "inv")
-    return None if x is None else scale(-1, _of("logdet", x))
-
-
-def _det_of_inv(e: Expr) -> Expr | None:
-    x = operand(e.args[0], "inv")
-    return None if x is None else _of("det", x) ** -1
-
-
-def _sign_of_inv(e: Expr) -> Expr | None:
-    x = operand(e.args[0], "inv")
-    return None if x is None else _of("slogdet_sign", x)
+    return apply
 
 
 def _transposed(x: Expr) -> Expr:
@@ -150,12 +141,14 @@ _INV = frozenset({"inv"})
 _INVERTIBLE = "the matrix is invertible"
 
 RULES = [
-    *[Rewriting(f"{f} of {g}", _pair(g), (f,), frozenset({g}), assumes) for (f, g), assumes in _inverses().items()],
+    *[Rewriting(f"{f} of {g}", _pair(g), (f,), frozenset({g}), assumes) for f, g, assumes in _inverses()],
     Rewriting("acosh of cosh", _acosh_of_cosh, ("acosh",), frozenset({"cosh"})),
-    Rewriting("inv of inv", _inv_of_inv, ("inv",), _INV, _INVERTIBLE),
-    Rewriting("logdet of inv", _logdet_of_inv, ("logdet",), _INV, _INVERTIBLE),
-    Rewriting("det of inv", _det_of_inv, ("det",), _INV, _INVERTIBLE),
-    Rewriting("sign of det of inv", _sign_of_inv, ("slogdet_sign",), _INV, _INVERTIBLE),
+    Rewriting("inv of inv", _of_inverse(lambda x: x), ("inv",), _INV, _INVERTIBLE),
+    Rewriting("logdet of inv", _of_inverse(lambda x: scale(-1, _of("logdet", x))), ("logdet",), _INV, _INVERTIBLE),
+    Rewriting("det of inv", _of_inverse(lambda x: _of("det", x) ** -1), ("det",), _INV, _INVERTIBLE),
+    Rewriting(
+        "sign of det of inv", _of_inverse(lambda x: _of("slogdet_sign", x)), ("slogdet_sign",), _INV, _INVERTIBLE
+    ),
     Rewriting("function of a transpose", _of_transpose, (*MATRIX, "expm"), frozenset({"Product"})),
     Rewriting("inv of a multiple", _inv_of_multiple, ("inv",), frozenset({"Sum"})),
     Rewriting("function of the identity", _of_identity, MATRIX, frozenset({"Structure"})),

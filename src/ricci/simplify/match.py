@@ -18,6 +18,7 @@ from ricci.expr import (
     Function,
     Labels,
     Number,
+    Op,
     Product,
     Size,
     Structure,
@@ -54,6 +55,11 @@ class Rewrite:
     rule: str
     before: Expr
     after: Expr
+
+
+def row_of(e: Expr) -> Op | None:
+    """The row of a function, where the node is one."""
+    return e.op if isinstance(e, (Elementwise, Function)) else None
 
 
 def head(e: Expr) -> str:

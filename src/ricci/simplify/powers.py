@@ -4,22 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from ricci.expr import (
-    OPS,
-    Constant,
-    Dim,
-    Elementwise,
-    Expr,
-    Function,
-    Number,
-    Product,
-    Structure,
-    Sum,
-    constant,
-    number,
-    numeric,
-    product,
-)
+from ricci.expr import OPS, Constant, Dim, Expr, Number, Product, Structure, Sum, constant, number, numeric, product
 from ricci.expr.build.scale import power_of, scale
 from ricci.functions import elementwise as el
 from ricci.simplify.match import (
@@ -29,6 +14,7 @@ from ricci.simplify.match import (
     exchanged,
     operand,
     raised,
+    row_of,
     sizes_of,
     spread,
     terms_of,
@@ -39,7 +25,8 @@ def not_negative(e: Expr) -> bool:
     """Whether all entries are seen to be at least zero, or NaN."""
     if isinstance(e, Constant):
         return isinstance(e.value, Dim) or e.value == "pi"
-    if zero_or_one(e) or (isinstance(e, (Elementwise, Function)) and e.op.range[0] >= 0):
+    row = row_of(e)
+    if (row is not None and row.range[0] >= 0) or zero_or_one(e):
         return True
     n = power_of(e)[1]
     return n != 1 and (n % 2 == 0 or n % 1 != 0)
@@ -47,9 +34,10 @@ def not_negative(e: Expr) -> bool:
 
 def zero_or_one(e: Expr) -> bool:
     """Whether all entries are seen to be 0 or 1."""
-    if not isinstance(e, (Elementwise, Function)):
+    row = row_of(e)
+    if row is None:
         return isinstance(e, Structure)
-    return e.op.type == "truth" or (e.op.type == "branches" and all(numeric(a) in (0, 1) for a in e.args[1:]))
+    return row.type == "truth" or (row.name == "where" and all(numeric(a) in (0, 1) for a in e.args[1:]))
 
 
 # Products
@@ -171,7 +159,8 @@ def _parity(e: Expr) -> Expr | None:
     (x,) = e.args
     if not isinstance(x, Sum) or _sign(x) > 0:
         return None
-    op = e.op  # type: ignore[attr-defined]
+    op = row_of(e)
+    assert op is not None
     mirrored = op(scale(-1, x))
     return scale(-1, mirrored) if op.parity == "odd" else mirrored
 
@@ -180,7 +169,7 @@ def _sign(x: Sum) -> int:
     return 1 if terms_of(x)[0][0] > 0 else -1
 
 
-SYMMETRIC = tuple([name for name, op in OPS.items() if op.parity])
+_MIRRORED = tuple([name for name, op in OPS.items() if op.parity])
 _POWER = frozenset({"power"})
 _NOT_ZERO = "x is not 0 where exponents cancel"
 
@@ -195,6 +184,6 @@ RULES = [
     Rewriting("root of a multiple", _power_of_multiple, ("power",), frozenset({"Sum"}), guard=NOT_MORE),
     Rewriting("root of squares", _power_of_squares, ("power",), frozenset({"Product", "power"})),
     Rewriting("root of a number", _power_of_number, ("power",)),
-    Rewriting("odd and even functions", _parity, SYMMETRIC, frozenset({"Sum"}), guard=NOT_MORE),
+    Rewriting("odd and even functions", _parity, _MIRRORED, frozenset({"Sum"}), guard=NOT_MORE),
     Rewriting("equal factors to a power", _collect, ("Product",), assumes=_NOT_ZERO, guard=NOT_MORE),
 ]
