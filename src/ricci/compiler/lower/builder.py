@@ -178,7 +178,7 @@ class Builder:
             operands = tuple(
                 [operand if p == 0 and name == "where" else self.real(operand) for p, operand in enumerate(operands)]
             )
-        labels = order or distinct(x for _, own in sorted(operands, key=_largest_first) for x in own)
+        labels = order or _joined(operands)
         sizes = sizes_of(operands)
         return self.emit("map", name, operands, labels, tuple([sizes[x] for x in labels]), kind)
 
@@ -246,7 +246,7 @@ class Builder:
 
     def known_map(self, name: str, *operands: Operand) -> Operand | None:
         """A map that is there already."""
-        labels = distinct(x for _, own in sorted(operands, key=_largest_first) for x in own)
+        labels = _joined(operands)
         sizes = sizes_of(operands)
         found = self._known.get(_key("map", name, *_numbered(operands, labels), tuple([sizes[x] for x in labels])))
         return None if found is None else (found, labels)
@@ -267,11 +267,14 @@ class Builder:
         return (False, self.map("multiply", operand, (coef, ()))) if known is None else (True, known)
 
     def sum(self, operand: Operand, kept: Collection[int]) -> Operand:
-        value, labels = self.aligned([operand])[0]
+        value, labels = operand
         assert isinstance(value, Value)
+        if value.kind == "b":
+            value, labels = operand = self.aligned([operand])[0]
+            assert isinstance(value, Value)
         out = tuple([x for x in labels if x in kept])
         if out == labels:
-            return value, labels
+            return operand
         sizes = dict(zip(labels, value.shape, strict=True))
         ((value, labels),) = self.grown("add", [(value, labels)])
         assert isinstance(value, Value)
@@ -380,6 +383,15 @@ def _numbered(args: Sequence[Operand], labels: Labels) -> tuple[tuple[Operand, .
 def _key(op: str, name: str, args: tuple[Operand, ...], out: Labels, shape: tuple, params: tuple = ()) -> tuple:
     """What tells a step from all others; 1 and 1.0 differ, and so do 0.0 and -0.0."""
     return op, name, tuple([(v if isinstance(v, Value) else number_key(v), own) for v, own in args]), out, shape, params
+
+
+def _joined(operands: Sequence[Operand]) -> Labels:
+    """The labels of all operands, those of the largest first."""
+    if len(operands) > 1:
+        operands = sorted(operands, key=_largest_first)
+    first = operands[0][1]
+    rest = [x for _, own in operands[1:] for x in own if x not in first]
+    return distinct([*first, *rest]) if rest or len(set(first)) < len(first) else first
 
 
 def _largest_first(operand: Operand) -> int:

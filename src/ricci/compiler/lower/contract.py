@@ -104,30 +104,32 @@ class Contraction:
         if isinstance(tree, int):
             return self.operands[tree]
         sides = [_leaves(side) for side in tree]
-        labels = [{x for p in side for x in self.operands[p][1]} for side in sides]
-        whole = len(sides[0]) + len(sides[1]) == len(self.operands)
-        a = self._multiplied(tree[0], [*needed, *labels[1]])
-        b = self._multiplied(tree[1], [*needed, *labels[0]])
-        if whole:
-            a, b = self._scaled(a, b, set(needed))
-        both = distinct([*a[1], *b[1]])
-        later = [x for x in both if x not in self.kept]
-        outer = not _summed(a, b, set(needed)) and len(both) > max(len(a[1]), len(b[1]))
-        if not outer:
-            return pair(self.builder, a, b, set(needed), self.ranks or {x: n for n, x in enumerate(self.kept)})
+        wanted = set(needed)
+        a = self._multiplied(tree[0], [*needed, *self._labels(sides[1])])
+        b = self._multiplied(tree[1], [*needed, *self._labels(sides[0])])
+        if len(sides[0]) + len(sides[1]) == len(self.operands):
+            a, b = self._scaled(a, b, wanted)
+        both = {*a[1], *b[1]}
+        if _summed(a, b, wanted) or len(both) <= max(len(a[1]), len(b[1])):
+            return pair(self.builder, a, b, wanted, self.ranks or {x: n for n, x in enumerate(self.kept)})
         order = [x for x in self.kept if x in both]
+        later = [x for x in distinct([*a[1], *b[1]]) if x not in self.kept]
         if later:  # what is summed next goes first, after what stays a batch: the dot to come takes this as matrices
             rest = {x for p, (_, own) in enumerate(self.operands) if p not in (*sides[0], *sides[1]) for x in own}
             batch = [x for x in order if x in rest]
             order = [*batch, *later, *[x for x in order if x not in batch]]
         return self.builder.map("multiply", a, b, order=tuple(order))
 
+    def _labels(self, operands: Sequence[int]) -> set[int]:
+        return {x for p in operands for x in self.operands[p][1]}
+
     def _scaled(self, a: Operand, b: Operand, needed: set[int]) -> tuple[Operand, Operand]:
         """The last two operands, the smaller with the coefficient in it if it is smaller than the result."""
-        sizes = sizes_of([a, b])
-        entries = volume([x for x in sizes if x in needed], sizes)
         coef = self.coef
-        if coef == 1 or not moves(coef) or min(_entries(a), _entries(b)) > entries:
+        if coef == 1 or not moves(coef):
+            return a, b
+        sizes = sizes_of([a, b])
+        if min(_entries(a), _entries(b)) > volume([x for x in sizes if x in needed], sizes):
             return a, b
         self.coef = 1
         return (self.builder.scaled(a, coef), b) if _entries(a) <= _entries(b) else (a, self.builder.scaled(b, coef))
