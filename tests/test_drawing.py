@@ -16,7 +16,7 @@ import pytest
 import ricci as rc
 from ricci.drawing import Drawing, draw, trace_table
 from ricci.drawing.render import HINT
-from ricci.drawing.values import short
+from ricci.drawing.short_values import short
 from ricci.errors import InputError, MissingPackageError, RicciError, ShapeError
 from ricci.tensor import Tensor, no_grad
 from ricci.testing import random_expression

@@ -132,7 +132,7 @@ def test_the_check_can_fail(module, source):
         ("ricci.expr.__init__", "from .node import Expr\nfrom ..errors import RicciError"),
         ("ricci.show.text", "from ricci.notation import syntax"),
         ("ricci.user.formula", "from ricci.user.equations import Equation\nfrom ricci.drawing import draw"),
-        ("ricci.drawing.tables", "if TYPE_CHECKING:\n    from ricci.user.equations import Equation"),
+        ("ricci.drawing.trace_tables", "if TYPE_CHECKING:\n    from ricci.user.equations import Equation"),
     ],
 )
 def test_the_check_lets_pass_what_is_right(module, source):

@@ -175,7 +175,7 @@ class Pool(Generic[T]):
         return Counts(self.hits, self.misses, self.nbytes, self.most)
 
 
-class _Function:
+class _Results:
     """The results of a function, in the form of a cache."""
 
     def __init__(self, function: Any):
@@ -191,7 +191,7 @@ def cached(name: str, most: int) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         made: Any = functools.lru_cache(most)(function)
-        made.kept = _Function(made)  # which lives as long as the function
+        made.kept = _Results(made)  # which lives as long as the function
         enrol(name, made.kept)
         return made
 

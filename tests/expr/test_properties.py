@@ -28,8 +28,8 @@ from ricci.expr import (
 )
 from ricci.testing import Sample, brute_force, check_expression, expressions, random_expression
 from ricci.testing.checking import difference
+from ricci.testing.entries_by_loops import from_array
 from ricci.testing.interpreter import interpret
-from ricci.testing.tables import from_array
 
 EXAMPLES = settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))  # pyright: ignore[reportArgumentType]
 seeds = st.integers(0, 2**32 - 1)

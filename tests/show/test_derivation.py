@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ricci as rc
-from ricci.show.derivation import Derivation, Step
+from ricci.show.derivation import Derivation, DerivationStep
 
 LOGISTIC = "l = 1[m] log(1 + exp(-y[m] X[m,n] w[n]))"
 LAYER_NORM = """
@@ -113,7 +113,7 @@ def test_a_derivation_is_a_sequence_of_steps():
     derivation = rc.parse("y[i,j] = x[i,k] a[k,j]").diff("x[p,q]").derivation()
     assert isinstance(derivation, Derivation)
     assert len(derivation) == 5 == len(list(derivation))
-    assert all(isinstance(step, Step) for step in derivation)
+    assert all(isinstance(step, DerivationStep) for step in derivation)
     assert derivation[-1] is derivation[4] and derivation[1:3] == list(derivation)[1:3]
     assert (derivation[3].rule, derivation[3].text) == (
         "derivative of a tensor by itself",

@@ -12,7 +12,7 @@ import pytest
 import ricci as rc
 from ricci.expr import product, variable
 from ricci.notation.context import Facts
-from ricci.show.matrix import to_matrix
+from ricci.show.matrix_notation import to_matrix
 from ricci.testing.generate import random_expression
 
 N = 3  # the size of every axis, where texts are computed

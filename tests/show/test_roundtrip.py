@@ -17,7 +17,7 @@ from ricci.expr.structures import is_delta
 from ricci.notation.context import Context, Facts
 from ricci.testing import Sample, expressions, random_expression
 from ricci.testing.checking import difference
-from ricci.testing.tables import from_array
+from ricci.testing.entries_by_loops import from_array
 
 EXAMPLES = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))  # pyright: ignore[reportArgumentType]
 

@@ -17,8 +17,8 @@ from ricci.functions import reductions as r
 from ricci.simplify import RULES, Rewriting, cost, simplify
 from ricci.testing import Sample, expressions
 from ricci.testing.checking import difference
+from ricci.testing.entries_by_loops import from_array
 from ricci.testing.interpreter import interpret
-from ricci.testing.tables import from_array
 
 EXAMPLES = settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))  # pyright: ignore[reportArgumentType]
 

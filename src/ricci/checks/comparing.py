@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ricci.checks.differences import Arrays, Call, Function, along, basis, column, size_of
+from ricci.checks.differences import Arrays, CheckedCall, Function, along, basis, column, size_of
 from ricci.errors import GradientMismatchError, InputError
 from ricci.tracing import trees
 from ricci.transforms.linear import identity, jvp, vjp
@@ -48,7 +48,7 @@ def check_grads(
     if not isinstance(order, int) or order < 0:
         raise InputError(f"rc.check_grads: the order is a whole number, 1, 2 or more, not {order!r}.")
     chosen = _modes(modes)
-    call = Call(f, args if isinstance(args, tuple) else (args,), dict(kwargs or {}))
+    call = CheckedCall(f, args if isinstance(args, tuple) else (args,), dict(kwargs or {}))
     tolerance = _Tolerance.of(call, rtol, atol)
     _check_value(call, tolerance)
     random = np.random.default_rng(seed)
@@ -69,7 +69,7 @@ class _Tolerance:
     atol: float | None
 
     @classmethod
-    def of(cls, call: Call, rtol: float | None, atol: float | None) -> _Tolerance:
+    def of(cls, call: CheckedCall, rtol: float | None, atol: float | None) -> _Tolerance:
         """The tolerances given, or those of the narrowest type among arguments and results."""
         arrays = [*call.xs, *[np.asarray(trees.flatten(call.value)[0][k]) for k in call.smooth]]
         found = max([RTOL.get(a.dtype.str[1:], 1e-6) for a in arrays])
@@ -82,7 +82,7 @@ class _Tolerance:
         return atol + self.rtol * np.abs(wanted) + np.minimum(4 * doubt, np.sqrt(self.rtol) * scale)
 
 
-def _check_value(call: Call, tolerance: _Tolerance) -> None:
+def _check_value(call: CheckedCall, tolerance: _Tolerance) -> None:
     """Whether the traced function has the value of the plain one."""
     found = Transformed(call.function, identity, "check_grads")(*call.xs)
     for k, (value, wanted) in enumerate(zip(found, call.plain(*call.xs), strict=True)):
@@ -119,7 +119,7 @@ class _Step:
 class _Check:
     """The comparison of all derivatives of one call."""
 
-    def __init__(self, call: Call, tolerance: _Tolerance, eps: float | None, random: np.random.Generator):
+    def __init__(self, call: CheckedCall, tolerance: _Tolerance, eps: float | None, random: np.random.Generator):
         self.call, self.tolerance, self.eps, self.random = call, tolerance, eps, random
 
     def all(

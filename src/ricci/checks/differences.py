@@ -25,7 +25,7 @@ Arrays = list[np.ndarray]
 Function = Callable[..., Sequence[Any]]
 
 
-class Call:
+class CheckedCall:
     """A function and its arguments, as a function of the floating arrays among them."""
 
     def __init__(
@@ -162,7 +162,7 @@ def numerical_jacobian(f: Callable[..., Any], *args: Any, argnums: Any = 0, eps:
             f"rc.numerical_jacobian: argnums={argnums!r} asks for an argument that the call does not have; "
             f"there are {len(args)}, numbered from 0."
         )
-    call = Call(f, args, {}, {k % len(args) for k in numbers}, "numerical_jacobian")
+    call = CheckedCall(f, args, {}, {k % len(args) for k in numbers}, "numerical_jacobian")
     columns = [column(call.plain, call.xs, k, i, eps)[0] for k, x in enumerate(call.xs) for i in range(x.size)]
     values = [np.asarray(y) for y in call.plain(*call.xs)]
     blocks, start = [], 0

@@ -1,6 +1,8 @@
 """Pictures and trace tables of formulas, of functions and of what eager tensors recorded.
 
-``draw`` shows what is computed from what; ``trace_table`` what comes out at each step, and the derivatives there.
+``draw`` shows what is computed from what; ``trace_table`` what comes out at each step, and the derivatives there. What
+comes in are formulas, functions and tensors, told apart by their kinds; what goes out is DOT text, and tables. The
+rooms up to transforms may be imported, those with NumPy when there are values to show.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ricci.drawing.render import Drawing
-from ricci.drawing.tables import TraceTable, trace_table
+from ricci.drawing.trace_tables import MODES, Asked, TraceTable, of_formula, of_function
 from ricci.errors import InputError
 from ricci.expr import Constant, Expr
 from ricci.kinds import kind_of
@@ -65,10 +67,10 @@ def _vertices(roots: Sequence[Any], values: Any, sizes: Mapping[str, int], most:
         facts = merged(root.context for root in roots).facts
         titles = [root.name for root in roots]
         return picture.of_expressions(exprs, names, titles, facts, most, _values(exprs, names, facts, values, sizes))
-    from ricci.drawing import tensors
+    if all(kind_of(root) == "tensor" for root in roots):
+        from ricci.drawing import tapes
 
-    if all(map(tensors.is_tensor, roots)):
-        return tensors.vertices(roots, values is not False, most)
+        return tapes.vertices(roots, values is not False, most)
     kinds = ", ".join(dict.fromkeys(type(root).__name__ for root in roots))
     raise InputError(
         f"rc.draw takes formulas, expressions or tensors, or a list of one kind of them, not: {kinds}. "
@@ -88,7 +90,7 @@ def _values(
     def notes(kept: Sequence[Expr]) -> list[list[str]]:
         from ricci.compiler.bind import arguments
         from ricci.compiler.pipeline import evaluate, prepare
-        from ricci.drawing.values import short
+        from ricci.drawing.short_values import short
 
         named = {n: s for own, root in zip(names, roots, strict=False) for n, s in zip(own, root.shape, strict=True)}
         stage = prepare(roots, named, facts, simplify=False)
@@ -98,3 +100,48 @@ def _values(
         return [[short(found[node])] if node in found else [] for node in kept]
 
     return notes
+
+
+def trace_table(
+    what: Any,
+    /,
+    *args: Any,
+    mode: str = "reverse",
+    wrt: Any = None,
+    tangents: Mapping[str, Any] | None = None,
+    gradient: Any = None,
+    sizes: Mapping[str, int] | None = None,
+    most: int = 60,
+    **inputs: Any,
+) -> TraceTable:
+    """Every step of a computation with its value and its derivatives.
+
+    ``what`` is a formula, with its inputs by name (or in a dictionary); a function, with its arguments; or an eager
+    tensor, whose recorded steps are shown. ``mode`` is "reverse", "forward" or "both"; ``wrt`` the inputs to
+    differentiate by, all if it is not given. ``tangents`` are directions of the inputs, for one forward column;
+    ``gradient`` is what comes in at a result that is no scalar.
+
+    >>> from ricci import parse
+    >>> print(trace_table(parse("f = x1 x2 + sin(x1)"), x1=2.0, x2=7.0))
+    step         │   value │ ∂f/∂step
+    ─────────────┼─────────┼─────────
+    x1           │       2 │   6.5839
+    x2           │       7 │        2
+    v1 = x1 * x2 │      14 │        1
+    v2 = sin(x1) │  0.9093 │        1
+    f = v1 + v2  │ 14.9093 │        1
+    """
+    if mode not in MODES:
+        raise InputError(f"There is no mode {mode!r}; the modes are {', '.join(MODES)}.")
+    asked = Asked(mode, wrt, tangents, gradient, most)
+    if kind_of(what) == "formula":
+        return of_formula(what, args, inputs, sizes or {}, asked)
+    if kind_of(what) == "tensor":
+        from ricci.drawing import tapes
+
+        if args or inputs:
+            raise InputError("A tensor has its values already: rc.trace_table(tensor) takes no inputs.")
+        return tapes.table(what, asked)
+    if callable(what):
+        return of_function(what, args, inputs, asked)
+    raise InputError(f"rc.trace_table takes a formula, a function or a tensor, not {type(what).__name__}.")

@@ -1,4 +1,9 @@
-"""Expressions to text and LaTeX."""
+"""Expressions to what people read: text, LaTeX, matrix notation, derivations, pictures.
+
+What comes in are expressions with the names of their axes and what is known of them (``Facts``); what goes out is text.
+An expression becomes a tree of the notation (``express``), which ``text`` and ``latex`` write down; what the parser
+reads from that is the same expression. The rooms up to simplify may be imported.
+"""
 
 from __future__ import annotations
 

@@ -32,15 +32,15 @@ from ricci.notation import syntax
 from ricci.notation.context import Facts
 from ricci.show import latex as latex_form
 from ricci.show import text as text_form
-from ricci.show.express import Writer
-from ricci.show.trees import Names, indices_of, tensor_of
+from ricci.show.express import SyntaxWriter
+from ricci.show.phrases import Names, indices_of, tensor_of
 from ricci.simplify import simplify
 
 MOST_STEPS = 300
 
 
 @dataclass(frozen=True)
-class Step:
+class DerivationStep:
     """One line: the rule, what stands on the left (nothing where the line goes on), and the right side."""
 
     rule: str
@@ -63,11 +63,11 @@ class Step:
         return " \\\\\n".join(lines)
 
 
-class Derivation(Sequence[Step]):
+class Derivation(Sequence[DerivationStep]):
     """The steps of a derivation. Printing shows them numbered; ``latex()`` gives an aligned display."""
 
-    def __init__(self, steps: Sequence[Step]):
-        self.steps: list[Step] = []
+    def __init__(self, steps: Sequence[DerivationStep]):
+        self.steps: list[DerivationStep] = []
         shown: set[str] = set()
         right = syntax.Statement(0, 0, None, None, syntax.Number(0, 0, 0))
         for step in steps:
@@ -77,7 +77,7 @@ class Derivation(Sequence[Step]):
             right = last
             new = [s for s in before if text_form.statement(s) not in shown]
             shown |= {text_form.statement(s) for s in before}
-            self.steps.append(Step(step.rule, step.left, syntax.Statements("", (*new, last))))
+            self.steps.append(DerivationStep(step.rule, step.left, syntax.Statements("", (*new, last))))
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -106,7 +106,7 @@ class Derivation(Sequence[Step]):
         return f"$\\displaystyle {self.latex()}$"
 
 
-class PendingWriter(Writer):
+class PendingWriter(SyntaxWriter):
     """Writes placeholders as the derivatives that they stand for."""
 
     def __init__(self, root: Expr, deriving: Deriving, solved: bool):
@@ -166,7 +166,7 @@ class Deriving:
                 parts.append((1, compose(edge, edge_of(self.pend(arg), len(arg.shape))).expr()))
         return (add(parts) if parts else zero((*u.shape, *self.x.shape))), rule_name(u)
 
-    def steps(self) -> Iterator[Step]:
+    def steps(self) -> Iterator[DerivationStep]:
         current = self.pend(self.y) if self.y in self.live else zero((*self.y.shape, *self.x.shape))
         free = ", ".join(self.names[len(self.y.shape) :])
         several = "indices" if "," in free else "index"
@@ -195,9 +195,9 @@ class Deriving:
                 yield self.line(current, "collecting terms")
         self.result = current
 
-    def line(self, e: Expr, rule: str, left: syntax.Node | None = None, solved: bool = False) -> Step:
+    def line(self, e: Expr, rule: str, left: syntax.Node | None = None, solved: bool = False) -> DerivationStep:
         writer = PendingWriter(reopened(e), self, solved)
-        return Step(rule, left, _flattened(writer.program(None)))
+        return DerivationStep(rule, left, _flattened(writer.program(None)))
 
 
 def rule_name(u: Expr) -> str:
@@ -223,18 +223,20 @@ def _is_trivial(u: Expr) -> bool:
 
 def derivation(
     y: Expr, y_name: str, y_names: Names, x: Expr, x_names: Names, facts: Facts, known: dict[Expr, str], first: bool
-) -> list[Step]:
+) -> list[DerivationStep]:
     """The steps from the definition of ``y``, shown if it comes ``first``, to ``∂y/∂x``."""
     if not isinstance(x, Variable):
         return []
-    steps: list[Step] = []
+    steps: list[DerivationStep] = []
     definition = syntax.TensorNode(0, 0, y_name, indices_of(y_names) or None)
     if first:
-        steps.append(Step("definition", definition, Writer(y, y_names, facts, (), known).program(None)))
+        steps.append(DerivationStep("definition", definition, SyntaxWriter(y, y_names, facts, (), known).program(None)))
     trace: list = []
     better = simplify(y, trace)
     if better is not y:
-        steps.append(Step(_rules(trace), definition, Writer(better, y_names, facts, (), known).program(None)))
+        steps.append(
+            DerivationStep(_rules(trace), definition, SyntaxWriter(better, y_names, facts, (), known).program(None))
+        )
     deriving = Deriving(better, y_name, y_names, x, x_names, facts, known)
     steps += deriving.steps()
     trace = []

@@ -26,10 +26,10 @@ from ricci.functions.table import FUNCTIONS
 from ricci.notation import syntax
 from ricci.notation.context import Facts
 from ricci.notation.occurrences import free_indices, names_in
+from ricci.show.factors import ProductWriter, with_heights
+from ricci.show.index_names import Namer
 from ricci.show.lines import arranged_inner, parts_with_lines
-from ricci.show.naming import Namer
-from ricci.show.products import ProductWriter, with_heights
-from ricci.show.trees import (
+from ricci.show.phrases import (
     Names,
     coefficient_of,
     delta_of,
@@ -46,10 +46,10 @@ _COMPARISONS = {"less": ("<", ">"), "less_equal": ("<=", ">="), "equal": ("==", 
 
 def program(root: Expr, names: Names, facts: Facts, name: str | None, heights: Names = ()) -> syntax.Statements:
     """The statements that define ``root``, the last one being itself."""
-    return Writer(root, names, facts, heights).program(name)
+    return SyntaxWriter(root, names, facts, heights).program(name)
 
 
-class Writer(ProductWriter):
+class SyntaxWriter(ProductWriter):
     """Writes one expression."""
 
     def __init__(self, root: Expr, names: Names, facts: Facts, heights: Names, known: dict[Expr, str] | None = None):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ricci.expr import OPS
 from ricci.notation import syntax
-from ricci.show.trees import signed
+from ricci.show.phrases import signed
 
 SUM, TERM, ATOM = 0, 1, 2
 _GREEK_LETTERS = (

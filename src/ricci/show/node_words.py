@@ -30,8 +30,8 @@ from ricci.expr import (
 )
 from ricci.expr.structures import is_delta, merged_axis
 from ricci.notation.context import Facts
-from ricci.show.naming import Namer
-from ricci.show.trees import signed
+from ricci.show.index_names import Namer
+from ricci.show.phrases import signed
 
 Names = tuple[str, ...]
 _COMPARISONS = {"less": "<", "less_equal": "<=", "equal": "==", "not_equal": "!="}

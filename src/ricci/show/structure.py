@@ -20,7 +20,7 @@ Names = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Part:
+class StructurePart:
     """One product: structures that cost nothing, and the cores that hold the numbers."""
 
     deltas: tuple[Names, ...]
@@ -41,7 +41,7 @@ class Part:
 class StructureReport:
     """The parts of a result, its symmetries, and how many numbers it takes beside how many entries it has."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[StructurePart, ...]
     symmetric: tuple[tuple[str, str], ...]  # pairs of axes that may be exchanged
     halves: tuple[Names, Names] | None  # the halves of the axes, where only exchanging them all at once changes nothing
     core_entries: Size
@@ -80,14 +80,14 @@ def report(e: Expr, names: Names, sizes: tuple[Size, ...]) -> StructureReport:
     return StructureReport(parts, pairs, _halves(e, names, pairs), core, whole, names)
 
 
-def _entries(parts: Sequence[Part]) -> Size:
+def _entries(parts: Sequence[StructurePart]) -> Size:
     total: Size = 0
     for part in parts:
         total = total + part.entries
     return total
 
 
-def _part(factors: Sequence[tuple[Expr, tuple]], names: Names, size: dict[str, Size]) -> Part:
+def _part(factors: Sequence[tuple[Expr, tuple]], names: Names, size: dict[str, Size]) -> StructurePart:
     deltas, others, cores, carried = [], [], [], set()
     for a, labels in factors:
         own = tuple([names[axis] for axis in labels])
@@ -107,7 +107,7 @@ def _part(factors: Sequence[tuple[Expr, tuple]], names: Names, size: dict[str, S
         for name in dict.fromkeys(own):
             count = count * size[name]
         entries = entries + count
-    return Part(tuple(deltas), tuple(others), ones, tuple(cores), entries)
+    return StructurePart(tuple(deltas), tuple(others), ones, tuple(cores), entries)
 
 
 def _halves(e: Expr, names: Names, pairs: tuple[tuple[str, str], ...]) -> tuple[Names, Names] | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from ricci.notation import syntax
-from ricci.show.trees import signed
+from ricci.show.phrases import signed
 
 SUM, TERM, ATOM = 0, 1, 2  # what may stand in a place without brackets
 

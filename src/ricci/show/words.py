@@ -51,30 +51,30 @@ def refuse(reason: str) -> NoReturn:
 
 
 @dataclass(frozen=True)
-class Word:
+class MatrixWord:
     """A piece of matrix notation: a scalar, a column or a matrix, by its order (a row has the order of its column)."""
 
     kind: str
-    args: tuple[Word, ...] = ()
+    args: tuple[MatrixWord, ...] = ()
     data: Any = None
     order: int = 0
     first: tuple = field(default=(), compare=False)  # where the user first wrote the variables in it
     flips: int = field(default=0, compare=False)  # the number of transposes in it
 
 
-def make_word(kind: str, args: Iterable[Word], order: int, data: Any = None) -> Word:
+def make_word(kind: str, args: Iterable[MatrixWord], order: int, data: Any = None) -> MatrixWord:
     args = tuple(args)
     first = tuple(sorted({place for a in args for place in a.first})[:4])
     own = kind in ("transpose", "inverse transposed")
-    return Word(kind, args, data, order, first, own + sum(a.flips for a in args))
+    return MatrixWord(kind, args, data, order, first, own + sum(a.flips for a in args))
 
 
-ONES, IDENTITY = Word("ones", order=1), Word("identity", order=2)
-UNIT = Word("text", data="1")
+ONES, IDENTITY = MatrixWord("ones", order=1), MatrixWord("identity", order=2)
+UNIT = MatrixWord("text", data="1")
 _SAME = frozenset(["identity", "commutation", "diag", "zeros"])
 
 
-def flip(w: Word) -> Word:
+def flip(w: MatrixWord) -> MatrixWord:
     """The transpose."""
     if w.order == 0 or w.kind in _SAME:
         return w
@@ -95,23 +95,23 @@ def flip(w: Word) -> Word:
     return w if parts_of(inside) == parts_of(w) else inside if alone or inside.flips < outside.flips else outside
 
 
-def parts_of(w: Word) -> Counter:
+def parts_of(w: MatrixWord) -> Counter:
     """What two words that differ in the order of their terms alone have in common."""
     signs = w.data if w.kind == "plus" else "⊙" + w.data if w.kind == "signed" else None
     return Counter([w] if signs is None else zip(signs, w.args, strict=True))
 
 
-def times(factors: Iterable[Word], order: int) -> Word:
+def times(factors: Iterable[MatrixWord], order: int) -> MatrixWord:
     flat = [b for a in factors for b in (a.args if a.kind == "times" else (a,))]
     kept = [a for a in flat if a != IDENTITY] or [IDENTITY]
     return kept[0] if len(kept) == 1 else make_word("times", kept, order)
 
 
-def inverse_of(w: Word) -> Word:
+def inverse_of(w: MatrixWord) -> MatrixWord:
     return make_word("inverse transposed", w.args, 2) if w.kind == "transpose" else make_word("inverse", [w], 2)
 
 
-def power_word(base: Word, exponent: Word, value: Number | None) -> Word:
+def power_word(base: MatrixWord, exponent: MatrixWord, value: Number | None) -> MatrixWord:
     if base.kind == "power" and base.args[0].kind in ("norm", "frobenius") and value is not None:
         value = number(base.data * value)
         return power_word(base.args[0], number_word(value), value)
@@ -122,11 +122,11 @@ def power_word(base: Word, exponent: Word, value: Number | None) -> Word:
     return make_word("power", [base, exponent], base.order or exponent.order, value)
 
 
-def number_word(value: Number) -> Word:
-    return Word("number", data=value)
+def number_word(value: Number) -> MatrixWord:
+    return MatrixWord("number", data=value)
 
 
-def signed(parts: Iterable[tuple[int, Word]], order: int) -> Word:
+def signed(parts: Iterable[tuple[int, MatrixWord]], order: int) -> MatrixWord:
     """``x ⊙ y ⊘ z``."""
     parts = sorted(parts, key=lambda part: (-part[0], part[1].first))
     above, below = [w for e, w in parts if e > 0], [w for e, w in parts if e < 0]
@@ -137,7 +137,7 @@ def signed(parts: Iterable[tuple[int, Word]], order: int) -> Word:
     return words[0] if len(words) == 1 else make_word("signed", words, order, "⊙" * (len(above) - 1) + "⊘" * len(below))
 
 
-def scaled(scalars: Sequence[tuple[int, Word]], body: Word | None, coef: Number = 1) -> Word:
+def scaled(scalars: Sequence[tuple[int, MatrixWord]], body: MatrixWord | None, coef: Number = 1) -> MatrixWord:
     """Numbers and sizes, then scalars, then ``body``, over the scalars with negative exponents."""
     parts = sorted(scalars, key=lambda part: (part[1].kind == "times", part[1].first))
     sizes = [part for part in parts if part[1].kind == "size"]
@@ -156,7 +156,7 @@ def scaled(scalars: Sequence[tuple[int, Word]], body: Word | None, coef: Number 
     return make_word("scaled", [body, *above, *below], body.order, (coef, len(above), tuple(sizes)))
 
 
-def plus(terms: Sequence[tuple[Number, Word]], order: int) -> Word:
+def plus(terms: Sequence[tuple[Number, MatrixWord]], order: int) -> MatrixWord:
     """The terms in the order given, but a positive one first."""
     plain = [(-c, w.args[0]) if w.kind == "plus" and len(w.args) == 1 else (c, w) for c, w in terms]
     signed = [(c < 0, scaled([], w, abs(c))) for c, w in plain]
@@ -168,7 +168,7 @@ def plus(terms: Sequence[tuple[Number, Word]], order: int) -> Word:
     return make_word("plus", [w for _, w in signed], order, tuple([minus for minus, _ in signed]))
 
 
-def positive(w: Word) -> tuple[int, Word]:
+def positive(w: MatrixWord) -> tuple[int, MatrixWord]:
     """A sign and ``w`` without it: a sum that users would begin with a negative term is turned round."""
     terms = [(1 if minus else -1, a) for minus, a in zip(w.data, w.args, strict=True)] if w.kind == "plus" else []
     if not terms or (len(terms) > 1 and not w.args[0].first):
@@ -177,45 +177,45 @@ def positive(w: Word) -> tuple[int, Word]:
     return (-1, plus(terms, w.order)) if terms[0][0] > 0 else (1, w)
 
 
-def diag_of(parts: Sequence[tuple[int, Word]]) -> Word:
+def diag_of(parts: Sequence[tuple[int, MatrixWord]]) -> MatrixWord:
     """The diagonal matrix of a product of vectors."""
     w = signed(parts, 1)
     return signed([(1, IDENTITY), (1, w.args[0])], 2) if w.kind == "diagonal" else make_word("diag", [w], 2)
 
 
-def inner_product(left: Word, *rest: Word) -> Word:
+def inner_product(left: MatrixWord, *rest: MatrixWord) -> MatrixWord:
     """``leftᵀ …`` or its transpose, a scalar."""
     word = times([flip(left), *rest], 0)
     other = times([flip(w) for w in reversed(word.args)], 0)
     return min(word, other, key=lambda w: (w.flips, [a.first for a in w.args]))
 
 
-def trace_of(w: Word) -> Word:
+def trace_of(w: MatrixWord) -> MatrixWord:
     """The trace; of a chain, the best of all ways around it."""
     chains = [list(v.args) if v.kind == "times" else [v] for v in (w, flip(w))]
     ways = [[*chain[k:], *chain[:k]] for chain in chains for k in range(len(chain))]
 
-    def order(way: list[Word]) -> tuple:
+    def order(way: list[MatrixWord]) -> tuple:
         return sum(a.flips for a in way), [a.first for a in way], -way[0].flips
 
     return make_word("trace", [times(min(ways, key=order), 2)], 0)
 
 
-def is_square(w: Word) -> bool:
+def is_square(w: MatrixWord) -> bool:
     return w.kind == "power" and w.data == 2
 
 
 # From words to text.
 
 
-def render(w: Word, place: int, latex: bool) -> str:
+def render(w: MatrixWord, place: int, latex: bool) -> str:
     level, shown = _shown(w, latex)
     if level >= place:
         return shown
     return rf"\left({shown}\right)" if latex else f"({shown})"
 
 
-def _shown(w: Word, latex: bool) -> tuple[int, str]:
+def _shown(w: MatrixWord, latex: bool) -> tuple[int, str]:
     """Its level and its text."""
     if w.kind in _TEMPLATES:
         level, inner, text, tex = _TEMPLATES[w.kind]
@@ -223,7 +223,7 @@ def _shown(w: Word, latex: bool) -> tuple[int, str]:
     return _SHOWN[w.kind](w, latex)
 
 
-def _show_number(w: Word, latex: bool) -> tuple[int, str]:
+def _show_number(w: MatrixWord, latex: bool) -> tuple[int, str]:
     if isinstance(w.data, Fraction):
         top, below = (_show_number(number_word(v), latex)[1] for v in (w.data.numerator, w.data.denominator))
         return SUM if w.data < 0 else TERM, rf"\frac{{{top}}}{{{below}}}" if latex else f"{top}/{below}"
@@ -231,7 +231,7 @@ def _show_number(w: Word, latex: bool) -> tuple[int, str]:
     return SUM if w.data < 0 else ATOM, in_latex.render(node, 0) if latex else in_text.render(node, 0)
 
 
-def _show_scaled(w: Word, latex: bool) -> tuple[int, str]:
+def _show_scaled(w: MatrixWord, latex: bool) -> tuple[int, str]:
     coef, n, sizes = w.data
     body, above, below = w.args[0], w.args[1 : n + 1], w.args[n + 1 :]
     exact = Fraction(coef) if isinstance(coef, (int, Fraction)) else None
@@ -266,19 +266,19 @@ def _fraction(over: list[str], main: list[str], under: list[str], below: list[st
     return level, " ".join(front + main)
 
 
-def _show_plus(w: Word, latex: bool) -> tuple[int, str]:
+def _show_plus(w: MatrixWord, latex: bool) -> tuple[int, str]:
     terms = [render(a, SIGN, latex) for a in w.args]
     head, *rest = zip(w.data, terms, strict=True)
     return SUM, ("-" if head[0] else "") + head[1] + "".join((" - " if m else " + ") + t for m, t in rest)
 
 
-def _show_signed(w: Word, latex: bool) -> tuple[int, str]:
+def _show_signed(w: MatrixWord, latex: bool) -> tuple[int, str]:
     sign = {"⊙": r" \odot ", "⊘": r" \oslash "} if latex else {"⊙": " ⊙ ", "⊘": " ⊘ "}
     head, *rest = [render(a, POST, latex) for a in w.args]
     return SIGN, head + "".join(sign[s] + shown for s, shown in zip(w.data, rest, strict=True))
 
 
-def _show_power(w: Word, latex: bool) -> tuple[int, str]:
+def _show_power(w: MatrixWord, latex: bool) -> tuple[int, str]:
     base, exponent = render(w.args[0], ATOM, latex), render(w.args[1], SUM, latex and w.data is None)
     if w.order:
         return POST, rf"{base}^{{\odot {exponent}}}" if latex else f"{base}^{{⊙{exponent}}}"
@@ -286,22 +286,22 @@ def _show_power(w: Word, latex: bool) -> tuple[int, str]:
     return POST, base + exponent.translate(_RAISED) if raised else f"{base}^{{{exponent}}}"
 
 
-def _show_call(w: Word, latex: bool) -> tuple[int, str]:
+def _show_call(w: MatrixWord, latex: bool) -> tuple[int, str]:
     args = [render(a, SUM, latex) for a in w.args]
     template = w.data.replace("%s", "row" if w.kind == "row" else "col")
     return ATOM, template.format(", ".join(args)) if "{}" in template else template.format(*args)
 
 
-def _show_compare(w: Word, latex: bool) -> tuple[int, str]:
+def _show_compare(w: MatrixWord, latex: bool) -> tuple[int, str]:
     left, right = (render(a, SIGN, latex) for a in w.args)
     return ATOM, rf"\left[{left} {w.data} {right}\right]" if latex else f"[{left} {w.data} {right}]"
 
 
-def _joined(sign: str, tex: str, level: int, inner: int) -> Callable[[Word, bool], tuple[int, str]]:
+def _joined(sign: str, tex: str, level: int, inner: int) -> Callable[[MatrixWord, bool], tuple[int, str]]:
     return lambda w, latex: (level, (tex if latex else sign).join(render(a, inner, latex) for a in w.args))
 
 
-_SHOWN: dict[str, Callable[[Word, bool], tuple[int, str]]] = {
+_SHOWN: dict[str, Callable[[MatrixWord, bool], tuple[int, str]]] = {
     "text": lambda w, latex: (ATOM, w.data),
     "size": lambda w, latex: (ATOM, w.data),
     "number": _show_number,

@@ -10,7 +10,16 @@ import numpy as np
 
 from ricci.expr import Constant, Data, Dim, Elementwise, Expr, Function, Product, Structure, Sum, Variable, topological
 from ricci.expr.dims import Atom, evaluate
-from ricci.testing.tables import Table, batched, entrywise, from_array, multiply, plain_number, tabulate, to_array
+from ricci.testing.entries_by_loops import (
+    Table,
+    batched,
+    entrywise,
+    from_array,
+    multiply,
+    plain_number,
+    tabulate,
+    to_array,
+)
 
 Env = Mapping[Atom, int]
 

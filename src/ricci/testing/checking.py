@@ -13,8 +13,8 @@ import numpy as np
 from ricci.errors import MissingPackageError
 from ricci.expr import Expr, check
 from ricci.testing.brute import table_of
+from ricci.testing.entries_by_loops import Table, from_array
 from ricci.testing.generate import Sample, random_expression
-from ricci.testing.tables import Table, from_array
 
 
 def check_expression(sample: Sample, rtol: float = 1e-9) -> None:

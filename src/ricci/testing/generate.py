@@ -19,9 +19,9 @@ import numpy as np
 from ricci.expr import Expr, axis_size, index_size
 from ricci.expr.dims import Atom, Size
 from ricci.testing import domains
+from ricci.testing.entries_by_loops import Table, from_array
 from ricci.testing.raw import Raw, evaluate_node
 from ricci.testing.steps import STEPS, product_step, structure_step, sum_step
-from ricci.testing.tables import Table, from_array
 
 
 @dataclass(frozen=True)

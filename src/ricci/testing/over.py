@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from ricci.testing.tables import Table, indices
+from ricci.testing.entries_by_loops import Table, indices
 
 
 def _mean(x: list) -> float:

@@ -37,8 +37,8 @@ from ricci.expr.build.product import contract
 from ricci.expr.dims import Atom, evaluate
 from ricci.functions.table import FUNCTIONS
 from ricci.testing.brute import axis_sizes
+from ricci.testing.entries_by_loops import Table, batched, entrywise, from_array, multiply, plain_number, tabulate
 from ricci.testing.over import over
-from ricci.testing.tables import Table, batched, entrywise, from_array, multiply, plain_number, tabulate
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from ricci.expr.structures import is_zero
 from ricci.notation.context import Context, Facts
 from ricci.show.derivation import Derivation
 from ricci.show.derivation import derivation as show_derivation
-from ricci.show.naming import Namer
+from ricci.show.index_names import Namer
 from ricci.user.formula import Formula, as_formula
 from ricci.user.targets import By, Target, find, find_all, read, read_cut, root_of
 

@@ -158,7 +158,7 @@ class Formula(FormulaMethods):
 
     def matrix(self, latex: bool = False) -> str:
         """The formula in matrix notation, ``Xᵀ diag(s) X``, where it can be said so; in LaTeX if asked."""
-        from ricci.show.matrix import to_matrix
+        from ricci.show.matrix_notation import to_matrix
 
         return to_matrix(self.expr, self.context.facts, latex)
 

@@ -27,7 +27,7 @@ from ricci.dispatch import at_once
 from ricci.errors import InputError, ShapeError
 from ricci.expr import Expr
 from ricci.kinds import check_usable
-from ricci.show.naming import Namer
+from ricci.show.index_names import Namer
 
 
 class Compressed:

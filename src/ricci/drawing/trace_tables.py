@@ -18,7 +18,6 @@ from ricci.errors import InputError, ShapeError, nearest
 from ricci.expr import Expr, Shape, Variable, one, variable, zero
 from ricci.expr.dims import evaluate
 from ricci.grid import Grid, Shown
-from ricci.kinds import kind_of
 from ricci.notation.context import Facts
 from ricci.show import node_words, picture
 
@@ -27,7 +26,7 @@ LARGEST = 10_000_000  # entries of all derivatives in a table
 
 
 @dataclass(frozen=True)
-class Step:
+class TraceStep:
     """One row: ``name = expression``, its value, its derivative by inputs, and the result's derivative by it."""
 
     name: str
@@ -37,7 +36,7 @@ class Step:
     adjoint: Any = None
 
     def cells(self, inputs: Sequence[str], reverse: bool) -> list[str]:
-        from ricci.drawing.values import short
+        from ricci.drawing.short_values import short
 
         left = f"{self.name} = {self.expression}" if self.expression else self.name
         numbers = [self.value, *[self.tangents[x] for x in inputs], *([self.adjoint] if reverse else [])]
@@ -50,11 +49,11 @@ class TraceTable(Shown):
     ``table[name]`` is the row of that name. More than ``most`` rows are printed without those in the middle.
     """
 
-    def __init__(self, rows: Sequence[Step], inputs: Sequence[str], adjoint: str, most: int):
+    def __init__(self, rows: Sequence[TraceStep], inputs: Sequence[str], adjoint: str, most: int):
         self.rows, self.inputs = list(rows), tuple(inputs)
         self.adjoint, self.most = adjoint, most  # what stands above the adjoints; nothing where there are none
 
-    def __getitem__(self, name: str) -> Step:
+    def __getitem__(self, name: str) -> TraceStep:
         for row in self.rows:
             if row.name.split("[")[0] == name:
                 return row
@@ -81,51 +80,6 @@ class TraceTable(Shown):
             gap = [f"… {len(rows) - len(shown):,} more steps", *[""] * (len(lines[0]) - 1)]
             lines.insert(self.most - half, gap)
         return lines
-
-
-def trace_table(
-    what: Any,
-    /,
-    *args: Any,
-    mode: str = "reverse",
-    wrt: Any = None,
-    tangents: Mapping[str, Any] | None = None,
-    gradient: Any = None,
-    sizes: Mapping[str, int] | None = None,
-    most: int = 60,
-    **inputs: Any,
-) -> TraceTable:
-    """Every step of a computation with its value and its derivatives.
-
-    ``what`` is a formula, with its inputs by name (or in a dictionary); a function, with its arguments; or an eager
-    tensor, whose recorded steps are shown. ``mode`` is "reverse", "forward" or "both"; ``wrt`` the inputs to
-    differentiate by, all if it is not given. ``tangents`` are directions of the inputs, for one forward column;
-    ``gradient`` is what comes in at a result that is no scalar.
-
-    >>> from ricci import parse
-    >>> print(trace_table(parse("f = x1 x2 + sin(x1)"), x1=2.0, x2=7.0))
-    step         │   value │ ∂f/∂step
-    ─────────────┼─────────┼─────────
-    x1           │       2 │   6.5839
-    x2           │       7 │        2
-    v1 = x1 * x2 │      14 │        1
-    v2 = sin(x1) │  0.9093 │        1
-    f = v1 + v2  │ 14.9093 │        1
-    """
-    if mode not in MODES:
-        raise InputError(f"There is no mode {mode!r}; the modes are {', '.join(MODES)}.")
-    asked = Asked(mode, wrt, tangents, gradient, most)
-    if kind_of(what) == "formula":
-        return _of_formula(what, args, inputs, sizes or {}, asked)
-    from ricci.drawing import tensors
-
-    if tensors.is_tensor(what):
-        if args or inputs:
-            raise InputError("A tensor has its values already: rc.trace_table(tensor) takes no inputs.")
-        return tensors.table(what, asked)
-    if callable(what):
-        return _of_function(what, args, inputs, asked)
-    raise InputError(f"rc.trace_table takes a formula, a function or a tensor, not {type(what).__name__}.")
 
 
 @dataclass(frozen=True)
@@ -168,7 +122,7 @@ class Asked:
         return found
 
 
-def _of_formula(
+def of_formula(
     formula: Any, args: tuple, inputs: Mapping[str, Any], sizes: Mapping[str, int], asked: Asked
 ) -> TraceTable:
     from ricci.compiler.bind import arguments
@@ -182,11 +136,11 @@ def _of_formula(
     named = dict(zip(formula.indices, formula.expr.shape, strict=True))
     arrays, env = arguments(prepare([formula.expr], named, facts, simplify=False), inputs, sizes)
     smooth = [name for name in formula.variables if name not in facts.integers]
-    run = Run(formula.expr, list(formula.variables), smooth, arrays, env, asked)
+    run = TraceRun(formula.expr, list(formula.variables), smooth, arrays, env, asked)
     return run.table(formula.name or "y", [formula.indices], facts)
 
 
-def _of_function(function: Callable, args: tuple, inputs: Mapping[str, Any], asked: Asked) -> TraceTable:
+def of_function(function: Callable, args: tuple, inputs: Mapping[str, Any], asked: Asked) -> TraceTable:
     from ricci.tracing.recording import Arguments, record
 
     arguments = Arguments.of(args, inputs)
@@ -199,11 +153,11 @@ def _of_function(function: Callable, args: tuple, inputs: Mapping[str, Any], ask
     given = arguments.traced
     arrays = {**recording.captured, **{v.name: leaf for v, leaf in zip(recording.inputs, given, strict=True)}}
     smooth = [v.name for v, dtype in zip(recording.inputs, recording.dtypes, strict=True) if dtype.kind == "f"]
-    run = Run(found[0], [*[v.name for v in recording.inputs], *recording.captured], smooth, arrays, {}, asked)
+    run = TraceRun(found[0], [*[v.name for v in recording.inputs], *recording.captured], smooth, arrays, {}, asked)
     return run.table(recording.name if recording.name.isidentifier() else "f")
 
 
-class Run:
+class TraceRun:
     """The steps of an expression, evaluated with their derivatives for one set of inputs."""
 
     def __init__(
@@ -247,7 +201,7 @@ class Run:
             by = {x: found[column[node]] for x, column in columns.items()}
             text = "" if isinstance(node, Variable) else node_words.sentence(node, axes, called)
             own = node_words.indexed(called[node][1] if node in called else result, axes.of[node])
-            rows.append(Step(own, text, values[node], by, found[adjoint[node]] if node in adjoint else None))
+            rows.append(TraceStep(own, text, values[node], by, found[adjoint[node]] if node in adjoint else None))
         return TraceTable(rows, list(columns), self.asked.adjoint_head(result), self.asked.most)
 
     def _called(self, result: str) -> dict[Expr, tuple[int, str]]:

@@ -64,7 +64,7 @@ def to_matrix(expr: Expr, facts: Facts, latex: bool = False) -> str:
     return words.render(word, words.SUM, latex)
 
 
-def _check_names(word: words.Word) -> None:
+def _check_names(word: words.MatrixWord) -> None:
     """``I`` and ``K`` have a meaning here, so they cannot be names of variables beside it."""
     kinds, names, waiting = set(), set(), [word]
     while waiting:
@@ -97,12 +97,12 @@ class _Network:
 
     def __init__(self, out: Iterable[Hashable]):
         self.out = tuple(out)
-        self.weights: dict[Hashable, list[tuple[int, words.Word]]] = {}
-        self.edges: list[tuple[Hashable, Hashable, int, words.Word]] = []
-        self.scalars: list[tuple[int, words.Word]] = []
+        self.weights: dict[Hashable, list[tuple[int, words.MatrixWord]]] = {}
+        self.edges: list[tuple[Hashable, Hashable, int, words.MatrixWord]] = []
+        self.scalars: list[tuple[int, words.MatrixWord]] = []
         self.sign = 1
 
-    def add(self, exponent: int, word: words.Word, labels: Sequence[Hashable]) -> None:
+    def add(self, exponent: int, word: words.MatrixWord, labels: Sequence[Hashable]) -> None:
         sign, word = words.positive(word)
         self.sign *= sign
         for label in labels:
@@ -123,17 +123,17 @@ class _Network:
         if left:
             words.refuse("an index joins three matrices or more, so that it is no chain of matrices")
 
-    def at(self, v: Hashable) -> list[tuple[Hashable, Hashable, int, words.Word]]:
+    def at(self, v: Hashable) -> list[tuple[Hashable, Hashable, int, words.MatrixWord]]:
         return [edge for edge in self.edges if v in edge[:2]]
 
-    def take(self, u: Hashable, v: Hashable) -> words.Word | None:
+    def take(self, u: Hashable, v: Hashable) -> words.MatrixWord | None:
         """The matrix with rows ``u`` and columns ``v``, if there is one; the edge is removed."""
         found = [edge for edge in self.edges if {u, v} == set(edge[:2])]
         for edge in found:
             self.edges.remove(edge)
         return words.signed([(e, w if a == u else words.flip(w)) for a, _, e, w in found], 2) if found else None
 
-    def column(self, v: Hashable) -> words.Word:
+    def column(self, v: Hashable) -> words.MatrixWord:
         """The weights on ``v`` as one vector that ends a chain: ``diag(s) A x`` or ``s ⊙ x``."""
         weights = self.weights[v]
         chains = [w for e, w in weights if e > 0 and w.kind == "times"]
@@ -170,7 +170,7 @@ class _Network:
             self.weights[u].append((1, words.times([matrix, self.column(v)], 1)))
 
     @staticmethod
-    def _total(weights: list[tuple[int, words.Word]]) -> words.Word:
+    def _total(weights: list[tuple[int, words.MatrixWord]]) -> words.MatrixWord:
         """The sum of the entries of a product of vectors."""
         chains = [w for e, w in weights if e > 0 and w.kind == "times"]
         rest = [part for part in weights if part[1] not in chains]
@@ -224,7 +224,7 @@ class _Network:
         swap = v in self.out or (u not in self.out and bool(self.weights[u]))
         return (v, u) if swap else (u, v)
 
-    def matrix(self, i: Hashable, j: Hashable) -> words.Word:
+    def matrix(self, i: Hashable, j: Hashable) -> words.MatrixWord:
         """What is left between two indices of the output, with their weights."""
         edge, left, right = self.take(i, j), self.weights.get(i, []), self.weights.get(j, [])
         if edge is None:
@@ -235,7 +235,7 @@ class _Network:
             [*([words.diag_of(left)] if left else []), edge, *([words.diag_of(right)] if right else [])], 2
         )
 
-    def fourth(self) -> words.Word:
+    def fourth(self) -> words.MatrixWord:
         """Rows (0,1) and columns (2,3)."""
         pairs = {frozenset(edge[:2]) for edge in self.edges}
         straight, crossed = ({frozenset(p) for p in ps} & pairs for ps in (((0, 2), (1, 3)), ((0, 3), (1, 2))))
@@ -255,7 +255,9 @@ class _Network:
         ]
         a, b = (self.matrix(0, 2), self.matrix(1, 3)) if straight else (self.matrix(0, 3), self.matrix(1, 2))
         body = words.IDENTITY if a == b == words.IDENTITY else words.make_word("kron", [a, b], 2)
-        return words.times([*sides[0], body, *([words.Word("commutation", order=2)] if crossed else []), *sides[1]], 2)
+        return words.times(
+            [*sides[0], body, *([words.MatrixWord("commutation", order=2)] if crossed else []), *sides[1]], 2
+        )
 
 
 # From expressions to words.
@@ -265,7 +267,7 @@ class _Writer:
     def __init__(self, facts: Facts, latex: bool):
         self.facts, self.latex = facts, latex
         self.place = {name: position for position, name in enumerate(facts.inputs)}
-        self.known: dict[Expr, words.Word | RuleError] = {}
+        self.known: dict[Expr, words.MatrixWord | RuleError] = {}
 
     def learn(self, e: Expr) -> None:
         """The word for ``e``, whose operands are known; or why there is none, should anyone ask."""
@@ -274,7 +276,7 @@ class _Writer:
         except RuleError as error:
             self.known[e] = error
 
-    def of(self, e: Expr) -> words.Word:
+    def of(self, e: Expr) -> words.MatrixWord:
         if e not in self.known:
             self.learn(e)
         found = self.known[e]
@@ -282,11 +284,11 @@ class _Writer:
             raise found.with_traceback(None)
         return found
 
-    def word(self, e: Expr) -> words.Word:
+    def word(self, e: Expr) -> words.MatrixWord:
         if e.order > 2:
             name = e.name if isinstance(e, Variable) else "a part of it"
             words.refuse(f"{name} has {e.order} indices, and a matrix has two")
-        rules: dict[type, Callable[..., words.Word]] = {
+        rules: dict[type, Callable[..., words.MatrixWord]] = {
             Variable: self.variable,
             Constant: self.constant,
             Structure: self.structure,
@@ -297,13 +299,13 @@ class _Writer:
         }
         return rules[type(e)](e)
 
-    def variable(self, e: Variable) -> words.Word:
+    def variable(self, e: Variable) -> words.MatrixWord:
         head, _, tail = e.name.partition("_")
         accent = unicodedata.normalize("NFC", head + _ACCENTS[tail]) if len(head) == 1 and tail in _ACCENTS else e.name
         first = ((self.place.get(e.name, len(self.place)), e.name),)
-        return words.Word("text", (), in_latex.symbol(e.name) if self.latex else accent, e.order, first)
+        return words.MatrixWord("text", (), in_latex.symbol(e.name) if self.latex else accent, e.order, first)
 
-    def constant(self, e: Constant) -> words.Word:
+    def constant(self, e: Constant) -> words.MatrixWord:
         value = numeric(e)
         if value is not None:
             return words.plus([(value, words.UNIT)], 0) if value < 0 else words.number_word(value)
@@ -311,12 +313,12 @@ class _Writer:
         spelled = render.render(program(e, tuple("ij"[: e.order]), self.facts, None).statements[-1].body, 2)
         if e.order:
             spelled = f"array_{e.value.digest[:6]}"
-        return words.Word("text" if e.order or e.value == "pi" else "size", data=spelled, order=e.order)
+        return words.MatrixWord("text" if e.order or e.value == "pi" else "size", data=spelled, order=e.order)
 
-    def structure(self, e: Structure) -> words.Word:
+    def structure(self, e: Structure) -> words.MatrixWord:
         kind = e.relation[0]
         if kind == "zero":
-            return words.Word("zeros", order=e.order)
+            return words.MatrixWord("zeros", order=e.order)
         ones = words.ONES if e.order == 1 else words.times([words.ONES, words.flip(words.ONES)], 2)
         if kind == "one":
             return ones
@@ -327,15 +329,15 @@ class _Writer:
             return lower if e.relation[1][0] == 1 else words.flip(lower)
         return words.refuse("it moves entries (a shift, a stride, a reshape or a gather)")
 
-    def sum(self, e: Sum) -> words.Word:
+    def sum(self, e: Sum) -> words.MatrixWord:
         return self.added(e, self.of)
 
-    def added(self, e: Sum, of: Callable[[Expr], words.Word]) -> words.Word:
+    def added(self, e: Sum, of: Callable[[Expr], words.MatrixWord]) -> words.MatrixWord:
         terms = [(c, of(a), a.key) for c, a in zip(e.coefs, e.args, strict=True)]
         terms.sort(key=_term_order)
         return words.plus([(c, w) for c, w, _ in terms], min(e.order, 2))
 
-    def product(self, e: Product) -> words.Word:
+    def product(self, e: Product) -> words.MatrixWord:
         for a in e.args if e.order == 1 else ():
             if a.order == 2 and e in (last(a, (0, 1)), last(a, (1, 0))):
                 return words.make_word("vec", [self.of(a) if e is last(a, (0, 1)) else words.flip(self.of(a))], 1)
@@ -371,7 +373,7 @@ class _Writer:
         net.reduce()
         return net
 
-    def fourth(self, e: Expr, places: tuple[int, ...]) -> words.Word:
+    def fourth(self, e: Expr, places: tuple[int, ...]) -> words.MatrixWord:
         """A tensor with four axes, which are those at ``places`` of the result, as a matrix of matrices."""
         if isinstance(e, Sum):
             return self.added(e, lambda a: self.fourth(a, places))
@@ -379,7 +381,7 @@ class _Writer:
             return (
                 words.times([words.ONES, words.flip(words.ONES)], 2)
                 if e.relation[0] == "one"
-                else words.Word("zeros", order=2)
+                else words.MatrixWord("zeros", order=2)
             )
         if not isinstance(e, Product):
             return self.word(e)
@@ -391,7 +393,7 @@ class _Writer:
         net = self.network(factors, places)
         return words.plus([(net.sign, words.scaled(net.scalars, net.fourth()))], 2)
 
-    def elementwise(self, e: Elementwise) -> words.Word:
+    def elementwise(self, e: Elementwise) -> words.MatrixWord:
         args = [self.of(a) for a in e.args]
         name = e.op.name
         if e.op is POWER:
@@ -409,7 +411,7 @@ class _Writer:
             return words.make_word("call", args, e.order, f"{name}.({{}})" if e.order else f"{name}({{}})")
         return words.make_word("call", args, e.order, _entrywise(e) if e.order else e.op.latex or _upright(name))
 
-    def function(self, e: Function) -> words.Word:
+    def function(self, e: Function) -> words.MatrixWord:
         args = [self.of(a) for a in e.args]
         name, lead = e.op.name, e.args[0].order - e.op.axes_of(e.params)[0]
         if name in ("det", "logdet", "inv"):
@@ -428,7 +430,7 @@ class _Writer:
         return words.make_word("transpose", [word], 2) if by_column and e.order == 2 else word
 
     @staticmethod
-    def inverse_of(name: str, matrix: words.Word, e: Function) -> words.Word:
+    def inverse_of(name: str, matrix: words.MatrixWord, e: Function) -> words.MatrixWord:
         if name == "solve":
             return words.inverse_of(matrix)
         _, lower, transposed = e.params
@@ -442,7 +444,7 @@ class _Writer:
         return words.flip(words.inverse_of(matrix)) if transposed else words.inverse_of(matrix)
 
 
-def _term_order(term: tuple[Number, words.Word, int]) -> tuple:
+def _term_order(term: tuple[Number, words.MatrixWord, int]) -> tuple:
     """First use, names before longer terms; constants last, but a plain 1 first."""
     coef, w, key = term
     return (1, w.first, w.kind != "text", w.flips, coef < 0, key) if w.first else (0 if coef == 1 else 2, w.kind, key)

@@ -28,9 +28,9 @@ from ricci.expr.structures import is_delta, natural
 from ricci.notation import syntax
 from ricci.notation.context import Facts
 from ricci.notation.occurrences import LEAVES, Occurrences
+from ricci.show.index_names import Namer
 from ricci.show.lines import arranged_inner
-from ricci.show.naming import Namer
-from ricci.show.trees import (
+from ricci.show.phrases import (
     Names,
     coefficient_of,
     index_of,

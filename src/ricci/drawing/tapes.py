@@ -6,17 +6,22 @@ here are the calculus applied to one call at a time, on the values that are ther
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import count
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from ricci.calculus.graph import pullbacks, pushforward
-from ricci.drawing.tables import Asked, Step, TraceTable, check_entries, check_given
+from ricci.compiler.pipeline import evaluate, prepare
+from ricci.drawing.short_values import short
+from ricci.drawing.trace_tables import Asked, TraceStep, TraceTable, check_entries, check_given
 from ricci.expr import Expr, Variable, variable
 from ricci.show import node_words, picture
+from ricci.tensor.links import Recorded
+from ricci.tensor.meaning import checked_unchanged, operation_name, resolve
 
 _INFIX = {
     "add": "+",
@@ -39,9 +44,7 @@ _INFIX = {
 
 
 def is_tensor(x: Any) -> bool:
-    """Whether ``x`` is an eager tensor; there is none before its module has been imported."""
-    module = sys.modules.get("ricci.tensor.links")
-    return module is not None and isinstance(x, module.Recorded)
+    return isinstance(x, Recorded)
 
 
 def _value(x: Any) -> Any:
@@ -53,8 +56,6 @@ def _axes(x: Any) -> tuple[str, ...]:
 
 
 def _operation(x: Any) -> str:
-    from ricci.tensor.meaning import operation_name
-
     return operation_name(x.node.function)
 
 
@@ -101,8 +102,6 @@ def _word(x: Any) -> str:
 
 def vertices(roots: Sequence[Any], values: bool, most: int) -> list[picture.Vertex]:
     """The boxes of a picture, each with its operation, its axes, its value and its gradient."""
-    from ricci.drawing.values import short
-
     found = picture.folded(picture.build(roots, _operands, _kind, _word, id), most)
     for v in found:
         if not is_tensor(v.source):
@@ -138,7 +137,7 @@ def table(root: Any, asked: Asked) -> TraceTable:
         tangents = {name: column.get(id(x), 0.0) for name, column in columns.items()}
         own = node_words.indexed(names[id(x)], _axes(x))
         text = _sentence(x, names) if x.node is not None else ""
-        rows.append(Step(own, text, _value(x), tangents, adjoints.get(id(x))))
+        rows.append(TraceStep(own, text, _value(x), tangents, adjoints.get(id(x))))
     return TraceTable(rows, list(columns), asked.adjoint_head(names[id(root)]), asked.most)
 
 
@@ -184,8 +183,6 @@ def _sentence(x: Any, names: Mapping[int, str]) -> str:
 
 def _text(a: Any, names: Mapping[int, str]) -> str:
     """An argument of a call, in a few characters."""
-    from ricci.drawing.values import short
-
     if is_tensor(a):
         return names[id(a)]
     if isinstance(a, (list, tuple)):
@@ -229,8 +226,6 @@ class Tape:
         check_entries(prod(extra) * sum(prod(x.shape) for x in self.steps))
 
     def _pushed(self, dots: dict[int, Any], extra: tuple[int, ...]) -> dict[int, Any]:
-        import numpy as np
-
         for x in self.steps:
             if x.node is not None and id(x) not in dots:
                 body, pairs, bound = _call(x)
@@ -246,8 +241,6 @@ class Tape:
 
     def reverse(self, root: Any, gradient: Any) -> dict[int, Any]:
         """The adjoint of every step on a way from the inputs to ``root``."""
-        import numpy as np
-
         if gradient is None:
             self._check_entries(root.shape)
         bar = _identity(root.shape) if gradient is None else _given("the result", gradient, root)
@@ -270,8 +263,6 @@ class Tape:
 
 def _call(x: Any) -> tuple[Expr, list[tuple[Variable, Any]], Mapping[str, Any]]:
     """What a recorded call means: an expression, its inputs with what they stand for, and the values of constants."""
-    from ricci.tensor.meaning import checked_unchanged, resolve
-
     operation = (x.node.operation or resolve(x.node)).operation
     for a in x.node.inputs:
         if is_tensor(a):
@@ -280,21 +271,15 @@ def _call(x: Any) -> tuple[Expr, list[tuple[Variable, Any]], Mapping[str, Any]]:
 
 
 def _evaluated(exprs: Sequence[Expr], pairs: Sequence[tuple[Variable, Any]], more: Mapping[str, Any]) -> list[Any]:
-    from ricci.compiler.pipeline import evaluate, prepare
-
     return evaluate(prepare(exprs, simplify=False), {**{v.name: _value(a) for v, a in pairs}, **more})
 
 
 def _identity(shape: tuple[int, ...]) -> Any:
     """The derivative of a tensor by itself."""
-    import numpy as np
-
     return np.eye(prod(shape)).reshape((*shape, *shape))
 
 
 def _given(name: str, value: Any, x: Any) -> Any:
-    import numpy as np
-
     array = np.asarray(_value(value), dtype=float)
     check_given(name, array.shape, x.shape)
     return array
