@@ -14,6 +14,7 @@ from typing import Any, assert_type
 import numpy as np
 
 import ricci as rc
+import ricci.numpy as rnp
 from ricci.compiler.compressed.result import CompressedFunction
 from ricci.compiler.plan.plans import Plan
 from ricci.compiler.run.function import Compiled
@@ -181,3 +182,16 @@ def decorated(x: np.ndarray, f: rc.Formula) -> None:
     assert_type(rc.compile(doubled)(x), np.ndarray)
     assert_type(summed(x), np.ndarray)
     summed(x, x)  # pyright: ignore[reportCallIssue]
+
+
+def namespace(t: rc.Tensor, x: np.ndarray) -> None:
+    assert_type(rnp.sin(t), rc.Tensor)
+    assert_type(rnp.sum(t, axis=0), rc.Tensor)
+    assert_type(rnp.stack([t, t]), rc.Tensor)
+    assert_type(rnp.maximum(x, t), rc.Tensor)
+    assert_type(rnp.where(x > 0, t, 0.0), Any)
+    assert_type(rnp.zeros(3).shape, tuple[int])
+    assert_type(rnp.pi, float)
+    assert_type(rnp.ndarray, type[np.ndarray])
+    assert_type(rc.numpy.cos(t), rc.Tensor)
+    rnp.sine(t)  # pyright: ignore[reportAttributeAccessIssue]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 import textwrap
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from ricci.expr import Op
 from ricci.functions.table import FUNCTIONS
 from ricci.tracing import own_functions  # noqa: F401  (which are methods of operands)
 from ricci.tracing.array_methods import ArrayMethods
+from ricci.tracing.table import table
 from ricci.user.formula_methods import FormulaMethods
 
 SOURCE = Path(ricci.__file__).parent
@@ -239,6 +241,74 @@ def _parameters(function: Any) -> str:
     return ", ".join(found)
 
 
+# ricci.numpy
+
+NUMPY = """
+from typing import Any, Protocol, overload
+
+import numpy as _numpy
+from numpy import *
+from numpy import linalg as linalg
+
+from ricci.tensor import Tensor
+
+special: Any
+
+class _OfOne(Protocol):
+    @overload
+    def __call__(self, x: Tensor | list[Tensor] | tuple[Tensor, ...], /, *args: Any, **kwargs: Any) -> Tensor: ...
+    @overload
+    def __call__(self, x: Any = ..., /, *args: Any, **kwargs: Any) -> Any: ...
+
+class _OfTwo(Protocol):
+    @overload
+    def __call__(self, a: Tensor, b: Any, /, *args: Any, **kwargs: Any) -> Tensor: ...
+    @overload
+    def __call__(self, a: Any, b: Tensor, /, *args: Any, **kwargs: Any) -> Tensor: ...
+    @overload
+    def __call__(self, a: Any = ..., b: Any = ..., /, *args: Any, **kwargs: Any) -> Any: ...
+
+class _OfOthers(Protocol):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+"""
+
+
+PLACES = (0, 1, (2, 2), [0, 1], (1, 0))
+NUMPY_CALLS: list[tuple[str, Callable[[Any], tuple]]] = [  # tried in this order
+    ("_OfOne", lambda t: (t,)),
+    ("_OfTwo", lambda t: (t, t)),
+    *[("_OfOne", lambda t, k=k: (t, k)) for k in PLACES],
+    ("_OfOne", lambda t: (t, 0, 1)),
+    ("_OfOthers", lambda t: ([True, False], t, t)),
+    ("_OfOthers", lambda t: ([[True, False]], [t])),
+]
+
+
+def numpy_names() -> str:
+    """The names of NumPy have NumPy's types, but for functions that make tensors of tensors, as these are found to."""
+    names = sorted({row.name.removeprefix("np.") for row in table().values() if row.name.count(".") == 1})
+    found = [(name, kind) for name in names if (kind := _kind_of_function(name))]
+    return NUMPY + "".join(f"{name}: {kind}\n" for name, kind in found)
+
+
+def _kind_of_function(name: str) -> str | None:
+    """How a function makes a tensor of tensors, in a way that is not deprecated; None if it does not."""
+    known = getattr(np, name, None)
+    for kind, arguments in NUMPY_CALLS:
+        if isinstance(known, np.ufunc) and len(arguments(None)) != known.nin:
+            continue  # a further argument would be written into
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("error", DeprecationWarning)
+                result = getattr(ricci.numpy, name)(*arguments(ricci.Tensor([[0.5, 0.2], [0.1, 0.4]])))
+        except Exception:  # these arguments are not for this function
+            continue
+        if isinstance(result, ricci.Tensor):
+            return kind
+    return None
+
+
 def made_in(owner: type) -> Iterable[str]:
     """The names of methods that a class got from the tables, beside those that its source defines."""
     source = inspect.getsource(owner)
@@ -253,6 +323,7 @@ STUBS: dict[str, Callable[[], str]] = {
     "__init__.pyi": package,
     "user/formula_methods.pyi": formula_methods,
     "tracing/array_methods.pyi": array_methods,
+    "numpy.pyi": numpy_names,
 }
 
 
