@@ -19,25 +19,12 @@ from ricci.compiler.pipeline import evaluate, prepare
 from ricci.drawing.short_values import short
 from ricci.drawing.trace_tables import Asked, TraceStep, TraceTable, check_entries, check_given
 from ricci.expr import Expr, Variable, variable
+from ricci.functions import FUNCTIONS
 from ricci.show import node_words, picture
 from ricci.tensor.links import Recorded
 from ricci.tensor.meaning import checked_unchanged, operation_name, resolve
 
-_INFIX = {
-    "add": "+",
-    "subtract": "-",
-    "multiply": "*",
-    "divide": "/",
-    "true_divide": "/",
-    "power": "**",
-    "matmul": "@",
-    "less": "<",
-    "less_equal": "<=",
-    "greater": ">",
-    "greater_equal": ">=",
-    "equal": "==",
-    "not_equal": "!=",
-}
+_INFIX = {**{name: row.sign for name, row in FUNCTIONS.items() if row.sign}, "true_divide": "/", "matmul": "@"}
 
 
 # What is known of a tensor

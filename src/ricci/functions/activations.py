@@ -35,7 +35,7 @@ relu = row(
     None,
     lambda x, y: where(less(0, x), 1, 0),
     rewrite=rules(folded(lambda x: max(x, 0)), idempotent("relu")),
-    **known(range=POSITIVE, type="same", choice="selects", tame=ANY),
+    **known(range=POSITIVE, type="same", whole="kept", choice="selects", tame=ANY),
     **called(by=lambda f, x: f.maximum(x, 0), jax="nn.relu", cost=1.0),
 )
 leaky_relu = row(

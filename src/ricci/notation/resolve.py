@@ -31,7 +31,7 @@ from ricci.notation.occurrences import LEAVES, Occurrences, Open
 from ricci.notation.parser import parse_program
 from ricci.notation.scope import Definition, Scope
 
-_COMPARE = {"<": "less", "<=": "less_equal", ">": "greater", ">=": "greater_equal", "==": "equal", "!=": "not_equal"}
+_COMPARE = {row.sign: row for row in FUNCTIONS.values() if row.sign and row.type == "truth"}
 FUNCTION_NAMES = frozenset(FUNCTIONS)
 
 
@@ -293,7 +293,7 @@ class ExpressionBuilder(FactorBuilder):
 
     def _compare(self, node: syntax.Compare, free: Free) -> Named:
         parts = [self.sum(node.left, free), self.sum(node.right, free)]
-        return self._aligned(parts, FUNCTIONS[_COMPARE[node.op]])
+        return self._aligned(parts, _COMPARE[node.op])
 
     def _derivative(self, node: syntax.Derivative, free: Free) -> Named:
         target = node.variable

@@ -41,7 +41,7 @@ from ricci.show.phrases import (
     tensor_of,
 )
 
-_COMPARISONS = {"less": ("<", ">"), "less_equal": ("<=", ">="), "equal": ("==", "=="), "not_equal": ("!=", "!=")}
+_FLIPPED = {"<": ">", "<=": ">=", "==": "==", "!=": "!="}  # comparisons, with their operands exchanged
 
 
 def program(root: Expr, names: Names, facts: Facts, name: str | None, heights: Names = ()) -> syntax.Statements:
@@ -195,8 +195,8 @@ class SyntaxWriter(ProductWriter):
             return self.power(e, names, taken)
         operands = sorted(e.args, key=lambda a: self.first_use(a) or ((10**9,),)) if e.op.symmetric else e.args
         args = [self.node(a, names if a.shape else (), taken) for a in operands]
-        if e.op.name in _COMPARISONS:
-            straight, flipped = _COMPARISONS[e.op.name]
+        if e.op.sign in _FLIPPED:
+            straight, flipped = e.op.sign, _FLIPPED[e.op.sign]
             if isinstance(e.args[0], Constant) and not isinstance(e.args[1], Constant):
                 return syntax.Compare(0, 0, flipped, args[1], args[0])
             return syntax.Compare(0, 0, straight, args[0], args[1])

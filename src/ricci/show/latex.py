@@ -16,7 +16,6 @@ _GREEK_LETTERS = (
 _GREEK = frozenset(_GREEK_LETTERS.split())
 _COMPARE = {"<": "<", "<=": r"\le", ">": ">", ">=": r"\ge", "==": "=", "!=": r"\ne"}
 _ACCENTS = {"dot": r"\dot", "bar": r"\bar", "hat": r"\hat", "tilde": r"\tilde"}
-_OPERATORS = frozenset(["exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "max", "min", "det"])
 
 
 def program(tree: syntax.Statements, left: str | None = None) -> str:
@@ -126,7 +125,8 @@ def _call(node: syntax.CallNode, place: int) -> str:
     op = OPS.get(node.name)
     if op is not None and op.latex and node.axes is None and node.result is None:
         return op.latex.format(*args)
-    name = f"\\{node.name}" if node.name in _OPERATORS else rf"\operatorname{{{_escape(node.name)}}}"
+    own = op is not None and op.latex.startswith(f"\\{node.name}")  # which LaTeX has a word for
+    name = f"\\{node.name}" if own else rf"\operatorname{{{_escape(node.name)}}}"
     return rf"{name}{indices(node.axes)}\left({', '.join(args)}\right){indices(node.result)}"
 
 

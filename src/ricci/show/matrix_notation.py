@@ -47,7 +47,7 @@ from ricci.show.express import program
 
 DEEPEST, LARGEST = 100, 2000  # levels, and nodes as a tree
 _ACCENTS = {"bar": "\u0304", "dot": "\u0307", "hat": "\u0302", "tilde": "\u0303"}
-_COMPARE = {"less": ("<", "<"), "less_equal": ("≤", r"\le"), "equal": ("=", "="), "not_equal": ("≠", r"\ne")}
+_COMPARE = {"<": ("<", "<"), "<=": ("≤", r"\le"), "==": ("=", "="), "!=": ("≠", r"\ne")}
 _FLIPPED = {"<": ">", "≤": "≥", r"\le": r"\ge"}
 
 
@@ -402,8 +402,8 @@ class _Writer:
                 return words.power_word(args[0], args[1], value)
             below = args[0] if value == -1 else words.power_word(args[0], words.number_word(-value), -value)
             return words.signed([(-1, below)], e.order) if e.order else words.scaled([(-1, below)], None)
-        if name in _COMPARE:
-            sign = _COMPARE[name][self.latex]
+        if e.op.sign in _COMPARE:
+            sign = _COMPARE[e.op.sign][self.latex]
             if not args[0].order and args[1].order:
                 sign, args = _FLIPPED.get(sign, sign), args[::-1]
             return words.make_word("compare", args, e.order, sign)

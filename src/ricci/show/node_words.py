@@ -34,7 +34,6 @@ from ricci.show.index_names import Namer
 from ricci.show.phrases import signed
 
 Names = tuple[str, ...]
-_COMPARISONS = {"less": "<", "less_equal": "<=", "equal": "==", "not_equal": "!="}
 _STRUCTURES = {"one": "1", "zero": "0", "at": "gather", ">=": "triangle"}
 _PLACES = {"power": ("base", "exponent"), "where": ("if", "then", "else"), "solve": ("A", "b")}
 
@@ -146,7 +145,7 @@ def word(node: Expr) -> str:
     exponent = fixed_exponent(node)
     if exponent is not None:
         return {-1: "1/", HALF: "sqrt"}.get(exponent, f"**{number_text(exponent)}")
-    return "**" if node.op is POWER else _COMPARISONS.get(node.op.name, node.op.name)
+    return node.op.sign or node.op.name
 
 
 def number_text(value: object) -> str:
@@ -285,7 +284,7 @@ def sentence(node: Expr, axes: AxisNames, called: Mapping[Expr, tuple[int, str]]
             [(-1 if c < 0 else 1, arg if abs(c) == 1 else f"{number_text(abs(c))} * {arg}") for c, arg in terms]
         )
     if isinstance(node, Elementwise):
-        infix = "**" if node.op is POWER else _COMPARISONS.get(node.op.name)
+        infix = node.op.sign
         if infix:
             return (infix if infix == "**" else f" {infix} ").join(args)
         return f"{node.op.name}({', '.join(args)})"

@@ -7,29 +7,24 @@ order gives the same result.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from fractions import Fraction
 
-LARGEST = 1e3  # of any entry of a random expression
-_FINEST = 2**8  # the largest denominator of an exact entry
+from ricci.expr import OPS
+from ricci.functions import FUNCTIONS
+from ricci.functions.rows import ANY as ANY
+from ricci.functions.rows import LARGE
 
-ANY = float("-inf"), float("inf")
-UNARY: dict[str, tuple[float, float]] = {  # the interval in which all entries of the operand must be
-    **dict.fromkeys(("abs", "tanh", "sin", "cos", "atan", "asinh", "sigmoid", "softplus", "relu", "leaky_relu"), ANY),
-    **dict.fromkeys(("log_ndtr", "elu", "gelu", "silu", "erf", "erfc", "stop_gradient", "barrier"), ANY),
-    **dict.fromkeys(("exp", "exp2", "expm1", "sinh", "cosh"), (-6, 4)),
-    **dict.fromkeys(("log", "log2", "log10", "cbrt"), (0.1, LARGEST)),
-    **dict.fromkeys(("lgamma", "digamma"), (0.5, LARGEST)),
-    **dict.fromkeys(("asin", "acos", "atanh", "log1p"), (-0.9, 0.9)),
-    "erfinv": (-0.9, 0.9),
-    "ndtri": (0.1, 0.9),
-    "tan": (-1, 1),
-    "acosh": (1.1, LARGEST),
-}
-JUMPING_UNARY = ("sign", "floor", "ceil", "round")
-COMPARISONS = ("less", "less_equal", "equal", "not_equal")
-BINARY = ("maximum", "minimum", "hypot", "logaddexp", "atan2", "power")
-KEEPS_EXACTNESS = (*JUMPING_UNARY, *COMPARISONS, "abs", "relu", "maximum", "minimum", "where", "stop_gradient")
+LARGEST = LARGE  # of any entry of a random expression
+_FINEST = 2**8  # the largest denominator of an exact entry
+_ENTRYWISE = [(name, op) for name, op in OPS.items() if op.kind == "elementwise" and name in FUNCTIONS]
+
+# the interval in which all entries of the operand must be
+UNARY: dict[str, tuple[float, float]] = {name: op.tame[0] for name, op in _ENTRYWISE if op.tame and op.arity == 1}
+BINARY = [name for name, op in _ENTRYWISE if op.tame and op.arity == 2]
+JUMPING_UNARY = [name for name, op in _ENTRYWISE if op.whole == "always" and op.arity == 1]
+COMPARISONS = [name for name, op in _ENTRYWISE if op.type == "truth"]
+KEEPS_EXACTNESS = {name for name, op in _ENTRYWISE if op.whole}
 
 
 def within(values: Iterable[float], bounds: tuple[float, float]) -> bool:
@@ -49,12 +44,6 @@ def sane(values: Iterable[float]) -> bool:
     return all(v == v and abs(v) <= LARGEST for v in values)
 
 
-def defined(op: str) -> Callable[[list, list], bool]:
-    """Whether a function of two operands is well conditioned on the entries of both."""
-    if op == "atan2":
-        return lambda a, b: within(b, (0.1, LARGEST))
-    if op == "power":
-        return lambda a, b: within(a, (0.1, 8)) and within(b, (-3, 3))
-    if op == "hypot":
-        return lambda a, b: within(map(abs, a), (0.1, LARGEST))
-    return lambda a, b: True
+def defined(op: str, operands: Iterable[Iterable[float]]) -> bool:
+    """Whether a function is well conditioned on the entries of its operands."""
+    return all(within(values, bounds) for values, bounds in zip(operands, OPS[op].tame, strict=True))

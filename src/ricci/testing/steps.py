@@ -128,7 +128,7 @@ def binary_step(g: Generator) -> Item | None:
     if x.exact and y.exact:
         ops += domains.COMPARISONS
     op = g.rng.choice(ops)
-    if op in domains.BINARY and not domains.defined(op)(list(x.table), list(y.table)):
+    if op in domains.BINARY and not domains.defined(op, (x.table, y.table)):
         return None
     sizes = x.sizes or y.sizes
     return g.finish(Raw("elementwise", (x.raw, y.raw), (op,)), [x, y], sizes, op in domains.KEEPS_EXACTNESS)
