@@ -19,7 +19,7 @@ from ricci.calculus.modes import derivative
 from ricci.compiler import pipeline
 from ricci.compiler.emit import numpy_source as emit_numpy
 from ricci.compiler.plan.loops import Worth, blocked
-from ricci.compiler.run import engines
+from ricci.compiler.run import target
 from ricci.compiler.run.function import Compiled
 from ricci.errors import RicciError
 from ricci.expr import OPS, Constant, Expr, dims, elementwise, product, topological, variable, variables
@@ -197,7 +197,7 @@ def as_numpy(value: Any) -> np.ndarray:
 
 def small_loops(monkeypatch: Any, rows: int) -> None:
     """Make NumPy source loop over blocks of so many rows, and reuse memory, wherever it can."""
-    monkeypatch.setattr(engines, "blocked", lambda program, size: blocked(program, size, Worth(0, 1, rows)))
+    monkeypatch.setattr(target, "blocked", lambda program, size: blocked(program, size, Worth(0, 1, rows)))
     monkeypatch.setattr(emit_numpy, "LARGE", 1)
 
 

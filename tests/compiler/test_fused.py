@@ -117,7 +117,7 @@ def differing(seeds, function_of, dtype="float64", tolerance=1e-9):
 @pytest.mark.parametrize("lanes", [False, True])
 def test_sources_say_what_expressions_mean(monkeypatch, lanes):
     monkeypatch.setattr(nodes, "_in_lanes", lambda _loop: lanes)
-    monkeypatch.setattr(source.Writer, "_width", lambda _writer: 2)
+    monkeypatch.setattr(source.KernelWriter, "_width", lambda _writer: 2)
     wrong, kernels = differing(range(400), as_python)
     assert not wrong
     assert kernels > 150
@@ -314,7 +314,7 @@ def test_results_are_nobody_elses():
 
 def test_a_block_is_on_the_shelf_only_with_its_results_in_it(monkeypatch):
     shelf.POOL.clear()
-    block = kernels_of.Block(Group("f", (2**18,), [Value((2**18,), "f")] * 2), np.dtype("float64"))
+    block = kernels_of.ResultBlock(Group("f", (2**18,), [Value((2**18,), "f")] * 2), np.dtype("float64"))
     taken = []
     give = block.shelf.give
     monkeypatch.setattr(block.shelf, "give", lambda memory: (give(memory), taken.append(block.take())))

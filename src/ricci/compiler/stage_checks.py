@@ -184,9 +184,9 @@ def _global_names(table: SymbolTable) -> Iterator[str]:
 
 
 def _runner(stage: Runner) -> str:
-    """It is wrapped: what it returns is compared with what the program says."""
+    """It is wrapped: what it returns is compared with what the program says. ``torch.compile`` would trace that too."""
     fault = _plan(stage.plan) or _source(stage.source)
-    if not fault:
+    if not fault and stage.plan.setting.target != "torch":
         stage.run = _Watched(stage.run, stage.plan)
     return fault
 

@@ -42,7 +42,7 @@ from ricci.expr import (
 from ricci.expr.dims import Atom, Size, atom_text, evaluate
 from ricci.expr.structures import whole
 from ricci.expr.walk import sized, with_bodies
-from ricci.testing.masked import Mask, Pattern, multiplied, read_patterns
+from ricci.testing.masked import Mask, SizedStructure, multiplied, read_patterns
 
 Array = np.ndarray
 NAMED = {"pi": math.pi}
@@ -50,7 +50,7 @@ NAMED = {"pi": math.pi}
 
 def interpret(roots: Sequence[Expr], inputs: Mapping[str, Any], sizes: Mapping[Atom, int]) -> list[Any]:
     """The values of ``roots``; ``sizes`` gives those that the shapes of the inputs do not."""
-    run = Run(inputs, sizes)
+    run = Evaluation(inputs, sizes)
     roots = with_choices(with_bodies(sized(roots, run.size)))
     wanted = set(roots)
     with np.errstate(all="ignore"):
@@ -58,7 +58,7 @@ def interpret(roots: Sequence[Expr], inputs: Mapping[str, Any], sizes: Mapping[A
         return [run.finished(values[root]) for root in roots]
 
 
-class Run:
+class Evaluation:
     """One evaluation: the inputs, the sizes, and the types that follow from them."""
 
     def __init__(self, inputs: Mapping[str, Any], sizes: Mapping[Atom, int]):
@@ -115,7 +115,7 @@ class Run:
         return array.astype(self.floating, copy=False) if array.dtype.kind == "f" else array
 
     def dense(self, value: Any) -> Array:
-        if isinstance(value, Pattern):
+        if isinstance(value, SizedStructure):
             return value.dense(self.number)
         if isinstance(value, np.ndarray):
             return value
@@ -129,7 +129,7 @@ class Run:
         for value in values:
             if isinstance(value, Mask):
                 result.append(value)
-            elif isinstance(value, Pattern):
+            elif isinstance(value, SizedStructure):
                 result.append(value if patterns else value.dense(common))
             elif isinstance(value, np.ndarray):
                 keep = value.dtype.kind == "u" and common.kind == "i"
@@ -156,7 +156,7 @@ def _one_shape(what: str, arrays: Sequence[Any]) -> None:
 # One rule for each kind of node
 
 
-def _variable(run: Run, node: Variable, values: list) -> Array:
+def _variable(run: Evaluation, node: Variable, values: list) -> Array:
     if node.name not in run.inputs:
         raise InputError(f"There is no value for the input {node.name!r}; give it as {node.name}=...")
     array = run.inputs[node.name]
@@ -168,7 +168,7 @@ def _variable(run: Run, node: Variable, values: list) -> Array:
     return run.settled(array)
 
 
-def _constant(run: Run, node: Constant, values: list) -> Any:
+def _constant(run: Evaluation, node: Constant, values: list) -> Any:
     value = node.value
     if isinstance(value, Data):
         return run.settled(_checked("constant", value.values))
@@ -179,17 +179,17 @@ def _constant(run: Run, node: Constant, values: list) -> Any:
     return float(value) if isinstance(value, Fraction) else value
 
 
-def _structure(run: Run, node: Structure, values: list) -> Pattern:
+def _structure(run: Evaluation, node: Structure, values: list) -> SizedStructure:
     shape = run.shape(node.shape)
     kind = node.relation[0]
     if kind == "at":
-        return Pattern(
+        return SizedStructure(
             kind, shape, index=_gather_index(run.dense(values[0]), shape[-1], whole(node.args[0], run.integer))
         )
     if kind in ("one", "zero"):
-        return Pattern(kind, shape)
+        return SizedStructure(kind, shape)
     _, coefs, const = node.relation
-    return Pattern(kind, shape, run.shape(coefs), run.size(const))
+    return SizedStructure(kind, shape, run.shape(coefs), run.size(const))
 
 
 def _gather_index(index: Array, size: int, is_whole: bool) -> Array:
@@ -202,9 +202,9 @@ def _gather_index(index: Array, size: int, is_whole: bool) -> Array:
     return index.astype(np.int64)
 
 
-def _sum(run: Run, node: Sum, values: list) -> Any:
+def _sum(run: Evaluation, node: Sum, values: list) -> Any:
     """One-tensors are numbers here, which broadcast."""
-    values = [int(v.kind == "one") if isinstance(v, Pattern) and v.constant else v for v in values]
+    values = [int(v.kind == "one") if isinstance(v, SizedStructure) and v.constant else v for v in values]
     values = run.aligned(values)
     _one_shape("a sum", values)
     total: Any = 0
@@ -216,7 +216,7 @@ def _sum(run: Run, node: Sum, values: list) -> Any:
     return np.broadcast_to(run.dense(total), run.shape(node.shape)) if node.shape else total
 
 
-def _elementwise(run: Run, node: Elementwise, values: list) -> Any:
+def _elementwise(run: Evaluation, node: Elementwise, values: list) -> Any:
     op = node.op
     if op is HELD:
         return values[0]
@@ -234,7 +234,7 @@ def _elementwise(run: Run, node: Elementwise, values: list) -> Any:
     return run.settled(ELEMENTWISE[op.name](*values))
 
 
-def _function(run: Run, node: Function, values: list) -> Array:
+def _function(run: Evaluation, node: Function, values: list) -> Array:
     values = [run.dense(v) if isinstance(v, (int, float)) else v for v in run.aligned(values)]
     leads = [v.shape[: v.ndim - own] for v, own in zip(values, node.op.axes_of(node.params), strict=True)]
     if len(set(leads)) > 1:
@@ -243,7 +243,7 @@ def _function(run: Run, node: Function, values: list) -> Array:
     return run.settled(f(*values, *node.params))
 
 
-def _product(run: Run, node: Product, values: list) -> Array:
+def _product(run: Evaluation, node: Product, values: list) -> Array:
     scalar: Any = 1
     factors = []
     for value, labels in zip(values, node.labels, strict=True):

@@ -1,7 +1,7 @@
 """Products on NumPy arrays, structures included: reads at computed places, reshapes, and contractions in pairs.
 
-A factor is an array, a :class:`Pattern` or a :class:`Mask`, with one label for each axis. A product is the sum over
-those indices alone where all its structures hold: what they leave out is not a term, whatever the arrays contain there.
+A factor is an array, a :class:`SizedStructure` or a :class:`Mask`, with one label for each axis. A product is the sum
+over those indices alone where all its structures hold: what they leave out is no term, whatever the arrays hold there.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Labels = tuple[int, ...]
 
 
 @dataclass(eq=False)
-class Pattern:
+class SizedStructure:
     """A structure whose sizes are known: ``coefs·index + const == 0`` or ``>= 0``, or last index ``== index[…]``."""
 
     kind: str
@@ -66,7 +66,7 @@ def read_patterns(factors: list[Factor], out: Labels, sizes: dict[int, int]) -> 
     """The factors after every pattern that can be a reshape or a read of one array has become that, others masks."""
     at = 0
     while at < len(factors):
-        found = _resolved(factors, at, out, sizes) if isinstance(factors[at][0], Pattern) else None
+        found = _resolved(factors, at, out, sizes) if isinstance(factors[at][0], SizedStructure) else None
         if found is None:
             at += 1
         else:
@@ -74,10 +74,10 @@ def read_patterns(factors: list[Factor], out: Labels, sizes: dict[int, int]) -> 
             kept = [made[:1] if p == target else [f] for p, f in enumerate(factors) if p != at]
             factors = [f for group in kept for f in group] + made[1:]
             at = 0
-    return [(_mask(value) if isinstance(value, Pattern) else value, labels) for value, labels in factors]
+    return [(_mask(value) if isinstance(value, SizedStructure) else value, labels) for value, labels in factors]
 
 
-def _mask(pattern: Pattern) -> Any:
+def _mask(pattern: SizedStructure) -> Any:
     """A pattern as a mask; one that holds everywhere is an array of ones."""
     return pattern if pattern.kind == "one" else Mask(pattern.dense(np.dtype(np.bool_)))
 
@@ -85,7 +85,7 @@ def _mask(pattern: Pattern) -> Any:
 def _resolved(factors: list[Factor], at: int, out: Labels, sizes: dict[int, int]) -> tuple[int, list[Factor]] | None:
     """The position of the array that the pattern at ``at`` reads, and what it is then, with a mask if there is one."""
     pattern, labels = factors[at]
-    assert isinstance(pattern, Pattern)
+    assert isinstance(pattern, SizedStructure)
     if pattern.kind == "==":
         merged = _merged_axis(pattern)
         if merged is not None:
@@ -112,13 +112,13 @@ def _only_user(factors: list[Factor], at: int, wanted: list[int], out: Labels) -
     return target if isinstance(value, np.ndarray) and all(labels.count(label) == 1 for label in wanted) else None
 
 
-def _by_stride(pattern: Pattern, merged: int) -> list[int]:
+def _by_stride(pattern: SizedStructure, merged: int) -> list[int]:
     """The other axes, from the one that moves fastest on."""
     rest = [axis for axis in range(len(pattern.shape)) if axis != merged]
     return sorted(rest, key=lambda axis: (abs(pattern.coefs[axis]), pattern.shape[axis]))
 
 
-def _merged_axis(pattern: Pattern) -> int | None:
+def _merged_axis(pattern: SizedStructure) -> int | None:
     """The axis that holds the row-major position of the others, if that is what the relation says."""
     for merged, coef in enumerate(pattern.coefs):
         stride = -coef
@@ -132,7 +132,7 @@ def _merged_axis(pattern: Pattern) -> int | None:
     return None
 
 
-def _reshaped(factor: Factor, pattern: Pattern, labels: Labels, merged: int) -> Factor:
+def _reshaped(factor: Factor, pattern: SizedStructure, labels: Labels, merged: int) -> Factor:
     array, own = factor
     inner = [labels[axis] for axis in reversed(_by_stride(pattern, merged))]
     outer = [axis for axis, label in enumerate(own) if label not in inner]
@@ -141,7 +141,7 @@ def _reshaped(factor: Factor, pattern: Pattern, labels: Labels, merged: int) -> 
     return moved.reshape(shape), (*[own[axis] for axis in outer], labels[merged])
 
 
-def _read(factor: Factor, pattern: Pattern, labels: Labels, axis: int, sizes: dict[int, int]) -> list[Factor]:
+def _read(factor: Factor, pattern: SizedStructure, labels: Labels, axis: int, sizes: dict[int, int]) -> list[Factor]:
     """The array read along ``labels[axis]`` at the place that the pattern gives, masked where that is outside."""
     array, own = factor
     label, others = labels[axis], [(k, x) for k, x in enumerate(labels) if k != axis]

@@ -10,12 +10,13 @@ from ricci.compiler.pipeline import prepare
 from ricci.compiler.run.function import Compiled
 from ricci.errors import InputError
 from ricci.expr import Size
+from ricci.kinds import kind_of
 from ricci.notation.context import merged
-from ricci.user.formula import Formula
 
 if TYPE_CHECKING:
     from ricci.transforms.transformed import Transformed
     from ricci.transforms.typed import P, R
+    from ricci.user.formula import Formula
 
 
 def as_written(formula: Formula) -> Compiled:
@@ -87,17 +88,17 @@ def compile(
     >>> compile(lambda x: x @ x)(np.array([1.0, 2.0]))
     np.float64(5.0)
     """
-    if callable(formulas) and not isinstance(formulas, Formula):
+    if callable(formulas) and kind_of(formulas) != "formula":
         from ricci.transforms.api import compile_function
 
         options = {name: value for name, value in (("fused", fused), ("jit", jit)) if value is not None}
         return compile_function(formulas, backend, **options, **more)
     if more:
         raise InputError(f"compile knows no option {next(iter(more))!r} for formulas.")
-    single = isinstance(formulas, Formula)
-    parts = [formulas] if isinstance(formulas, Formula) else list(formulas)
+    single = kind_of(formulas) == "formula"
+    parts: list[Formula] = [formulas] if single else list(formulas)  # type: ignore
     for part in parts:
-        if not isinstance(part, Formula):
+        if kind_of(part) != "formula":
             raise InputError(f"compile takes formulas, not a {type(part).__name__}; make one with rc.parse(…).")
     if not parts:
         raise InputError("compile takes at least one formula.")

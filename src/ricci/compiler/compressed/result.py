@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ricci.caches import once
 from ricci.compiler.bind import Setting
 from ricci.compiler.compressed.parts import Parts, take_apart
 from ricci.compiler.compressed.shell import Shell
@@ -201,6 +202,8 @@ class Apart:
             parts = [p if p.holds_numbers(held) else p.with_a_number() for p in parts]
             cores = distinct_cores(parts)
             program = lower(bound.of(cores))
+        if setting.target == "jax":
+            _known_to_jax()
         place = {e: k for k, e in enumerate(cores)}
         shells = [
             Shell.of(p, bound.sizes, label_names(stage, p, own), setting.target)
@@ -209,6 +212,16 @@ class Apart:
         runner = made(program, replace(setting, single=False))
         runner.run = _wrapped(runner.run, shells, [[place[e] for e in p.cores] for p in parts], setting.single)
         return runner
+
+
+@once
+def _known_to_jax() -> None:
+    """Results in parts pass through JAX's transformations."""
+    from jax.tree_util import register_pytree_node
+
+    register_pytree_node(
+        Compressed, lambda c: (c.cores, c._shell), lambda shell, cores: Compressed(shell, tuple(cores))
+    )
 
 
 def label_names(stage: Prepared, parts: Parts, indices: tuple[str, ...]) -> dict[int, str]:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ricci.compiler.backends.jax_table import ELEMENTWISE, FUNCTIONS, jax, jnp, lax
-from ricci.compiler.compressed.result import Compressed
+from ricci.compiler.backends.jax_table import ELEMENTWISE, FUNCTIONS, jnp, lax
 from ricci.compiler.emit.functional import FunctionalEmitter
 from ricci.compiler.emit.numpy_calls import selected
-from ricci.compiler.emit.source import Source, tuple_text
+from ricci.compiler.emit.source import tuple_text
 from ricci.compiler.plan.loops import bound_by_memory
 from ricci.compiler.plan.plans import Plan
-from ricci.compiler.plan.program import Result, Step, compared, entrywise
-from ricci.compiler.run.engines import Framework
-from ricci.compiler.run.runner import Runner
-from ricci.errors import DTypeError
-from ricci.kinds import check_usable
+from ricci.compiler.plan.program import Result, Step, entrywise, rounded
 
 # Maps that do not end in a product, as powers and many functions do.
 SUMS = {"add", "subtract", "negative", "divide", "reciprocal", "sqrt", "maximum", "minimum", "where", "stop_gradient"}
@@ -62,7 +58,8 @@ class JaxEmitter(FunctionalEmitter):
             name = self.names[value]
             self.lines.append(f"{name}_ = {self.helper('asarray')}({name})")
             self.names[value] = f"{name}_"
-        self.compared = entrywise(compared(self.program))
+        uses = Counter(value for step in self.program.steps for value in step.operands)
+        self.rounded = entrywise(rounded(self.program.steps, lambda value: uses[value] > 1))
 
     def array(self, source: Any) -> Any:
         array = np.asarray(source)
@@ -72,7 +69,7 @@ class JaxEmitter(FunctionalEmitter):
     def map(self, step: Step) -> str:
         text = super().map(step)
         product = step.name not in SUMS and step.out.kind == "f"
-        return f"{self.helper('rounded')}({text})" if product and step.out in self.compared else text
+        return f"{self.helper('rounded')}({text})" if product and step.out in self.rounded else text
 
     def kind_name(self, kind: str) -> str:
         types = {"f": jnp.dtype(self.dtype), "i": jnp.result_type(int), "b": np.dtype(np.bool_)}
@@ -106,54 +103,3 @@ class JaxEmitter(FunctionalEmitter):
     def filled(self, result: Result) -> str:
         kind = self.kind_name(result.kind)
         return f"{self.helper('full')}({tuple_text(result.shape)}, {self.number(result.value)}, {kind})"  # type: ignore
-
-
-jax.tree_util.register_pytree_node(  # so that results in parts pass through JAX's transformations
-    Compressed, lambda c: (c.cores, c._shell), lambda shell, cores: Compressed(shell, tuple(cores))
-)
-
-
-class JaxTarget(Framework):
-    """JAX arrays, and tracers of its transformations."""
-
-    name = "jax"
-    rearranged = 16.0  # JAX knows no views: a pass over memory
-    takes = ("jit",)
-
-    def arrays(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        arrays = {name: _array(name, value) for name, value in given.items()}
-        floating = self.floating({n: a for n, a in arrays.items() if not isinstance(given[n], (int, float))})
-        wanted = {"f": jnp.dtype(floating), "i": jnp.result_type(int), "b": np.dtype(np.bool_)}
-        return {n: a if a.dtype == wanted[self.kind(a)] else a.astype(wanted[self.kind(a)]) for n, a in arrays.items()}
-
-    def short(self) -> bool:
-        return jnp.result_type(int).itemsize < 8
-
-    def floating(self, arrays: Mapping[str, Any]) -> str:
-        floats = [a.dtype for a in arrays.values() if self.kind(a) == "f"]
-        return str(jnp.result_type(*floats) if floats else jnp.asarray(0.0).dtype)
-
-    def kind(self, array: Any) -> str:
-        return "f" if jnp.issubdtype(array.dtype, jnp.floating) else "b" if array.dtype == np.bool_ else "i"
-
-    def emitter(self, plan: Plan) -> JaxEmitter:
-        return JaxEmitter(plan)
-
-    def runner(self, plan: Plan, source: Source) -> Runner:
-        run = source.function()
-        return Runner(plan, source, jax.jit(run) if plan.option("jit", True) else run)
-
-    def itemsize(self, dtype: str) -> int:
-        return jnp.dtype(dtype).itemsize
-
-
-def _array(name: str, value: Any) -> Any:
-    if not isinstance(value, jax.Array):
-        check_usable(value, f"The input {name!r}", name)
-        try:
-            value = jnp.asarray(value)
-        except (TypeError, ValueError) as error:
-            raise DTypeError(f"The input {name!r} cannot be made an array: {error}") from error
-    if jnp.issubdtype(value.dtype, jnp.complexfloating):
-        raise DTypeError(f"The input {name!r} is complex ({value.dtype}); ricci computes with real numbers.")
-    return value

@@ -17,7 +17,7 @@ from ricci.compiler.backends.numpy_table import ELEMENTWISE, FUNCTIONS
 from ricci.compiler.emit.dots import MatrixEmitter
 from ricci.compiler.emit.numpy_calls import CHAINS, FASTER, HELPERS, INTO, UFUNCS, stored
 from ricci.compiler.emit.source import INDENT, tuple_text
-from ricci.compiler.plan.loops import Block, Loop
+from ricci.compiler.plan.loops import BlockRows, Loop
 from ricci.compiler.plan.plans import Plan
 from ricci.compiler.plan.program import ARITHMETIC, VIEWS, Form, Result, Step, Value, letters, nbytes, placed_strides
 from ricci.compiler.run.workspace import Workspace
@@ -125,10 +125,10 @@ class NumpyEmitter(MatrixEmitter):
     def room(self, value: Value, shape: Sequence[int]) -> str | None:
         """Memory for a large value: what nobody needs any more, or else of the workspace. Results have their own."""
         large = shape and nbytes(value, self.dtype.itemsize) >= LARGE
-        blocks = any(isinstance(n, Block) for n in shape)
+        blocks = any(isinstance(n, BlockRows) for n in shape)
         if not large or self.escapes(value) or (blocks and tuple(shape) != value.shape):
             return None
-        if any(isinstance(n, Block) for n in shape[1:]):
+        if any(isinstance(n, BlockRows) for n in shape[1:]):
             return None
         self.lent.add(value)
         found = self.pool.get(_extent(value))
@@ -136,7 +136,7 @@ class NumpyEmitter(MatrixEmitter):
             other = found.pop()
             return self.shaped(self.name(other), other.shape, shape)
         self.slots.append((tuple(map(int, shape)), self.dtypes[value.kind]))
-        part = "[:stop - start]" if isinstance(shape[0], Block) else ""
+        part = "[:stop - start]" if isinstance(shape[0], BlockRows) else ""
         return f"work[{len(self.slots) - 1}]{part}"
 
     def escapes(self, value: Value) -> bool:
@@ -302,7 +302,7 @@ class NumpyEmitter(MatrixEmitter):
         """The name of a vector of ones; for a block, as many as it has rows."""
         name = f"ones{int(size)}"
         self.scope[name] = np.ones(int(size), self.dtype)
-        return f"{name}[:stop - start]" if isinstance(size, Block) else name
+        return f"{name}[:stop - start]" if isinstance(size, BlockRows) else name
 
     def product(self, left: str, right: str, shape: Sequence[int], stack: bool = False) -> str:
         room = None if self.current is None else self.room(self.current, shape)
@@ -431,7 +431,7 @@ class NumpyEmitter(MatrixEmitter):
 
 def _extent(value: Value) -> tuple:
     """The size of a value and its kind; those of a block have fewer rows in the last."""
-    return value.entries, value.kind, any(isinstance(n, Block) for n in value.shape)
+    return value.entries, value.kind, any(isinstance(n, BlockRows) for n in value.shape)
 
 
 def _is_diagonal(step: Step) -> bool:

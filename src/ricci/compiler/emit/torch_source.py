@@ -10,14 +10,11 @@ import numpy as np
 from ricci.compiler.backends.torch_table import ELEMENTWISE, FUNCTIONS, torch
 from ricci.compiler.emit.functional import FunctionalEmitter
 from ricci.compiler.emit.numpy_calls import selected
-from ricci.compiler.emit.source import Source, tuple_text
+from ricci.compiler.emit.source import tuple_text
 from ricci.compiler.plan.loops import bound_by_memory
 from ricci.compiler.plan.plans import Plan
 from ricci.compiler.plan.program import Form, Labels, Result, Step, Value, placed_strides
-from ricci.compiler.run.engines import Framework
-from ricci.compiler.run.runner import Runner
-from ricci.errors import AxisError, DTypeError
-from ricci.kinds import check_usable
+from ricci.errors import AxisError
 
 
 class _Constant:
@@ -167,56 +164,3 @@ class TorchEmitter(FunctionalEmitter):
         shared = sum(isinstance(r.value, Value) and _owner(r.value) is owner for r in self.program.results)
         fresh = owner.step is not None and shared == 1 and len(result.axes) == len(result.shape)
         return text if fresh else f"{text}.clone()"
-
-
-class TorchTarget(Framework):
-    """Tensors of PyTorch, wherever they are."""
-
-    name = "torch"
-    takes = ("jit",)
-
-    def tracing(self) -> bool:
-        return torch.compiler.is_compiling()
-
-    def arrays(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        device = next((v.device for v in given.values() if isinstance(v, torch.Tensor)), None)
-        tensors = {name: _tensor(name, value, device) for name, value in given.items()}
-        floating = self.floating({n: t for n, t in tensors.items() if not isinstance(given[n], (int, float))})
-        wanted = {"f": getattr(torch, floating), "i": torch.int64, "b": torch.bool}
-        return {
-            name: t if t.dtype == wanted[self.kind(t)] else t.to(wanted[self.kind(t)]) for name, t in tensors.items()
-        }
-
-    def floating(self, arrays: Mapping[str, Any]) -> str:
-        floats = [t.dtype for t in arrays.values() if t.is_floating_point()]
-        found = floats[0] if floats else torch.get_default_dtype()
-        for dtype in floats[1:]:
-            found = torch.promote_types(found, dtype)
-        return str(found).removeprefix("torch.")
-
-    def kind(self, array: Any) -> str:
-        return "f" if array.is_floating_point() else "b" if array.dtype == torch.bool else "i"
-
-    def emitter(self, plan: Plan) -> TorchEmitter:
-        return TorchEmitter(plan)
-
-    def runner(self, plan: Plan, source: Source) -> Runner:
-        run = source.function()
-        run = torch.compile(run, dynamic=False) if plan.option("jit", False) else run  # a plan is for one set of sizes
-        return Runner(plan, source, run)
-
-    def itemsize(self, dtype: str) -> int:
-        return getattr(torch, dtype).itemsize
-
-
-def _tensor(name: str, value: Any, device: Any) -> Any:
-    check_usable(value, f"The input {name!r}", name)
-    try:
-        if not getattr(getattr(value, "flags", None), "writeable", True):
-            value = value.copy()  # tensors are always writable, and PyTorch warns of arrays that are not
-        tensor = value if isinstance(value, torch.Tensor) else torch.as_tensor(value, device=device)
-    except (TypeError, ValueError, RuntimeError) as error:
-        raise DTypeError(f"The input {name!r} cannot be made a tensor: {error}") from error
-    if tensor.is_complex():
-        raise DTypeError(f"The input {name!r} is complex ({tensor.dtype}); ricci computes with real numbers.")
-    return tensor

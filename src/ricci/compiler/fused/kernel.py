@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from ricci.caches import once
-from ricci.compiler.fused.entries import Nodes, fusable
-from ricci.compiler.fused.kernel_source import DTYPES, Writer
+from ricci.compiler.fused.entries import Entries, fusable
+from ricci.compiler.fused.kernel_source import DTYPES, KernelWriter
 from ricci.compiler.fused.memory import Group
 from ricci.compiler.fused.shelf import Shelf
 from ricci.compiler.plan.loops import Loop
@@ -59,7 +59,7 @@ def require_numba() -> None:
         )
 
 
-class Block:
+class ResultBlock:
     """Where the results of one group are written, and how they are taken apart."""
 
     def __init__(self, group: Group, dtype: np.dtype):
@@ -123,7 +123,7 @@ class Kernel:
     def _launch(self, run: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
         """The function as it is called: with memory for the results, and operands that lie as they should."""
         kinds = {"f": self.dtype, **DTYPES}
-        blocks = [Block(group, kinds[group.kind]) for group in self.groups]
+        blocks = [ResultBlock(group, kinds[group.kind]) for group in self.groups]
         whole = [bool(v.shape) for v in self.arguments]
 
         def settled(args: Sequence[Any]) -> list[Any]:
@@ -148,7 +148,7 @@ def kernel(loop: Loop, dtype: np.dtype) -> Kernel | None:
         return None
     if not all(fusable(step) for step in loop.steps):
         return None
-    writer = Writer(Nodes(loop), dtype)
+    writer = KernelWriter(Entries(loop), dtype)
     source = writer.source()
     results = [value for group in writer.groups for value in group.members]
     return Kernel(source, loop.operands, results, writer.groups, dtype, writer.constants, writer.far)

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ricci.compiler.fused.entries import ROW, Node, Nodes
+from ricci.compiler.fused.entries import ROW, Entries, Entry
 from ricci.compiler.fused.kernel_maps import ANGLES, MAPS, POWERS
-from ricci.compiler.fused.memory import Memory, grouped
+from ricci.compiler.fused.memory import Location, grouped
 from ricci.compiler.fused.passes import Pass, Schedule
 from ricci.compiler.fused.reducing import INDENT, Sums, indented
 
@@ -24,18 +24,18 @@ DTYPES = {"i": np.dtype(np.int64), "b": np.dtype(np.bool_)}
 UNROLLED, SMALL = 10, 128  # loops of sizes between these LLVM would unroll rather than vectorise
 
 
-class Writer:
+class KernelWriter:
     """Writes the source of one kernel."""
 
-    def __init__(self, nodes: Nodes, dtype: np.dtype):
+    def __init__(self, nodes: Entries, dtype: np.dtype):
         self.nodes, self.loop, self.dtype = nodes, nodes.loop, dtype
         self.plan = Schedule(nodes)
         self.groups = grouped(self.loop.out, dtype.itemsize)
         self.arguments = {v: f"{'a' if v.shape else 'n'}{k}" for k, v in enumerate(self.loop.operands)}
         self.constants: dict[str, Any] = {}
         self.count = 0
-        self.names: dict[Node, str] = {}  # of what is one number for the row, or for the loop
-        self.memory: dict[Node, Memory] = {}
+        self.names: dict[Entry, str] = {}  # of what is one number for the row, or for the loop
+        self.memory: dict[Entry, Location] = {}
         self.head: list[str] = []  # before the loop
         self.tail: list[str] = []  # after it
         self.each: list[str] = []  # after each row
@@ -62,7 +62,7 @@ class Writer:
         found = {}
         for place, group in enumerate(self.groups):
             for member, value in enumerate(group.members):
-                found[value] = Memory(f"o{place}", member * group.stride, group.shape, place + 1)
+                found[value] = Location(f"o{place}", member * group.stride, group.shape, place + 1)
         self.results = found
         for value, node in zip(self.loop.kept, self.nodes.kept, strict=True):
             if node.op == "map":
@@ -73,23 +73,23 @@ class Writer:
         entries = 1 + sum(math.prod([node.sizes[x] for x in node.labels if x != ROW]) for node in stored)
         return max(64, min(2048, CHUNK // self.dtype.itemsize // entries // 64 * 64))
 
-    def buffer(self, node: Node, wide: bool) -> Memory:
+    def buffer(self, node: Entry, wide: bool) -> Location:
         """Memory for a node: of a row, or of a chunk of rows."""
         if node not in self.memory:
             sizes = [self.width if x == ROW else node.sizes[x] for x in _last_row(node.labels)]
             kind = {"f": "double" if wide else "real", "i": "whole", "b": "truth"}[node.kind]
             memory = self.room(math.prod(sizes), kind)
-            self.memory[node] = Memory(memory.name, 0, tuple(sizes), memory.scope, wide)
+            self.memory[node] = Location(memory.name, 0, tuple(sizes), memory.scope, wide)
         return self.memory[node]
 
-    def room(self, entries: int, kind: str) -> Memory:
+    def room(self, entries: int, kind: str) -> Location:
         """Memory of its own."""
         name = self.fresh("w")
         self.scopes += 1
         self.head.append(f"{name} = empty({entries}, {kind})")
-        return Memory(name, 0, (entries,), self.scopes)
+        return Location(name, 0, (entries,), self.scopes)
 
-    def at(self, node: Node, index: dict[int, str]) -> str:
+    def at(self, node: Entry, index: dict[int, str]) -> str:
         """``name, place`` of an entry of a node that is stored."""
         memory = self.memory[node]
         if memory.name[0] == "o":
@@ -102,7 +102,7 @@ class Writer:
             stride *= size
         return f"{memory.name}, {' + '.join(reversed(parts)) or '0'}"
 
-    def in_array(self, axis: int | None, labels: Sequence[int], index: dict[int, str], memory: Memory) -> str:
+    def in_array(self, axis: int | None, labels: Sequence[int], index: dict[int, str], memory: Location) -> str:
         """The place of an entry of an array as it lies in memory; ``axis`` is that of the loop."""
         names = [index[x] for x in labels]
         if axis is not None and not self.nodes.lanes:
@@ -111,15 +111,15 @@ class Writer:
         parts = [_times(name, stride) for name, stride in zip(names, strides, strict=True)]
         return " + ".join([*parts, *([str(memory.start)] if memory.start else [])]) or "0"
 
-    def stored(self, node: Node, index: dict[int, str]) -> str:
+    def stored(self, node: Entry, index: dict[int, str]) -> str:
         return f"load({self.at(node, index)}, {self.memory[node].scope})"
 
-    def load(self, node: Node, index: dict[int, str]) -> str:
+    def load(self, node: Entry, index: dict[int, str]) -> str:
         """An entry of a node that is stored, in the type of the kernel."""
         text = self.stored(node, index)
         return f"real({text})" if self.memory[node].wide else text
 
-    def store(self, node: Node, index: dict[int, str], text: str) -> str:
+    def store(self, node: Entry, index: dict[int, str], text: str) -> str:
         return f"store({self.at(node, index)}, {text}, {self.memory[node].scope})"
 
     # The whole
@@ -141,7 +141,7 @@ class Writer:
 class PassWriter(Sums):
     """Writes one pass."""
 
-    def __init__(self, writer: Writer, own: Pass):
+    def __init__(self, writer: KernelWriter, own: Pass):
         self.writer, self.own, self.plan = writer, own, writer.plan
         depth = len(own.sizes)
         self.variables = [f"i{k}" for k in range(depth)]
@@ -150,7 +150,7 @@ class PassWriter(Sums):
         self.before: list[list[str]] = [[] for _ in range(depth + 1)]
         self.after: list[list[str]] = [[] for _ in range(depth + 1)]
         self.inside: list[str] = []
-        self.found: dict[tuple[Node, tuple[str, ...]], str] = {}
+        self.found: dict[tuple[Entry, tuple[str, ...]], str] = {}
         self.angles: set[str] = set()  # whose size has been checked
 
     def lines(self) -> list[str]:
@@ -171,13 +171,13 @@ class PassWriter(Sums):
             lines = [*self.before[depth], f"for {name} in {span}:", *indented(lines), *self.after[depth]]
         return lines
 
-    def index(self, node: Node) -> dict[int, str]:
+    def index(self, node: Entry) -> dict[int, str]:
         """The variable of each label of a sink."""
         return dict(zip(node.space, self.variables, strict=True))
 
-    def needed(self) -> list[tuple[Node, list[tuple[str, ...]]]]:
+    def needed(self) -> list[tuple[Entry, list[tuple[str, ...]]]]:
         """What the pass computes or reads, at which indices, operands first."""
-        wanted: dict[Node, dict[tuple[str, ...], None]] = {}
+        wanted: dict[Entry, dict[tuple[str, ...], None]] = {}
         for node in self.own.sinks:
             index = self.index(node)
             for part, labels in node.args if node.op == "reduce" else [(node, node.labels)]:
@@ -190,14 +190,14 @@ class PassWriter(Sums):
                         wanted.setdefault(arg, {})[tuple([index[x] for x in labels])] = None
         return [(node, list(wanted[node])) for node in self.writer.nodes.all if node in wanted]
 
-    def computed(self, node: Node) -> bool:
+    def computed(self, node: Entry) -> bool:
         """Whether a node is computed here, rather than read."""
         if node.op != "map" or node in self.writer.names:
             return False
         place = self.plan.place.get(node)
         return place is None or place.level >= self.own.level
 
-    def value(self, node: Node, indices: tuple[str, ...]) -> str:
+    def value(self, node: Entry, indices: tuple[str, ...]) -> str:
         """The name of a value, which a line has made."""
         if node in self.writer.names:
             return self.writer.names[node]
@@ -213,7 +213,7 @@ class PassWriter(Sums):
             self.ended(node, index, name)
         return name
 
-    def ended(self, node: Node, index: dict[int, str], name: str) -> None:
+    def ended(self, node: Entry, index: dict[int, str], name: str) -> None:
         """A sink is computed: it gets its place."""
         if not node.labels:
             self.writer.names[node] = name
@@ -222,26 +222,26 @@ class PassWriter(Sums):
         if node in self.writer.memory:
             self.inside.append(self.writer.store(node, index, name))
 
-    def read(self, node: Node, indices: tuple[str, ...]) -> str:
+    def read(self, node: Entry, indices: tuple[str, ...]) -> str:
         value = node.value
         assert value is not None
         argument = self.writer.arguments[value]
         if not value.shape:
             return argument
         index = dict(enumerate(indices))
-        memory = Memory(argument, 0, value.shape, 0)
+        memory = Location(argument, 0, value.shape, 0)
         place = self.writer.in_array(self.writer.loop.axis.get(value), range(len(indices)), index, memory)
         name = self.writer.fresh("t")
         self.inside.append(f"{name} = load({argument}, {place}, 0)")
         return name
 
-    def expression(self, node: Node, index: dict[int, str]) -> str:
+    def expression(self, node: Entry, index: dict[int, str]) -> str:
         args = [self.found[arg, tuple([index[x] for x in labels])] for arg, labels in node.args]
         if node.name in ANGLES and args[0] not in self.angles:
             self.angles.add(args[0])
             self.writer.far = True
             self.inside.append(f"far = far | is_far({args[0]})")
-        if node.name in ("multiply", "square") and self.writer.nodes.of_choices(node):
+        if node.name in ("multiply", "square") and node.value in self.writer.nodes.rounded:
             return f"rounded({args[0]}, {args[-1]})"
         if node.name == "power" and node.args[1][0].op == "number" and node.args[1][0].number in POWERS:
             return f"{POWERS[node.args[1][0].number]}({args[0]})"

@@ -17,7 +17,7 @@ import numpy as np
 from ricci.compiler.emit.numpy_source import NumpyEmitter
 from ricci.compiler.emit.source import Source, tuple_text
 from ricci.compiler.fused.entries import fusable
-from ricci.compiler.fused.kernel import Block, FarError, Kernel, installed, kernel, require_numba
+from ricci.compiler.fused.kernel import FarError, Kernel, ResultBlock, installed, kernel, require_numba
 from ricci.compiler.fused.kernel_maps import POWERS, SLOW
 from ricci.compiler.fused.memory import Group, grouped
 from ricci.compiler.plan.loops import INSIDE, PER_BYTE, PER_STEP, WORTHWHILE, Loop, Worth, blocked, saving
@@ -87,7 +87,7 @@ class Filled:
     """Constant results that are alike: one block, filled at each call."""
 
     def __init__(self, group: Group, dtype: np.dtype, values: Sequence[float]):
-        self.block = Block(group, dtype)
+        self.block = ResultBlock(group, dtype)
         self.column = np.array(values, dtype).reshape(len(values), *[1] * len(group.shape))
 
     def __call__(self) -> tuple[Any, ...]:

@@ -43,7 +43,7 @@ def grouped(values: Sequence[Value], itemsize: int) -> list[Group]:
 
 
 @dataclass
-class Memory:
+class Location:
     """Where a node is stored: the array, the place of its first entry, its layout, and which memory it is."""
 
     name: str

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ricci.compiler.fused.entries import Node, Nodes
+from ricci.compiler.fused.entries import Entries, Entry
 from ricci.compiler.fused.kernel_maps import COSTS
 
 CHEAP = 4.0  # arithmetic up to which a value is computed anew rather than kept
@@ -26,10 +26,10 @@ class Pass:
 
     level: int
     sizes: tuple[int, ...]
-    sinks: list[Node] = field(default_factory=list)
+    sinks: list[Entry] = field(default_factory=list)
 
 
-def cost(node: Node) -> float:
+def cost(node: Entry) -> float:
     if node.op != "map":
         return 0.0
     return COSTS.get(node.name, FUNCTION)
@@ -38,12 +38,12 @@ def cost(node: Node) -> float:
 class Schedule:
     """The passes of a kernel in their order, and which values have buffers."""
 
-    def __init__(self, nodes: Nodes):
+    def __init__(self, nodes: Entries):
         self.nodes = nodes
-        self.level: dict[Node, int] = {}
-        self.users: dict[Node, list[Node]] = {node: [] for node in nodes.all}
-        self.buffered: set[Node] = set()
-        self.place: dict[Node, Pass] = {}  # the pass that ends a sink
+        self.level: dict[Entry, int] = {}
+        self.users: dict[Entry, list[Entry]] = {node: [] for node in nodes.all}
+        self.buffered: set[Entry] = set()
+        self.place: dict[Entry, Pass] = {}  # the pass that ends a sink
         self.passes: dict[Key, Pass] = {}
         self._levels()
         self.buffered |= {node for node in nodes.compared if node.labels and len(self.users[node]) > 1}
@@ -55,14 +55,14 @@ class Schedule:
     def order(self) -> list[Pass]:
         return sorted(self.passes.values(), key=lambda p: (p.level, len(p.sizes), p.sizes))
 
-    def scalar(self, node: Node) -> bool:
+    def scalar(self, node: Entry) -> bool:
         """Whether a node is one number for the row."""
         return not node.labels and node.op == "map"
 
-    def sizes(self, node: Node) -> tuple[int, ...]:
+    def sizes(self, node: Entry) -> tuple[int, ...]:
         return tuple([node.sizes[x] for x in node.space])
 
-    def inlined(self, node: Node, user: Node) -> bool:
+    def inlined(self, node: Entry, user: Entry) -> bool:
         """Whether a user computes the node itself, where it needs it."""
         labels = next(own for arg, own in user.args if arg is node)
         return node.op == "map" and bool(labels) and len(labels) == len(user.space)
@@ -82,7 +82,7 @@ class Schedule:
 
     # Passes
 
-    def _put(self, node: Node, level: int) -> None:
+    def _put(self, node: Entry, level: int) -> None:
         key = (level, self.sizes(node))
         found = self.passes.setdefault(key, Pass(*key))
         found.sinks.append(node)
@@ -108,9 +108,9 @@ class Schedule:
                 choices.sort(key=lambda p: -shared[p])
             self._put(node, choices[0].level if choices else self.level[node])
 
-    def _tree(self, sinks: list[Node]) -> dict[Node, float]:
+    def _tree(self, sinks: list[Entry]) -> dict[Entry, float]:
         """What is computed or read to make the sinks, with its cost."""
-        found: dict[Node, float] = {}
+        found: dict[Entry, float] = {}
         waiting = list(sinks)
         while waiting:
             node = waiting.pop()
@@ -123,11 +123,11 @@ class Schedule:
 
     def _dear(self) -> None:
         """Buffers for what several passes need and is not cheap."""
-        total: dict[Node, float] = {}
+        total: dict[Entry, float] = {}
         for node in self.nodes.all:
             inner = sum(total[arg] for arg, _ in node.args if self.inlined(arg, node))
             total[node] = min(cost(node) + inner, 1e6)
-        within: dict[Node, set[Pass]] = {}
+        within: dict[Entry, set[Pass]] = {}
         for node in reversed(self.nodes.all):
             uses = {p for user in self.users[node] if self.inlined(node, user) for p in within[user]}
             own = self.place.get(node)

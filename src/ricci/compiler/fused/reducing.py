@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ricci.compiler.fused.entries import ROW, Node
-from ricci.compiler.fused.memory import Memory
+from ricci.compiler.fused.entries import ROW, Entry
+from ricci.compiler.fused.memory import Location
 
 if TYPE_CHECKING:
-    from ricci.compiler.fused.kernel_source import Writer
+    from ricci.compiler.fused.kernel_source import KernelWriter
     from ricci.compiler.fused.passes import Schedule
 
 INDENT = "    "
@@ -40,7 +40,7 @@ def indented(lines: Sequence[str]) -> list[str]:
 class Reduction:
     """A reduction being written: the variables of its labels, the entry to take in, and whether float64 is needed."""
 
-    node: Node
+    node: Entry
     index: dict[int, str]
     entry: str
     wide: bool
@@ -66,13 +66,13 @@ class Reduction:
 class Sums:
     """The part of writing a pass that is about reductions."""
 
-    writer: Writer
+    writer: KernelWriter
     plan: Schedule
     before: list[list[str]]  # of each loop
     after: list[list[str]]
     inside: list[str]
 
-    def reduce(self, node: Node, index: dict[int, str], entry: str) -> None:
+    def reduce(self, node: Entry, index: dict[int, str], entry: str) -> None:
         innermost = sorted([node.space.index(x) for x in node.labels]) == list(range(len(node.labels)))
         terms = math.prod([node.sizes[x] for x in node.space if x not in node.labels])
         narrow = self.writer.dtype.itemsize < 8 and node.kind == "f" and node.name in WIDE
@@ -119,14 +119,14 @@ class Sums:
             return []
         return [self.put(self.writer.results[r.node.value], r, text)]
 
-    def put(self, memory: Memory, r: Reduction, text: str) -> str:
+    def put(self, memory: Location, r: Reduction, text: str) -> str:
         axis = self.writer.loop.axis.get(r.node.value)  # type: ignore
         place = self.writer.in_array(axis, r.node.labels, r.index, memory)
         return f"store({memory.name}, {place}, {text}, {memory.scope})"
 
     # Over the loop's axis
 
-    def output(self, r: Reduction) -> Memory:
+    def output(self, r: Reduction) -> Location:
         assert r.node.value is not None
         return self.writer.results[r.node.value]
 

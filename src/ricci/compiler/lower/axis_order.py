@@ -15,7 +15,7 @@ from ricci.expr import Elementwise, Expr, Function, Product, Structure, Sum, Var
 Axis = tuple[Expr, int]
 
 
-class Layout:
+class AxisOrder:
     """The rank of every axis of every node; axes with a lower rank come first."""
 
     def __init__(self, roots: Sequence[Expr], nodes: Sequence[Expr]):

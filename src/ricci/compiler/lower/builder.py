@@ -338,12 +338,12 @@ class Builder:
         labels = tuple(range(len(shape)))
         moved = [Form(((x, 1),), b) for x, b in zip(labels, before, strict=True)]
         found, _ = self.place(
-            None, [Part((value, labels), moved, dict(zip(labels, value.shape, strict=True)))], labels, shape
+            None, [PlacedPart((value, labels), moved, dict(zip(labels, value.shape, strict=True)))], labels, shape
         )
         return found, [Form(form.terms, form.const + b) for form, b in zip(forms, before, strict=True)]
 
     def place(
-        self, base: Operand | None, parts: Sequence[Part], labels: Labels, shape: tuple[int, ...]
+        self, base: Operand | None, parts: Sequence[PlacedPart], labels: Labels, shape: tuple[int, ...]
     ) -> tuple[Value, Labels]:
         """``base``, or zeros, with each part added at its places."""
         operands = self.aligned([*([base] if base else []), *[self.array(part.operand) for part in parts]])
@@ -365,7 +365,7 @@ class Builder:
 
 
 @dataclass(eq=False)
-class Part:
+class PlacedPart:
     """What is added at the places ``forms``, one for each axis of the result, for all indices within ``sizes``."""
 
     operand: Operand

@@ -13,15 +13,14 @@ from fractions import Fraction
 import numpy as np
 
 from ricci.compiler.bind import Bound
-from ricci.compiler.lower.axis_order import Layout
-from ricci.compiler.lower.builder import Builder, Part
+from ricci.compiler.lower.axis_order import AxisOrder
+from ricci.compiler.lower.builder import Builder, PlacedPart
 from ricci.compiler.lower.contract import Contraction
 from ricci.compiler.lower.masks import product_where
 from ricci.compiler.lower.opening import Factors, Opening
 from ricci.compiler.lower.partial_sums import PartialSums
 from ricci.compiler.lower.paths import REARRANGED
-from ricci.compiler.lower.relations import Gather, relations_of
-from ricci.compiler.lower.relations import Product as Resolving
+from ricci.compiler.lower.relations import Gather, Resolving, relations_of
 from ricci.compiler.lower.signs import nonnegative
 from ricci.compiler.plan.program import OUTSIDE, Labels, Number, Operand, Program, Result, Value, index, used
 from ricci.compiler.prepare.choices import HELD
@@ -72,7 +71,7 @@ class Lowering:
         self.done: dict[Expr, Operand] = {}
         self.roots = {*roots, *[a for root in roots if isinstance(root, Sum) for a in root.args]}
         self.sure = nonnegative(bound.nodes)
-        self.layout = Layout(roots, bound.nodes)
+        self.layout = AxisOrder(roots, bound.nodes)
         self.partial_sums = PartialSums()
         self.opening = Opening(roots, bound.nodes, self.builder.fresh)
 
@@ -187,7 +186,7 @@ class Lowering:
 
     def sum(self, node: Sum) -> Operand:
         whole: list[Operand] = []
-        parts: list[Part] = []
+        parts: list[PlacedPart] = []
         terms = dict(zip(node.args, node.coefs, strict=True))
         known = self.partial_sums.within(node, self.done)
         if known is not None:  # x + f(x) + g(x + f(x)): the inner sum has been made already
@@ -206,7 +205,7 @@ class Lowering:
                 number = 1
             else:
                 term = self.operand(a)
-            if isinstance(term, Part):
+            if isinstance(term, PlacedPart):
                 parts.append(term)
             else:
                 whole = self._plus(whole, term, number)
@@ -227,7 +226,7 @@ class Lowering:
         negative, term = build.multiple(term, abs(coef))
         return [build.map("add" if negative == (coef < 0) else "subtract", total[0], term)]
 
-    def _placed(self, base: Operand | None, parts: list[Part], node: Expr) -> Operand:
+    def _placed(self, base: Operand | None, parts: list[PlacedPart], node: Expr) -> Operand:
         """Parts added to ``base``, or to zeros; the axes in the order of ``base``, if it has them all."""
         sizes = dict(enumerate(self.shape(node)))
         labels = tuple(sizes)
@@ -239,8 +238,8 @@ class Lowering:
             part.forms = [part.forms[axis] for axis in labels]
         return self.builder.place(base, parts, labels, tuple([sizes[x] for x in labels]))
 
-    def dense(self, found: Operand | Part, node: Expr) -> Operand:
-        return self._placed(None, [found], node) if isinstance(found, Part) else found
+    def dense(self, found: Operand | PlacedPart, node: Expr) -> Operand:
+        return self._placed(None, [found], node) if isinstance(found, PlacedPart) else found
 
     def product_node(self, node: Product) -> Operand:
         if node in self.opening.by_terms:
@@ -250,7 +249,7 @@ class Lowering:
             return total[0]
         return self.dense(self.product(list(node.factors()), node, 1), node)
 
-    def product(self, factors: Sequence[tuple[Expr, Labels]], node: Expr, coef: Number) -> Operand | Part:
+    def product(self, factors: Sequence[tuple[Expr, Labels]], node: Expr, coef: Number) -> Operand | PlacedPart:
         """A product times a number. Labels become the axes of the result, or numbers beyond them."""
         out = node.out if isinstance(node, Product) else tuple(range(len(node.shape)))
         work = _Factors(self, coef)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ricci.compiler.lower.builder import Builder, Part
+from ricci.compiler.lower.builder import Builder, PlacedPart
 from ricci.compiler.lower.running_sums import Running, runs
 from ricci.compiler.plan.program import Form, Labels, Operand, Value, distinct, index
 
@@ -39,7 +39,7 @@ class Gather:
 
 
 @dataclass(eq=False)
-class Product:
+class Resolving:
     """A product whose structures are being resolved: arrays read at ``forms``, and where its result goes in the end."""
 
     builder: Builder
@@ -312,7 +312,7 @@ class Product:
 
     # The end
 
-    def finish(self, core: Operand) -> Operand | Part:
+    def finish(self, core: Operand) -> Operand | PlacedPart:
         """What the product is, given what was computed: an operand, or a part that is to be placed."""
         for running in self.running:
             core = running.of(core, self.builder, self.sizes)
@@ -326,7 +326,7 @@ class Product:
         plain = {form.label: x for form, x in zip(forms, self.out, strict=True) if form.label is not None}
         if len(plain) == len(forms) and all(self.sizes[y] == self.sizes[x] for y, x in plain.items()):
             return core[0], tuple([plain[y] for y in core[1]])
-        return Part(core, forms, {x: self.sizes[x] for form in forms for x, _ in form.terms})
+        return PlacedPart(core, forms, {x: self.sizes[x] for form in forms for x, _ in form.terms})
 
     def _scattered(self, core: Operand, gather: Gather, wanted: set[int]) -> Operand:
         at, places = gather.at

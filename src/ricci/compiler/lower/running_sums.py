@@ -17,7 +17,7 @@ from ricci.compiler.lower.builder import Builder
 from ricci.compiler.plan.program import Form, Operand, Value, index
 
 if TYPE_CHECKING:
-    from ricci.compiler.lower.relations import Product
+    from ricci.compiler.lower.relations import Resolving
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Running:
         return builder.read(value, [self.place if x == self.label else index(x) for x in labels], sizes)
 
 
-def runs(work: Product, form: Form) -> bool:
+def runs(work: Resolving, form: Form) -> bool:
     """Whether the triangle ``form >= 0`` is a running sum along one of its labels; if so, it is made that."""
     for label, coef in form.terms:
         terms = tuple([(x, c) for x, c in form.terms if x != label])
@@ -53,7 +53,7 @@ def runs(work: Product, form: Form) -> bool:
     return False
 
 
-def _at_the_end(work: Product, running: Running, others: set[int]) -> bool:
+def _at_the_end(work: Resolving, running: Running, others: set[int]) -> bool:
     """Keep ``label`` in place of ``others``, which nothing else may have."""
     in_arrays = {x for _, forms in work.factors for form in forms for x, _ in form.terms}
     in_relations = {x for r in work.relations for x, _ in r.form.terms}
@@ -65,7 +65,7 @@ def _at_the_end(work: Product, running: Running, others: set[int]) -> bool:
     return True
 
 
-def _at_once(work: Product, running: Running, others: set[int]) -> bool:
+def _at_once(work: Resolving, running: Running, others: set[int]) -> bool:
     """Sum the one array that has ``label``, unless a contraction that comes before makes it smaller than a mask."""
     label = running.label
     carried = [{x for form in forms for x, _ in form.terms} for _, forms in work.factors]

@@ -24,11 +24,11 @@ PER_STEP, PER_BYTE = 4e-7, 5e-11  # seconds, for each call of NumPy that goes aw
 INSIDE = ("map", "cast", "sum", "dot", "call", "spread")
 
 
-class Block(int):
+class BlockRows(int):
     """The number of rows of a block, which the last block may not reach: in a reshape it is left to be found."""
 
-    def __mul__(self, other: int) -> Block:
-        return Block(int(self) * int(other))
+    def __mul__(self, other: int) -> BlockRows:
+        return BlockRows(int(self) * int(other))
 
     __rmul__ = __mul__
 
@@ -64,7 +64,7 @@ class Loop:
             if value not in blocks:
                 shape = list(value.shape)
                 if value in self.axis:
-                    shape[self.axis[value]] = Block(self.rows)
+                    shape[self.axis[value]] = BlockRows(self.rows)
                 blocks[value] = Value(tuple(shape), value.kind)
             return blocks[value]
 

@@ -18,8 +18,7 @@ are not steps: they are how labels are used. There are few kinds of step:
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -196,28 +195,32 @@ class Program(Shown):
         return last
 
 
-def compared(program: Program) -> set[Value]:
-    """The values that a choice is made of, and that are used elsewhere too: both must see the same numbers."""
-    uses = Counter(value for step in program.steps for value in step.operands)
-    found: set[Value] = set()
-    for step in program.steps:
-        if step.name in COMPARING and len(step.operands) == len(step.args):
-            for value in step.operands:
-                while value.step is not None and (value.step.views or value.step.name == "negative"):
-                    found |= {value} if uses[value] > 1 else set()
-                    (value,) = value.step.operands
-                found |= {value} if uses[value] > 1 else set()
-    return found | {step.out for step in program.steps if _multiple_of_choice(step, found)}
-
-
-def _multiple_of_choice(step: Step, compared: set[Value]) -> bool:
-    """Whether a step gives a number times what is chosen, or times what it is chosen from: ``0.3 max(m) - 0.3 m``."""
-    if step.name != "multiply" or len(step.operands) != 1:
-        return False
-    (value,) = step.operands
-    while value not in compared and value.step is not None and (value.step.views or value.step.name == "negative"):
+def _unrounded(value: Value) -> Iterator[Value]:
+    """The value, and what it is but for views and signs, which round nothing."""
+    yield value
+    while value.step is not None and (value.step.views or value.step.name == "negative"):
         (value,) = value.step.operands
-    return value in compared or (value.step is not None and value.step.name in COMPARING)
+        yield value
+
+
+def chosen(steps: Sequence[Step]) -> set[Value]:
+    """The values that choices are made of: whoever else uses them must see the same numbers."""
+    compares = [step for step in steps if step.name in COMPARING and len(step.operands) == len(step.args)]
+    return {v for step in compares for operand in step.operands for v in _unrounded(operand)}
+
+
+def rounded(steps: Sequence[Step], among: Callable[[Value], bool] = lambda _value: True) -> set[Value]:
+    """Those ``among`` them, and numbers times what is chosen or chosen from: ``0.3 max(m) - 0.3 m``.
+
+    Compilers may neither compute them again nor add to their products before these are rounded.
+    """
+    found = set(filter(among, chosen(steps)))
+
+    def of_choice(value: Value) -> bool:
+        return value in found or (value.step is not None and value.step.name in COMPARING)
+
+    multiples = [step for step in steps if step.name == "multiply" and len(step.operands) == 1]
+    return found | {step.out for step in multiples if any(map(of_choice, _unrounded(step.operands[0])))}
 
 
 def entrywise(values: Iterable[Value]) -> set[Value]:

@@ -23,10 +23,9 @@ from ricci.tracing.lowered import lowered
 from ricci.tracing.meanings import aside
 from ricci.tracing.operand import changed
 from ricci.tracing.pytorch.table import Row, operations
-from ricci.tracing.pytorch.tensors import TracedTensor, numpy_type, plain_leaves
+from ricci.tracing.pytorch.tensors import TracedTensor, mapped, numpy_type, plain_leaves
 from ricci.tracing.pytorch.written import NOT_WRITTEN, change, refuse_change, share, where
 from ricci.tracing.table import located
-from ricci.tracing.trees import mapped
 
 MOST_KNOWN = 4096
 Made = dict[int, torch.Tensor]

@@ -1,0 +1,55 @@
+"""PyTorch: its tensors, wherever they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ricci.compiler.backends.torch_table import torch
+from ricci.compiler.emit.torch_source import TorchEmitter
+from ricci.compiler.plan.plans import Plan
+from ricci.compiler.run.target import Framework
+
+
+class TorchTarget(Framework):
+    """Tensors of PyTorch."""
+
+    name = "torch"
+    word = "a tensor"
+
+    def tracing(self) -> bool:
+        return torch.compiler.is_compiling()
+
+    def like(self, values: Iterable[Any]) -> Any:
+        """The device of the first tensor."""
+        return next((v.device for v in values if isinstance(v, torch.Tensor)), None)
+
+    def array(self, value: Any, like: Any) -> Any:
+        if not getattr(getattr(value, "flags", None), "writeable", True):
+            value = value.copy()  # tensors are always writable, and PyTorch warns of arrays that are not
+        return value if isinstance(value, torch.Tensor) else torch.as_tensor(value, device=like)
+
+    def types(self, floating: str) -> dict[str, Any]:
+        return {"f": getattr(torch, floating), "i": torch.int64, "b": torch.bool}
+
+    def cast(self, array: Any, dtype: Any) -> Any:
+        return array.to(dtype)
+
+    def floating(self, arrays: Mapping[str, Any]) -> str:
+        floats = [t.dtype for t in arrays.values() if t.is_floating_point()]
+        found = floats[0] if floats else torch.get_default_dtype()
+        for dtype in floats[1:]:
+            found = torch.promote_types(found, dtype)
+        return str(found).removeprefix("torch.")
+
+    def kind(self, array: Any) -> str:
+        return "f" if array.is_floating_point() else "b" if array.dtype == torch.bool else "i"
+
+    def emitter(self, plan: Plan) -> TorchEmitter:
+        return TorchEmitter(plan)
+
+    def jitted(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        return torch.compile(run, dynamic=False)  # a plan is for one set of sizes
+
+    def itemsize(self, dtype: str) -> int:
+        return getattr(torch, dtype).itemsize
