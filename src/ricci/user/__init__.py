@@ -40,5 +40,19 @@ def _expression(t: Any) -> Any:
     return expression(t)
 
 
+def _derivation(formula: Any) -> Any:
+    """The steps that lead to a derivative."""
+    from ricci.user.derivatives import derivation
+
+    return derivation(formula)
+
+
+def _equivalent(*formulas: Any) -> Any:
+    """Whether two formulas are equal."""
+    from ricci.user.equivalence import equivalent
+
+    return equivalent(*formulas)
+
+
 register("formula", takes=_taken)
-offer(patterns=_patterns, expression=_expression)
+offer(patterns=_patterns, expression=_expression, derivation=_derivation, equivalent=_equivalent)

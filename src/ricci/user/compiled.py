@@ -19,13 +19,6 @@ if TYPE_CHECKING:
     from ricci.user.formula import Formula
 
 
-def as_written(formula: Formula) -> Compiled:
-    """A formula as a function that computes what is written, as soon as it is called: nothing is simplified before."""
-    names = dict(zip(formula.indices, formula.expr.shape, strict=True))
-    stage = prepare([formula.expr], names, formula.context.facts, simplify=False)
-    return Compiled(stage, options=(("fused", False), ("rows", True)), title=formula.name)
-
-
 @overload
 def compile(
     formulas: Formula | Iterable[Formula],

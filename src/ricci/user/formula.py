@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from ricci.dispatch import register
+from ricci.dispatch import offered, public, register
 from ricci.errors import AxisError, InputError, RuleError, ShapeError, nearest
 from ricci.expr import Expr, Size, constant, dims, index_size, product, variables
 from ricci.expr.build.product import contract
@@ -188,10 +188,17 @@ class Formula(FormulaMethods):
         if sizes and isinstance(sizes, Mapping) and not self.context.facts.ranges.keys().isdisjoint(sizes):
             return self._read_again(sizes)(sizes=None, **inputs)
         if self._function is None:
-            from ricci.user.compiled import as_written
-
-            self._function = as_written(self)
+            self._function = self._as_written()
         return self._function(**inputs) if sizes is None else self._function(**inputs, sizes=sizes)
+
+    def _as_written(self) -> Compiled:
+        """A function that computes what is written, as soon as it is called: nothing is simplified before."""
+        from ricci.compiler.pipeline import prepare
+        from ricci.compiler.run.function import Compiled
+
+        names = dict(zip(self.indices, self.expr.shape, strict=True))
+        stage = prepare([self.expr], names, self.context.facts, simplify=False)
+        return Compiled(stage, options=(("fused", False), ("rows", True)), title=self.name)
 
     def _read_again(self, sizes: Mapping[str, int]) -> Formula:
         """The formula with the range of an index given, which otherwise follows from reads such as ``x[i+1]``."""
@@ -356,15 +363,11 @@ class Formula(FormulaMethods):
         effort: float = 0.0,
     ) -> Formula:
         """The derivative by variables, one after another: ``loss.diff("w", "w")``, ``y.diff("x[p,q]")``."""
-        from ricci.user.derivatives import diff
-
-        return diff(self, *wrt, mode=mode, cut=cut, effort=effort)
+        return public("diff")(self, *wrt, mode=mode, cut=cut, effort=effort)
 
     def diff_all(self, *wrt: Target | Sequence[Target], mode: str = "reverse") -> tuple[Formula, ...]:
         """The derivatives by several variables, in one sweep."""
-        from ricci.user.derivatives import diff_all
-
-        return diff_all(self, *wrt, mode=mode)
+        return public("diff_all")(self, *wrt, mode=mode)
 
     def simplify(self) -> Formula:
         """The formula by the named rules of ``ricci.simplify``: stable, and no dearer to evaluate.
@@ -405,9 +408,7 @@ class Formula(FormulaMethods):
         >>> f(A=[[1.0, 2.0], [3.0, 4.0]], x=[1.0, 1.0])
         array([3., 7.])
         """
-        from ricci.user.compiled import compile
-
-        return compile(self, backend, **options)
+        return public("compile")(self, backend, **options)
 
     def equivalent(self, other: Formula, at: Iterable[Mapping[str, Any]] | None = None) -> bool | Undecided:
         """Whether both are equal wherever both are defined.
@@ -421,9 +422,7 @@ class Formula(FormulaMethods):
         >>> parse("f = 1[i] (a[i] + b[i])").equivalent(parse("f = 1[i] (a[i] - b[i])"))
         False
         """
-        from ricci.user.equivalence import equivalent
-
-        return equivalent(self, other, at)
+        return offered("equivalent")(self, other, at)
 
     def structure(self) -> StructureReport:
         """What the result is made of: cores, deltas, ones and symmetries, and how many numbers it takes."""
@@ -439,16 +438,12 @@ class Formula(FormulaMethods):
 
     def derivation(self) -> Derivation:
         """The steps that lead to this derivative, each with its rule."""
-        from ricci.user.derivatives import derivation
-
-        return derivation(self)
+        return offered("derivation")(self)
 
     @property
     def equation(self) -> Equation:
         """This formula as an equation, to work with by the rules of index notation."""
-        from ricci.user.equations import Equation
-
-        return Equation.of(self)
+        return public("Equation").of(self)
 
 
 def derive_in_text(y: Expr, x: Expr) -> Expr:
