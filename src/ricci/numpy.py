@@ -22,7 +22,7 @@ import numpy as _numpy
 from ricci.caches import cached
 from ricci.dispatch import PLAIN, here, rank_of, takers
 from ricci.tracing.lowered import lowered
-from ricci.tracing.table import unknown
+from ricci.tracing.rows import unknown
 
 _MAKING = frozenset([_numpy.array, _numpy.asarray, _numpy.asanyarray])  # arrays that a traced function makes traced
 

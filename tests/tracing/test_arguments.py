@@ -14,7 +14,8 @@ from ricci.tracing import recording  # noqa: F401  # what traced arrays do in ca
 from ricci.tracing.arguments import NONE, STUBS, Axes, Binding, OneAxis, Traced, signature_of, stub
 from ricci.tracing.basics import NeedsValueError
 from ricci.tracing.frames import frame
-from ricci.tracing.table import TABLE, table
+from ricci.tracing.lowerings import TABLE
+from ricci.tracing.rows import table
 
 X = np.arange(6.0).reshape(2, 3)
 

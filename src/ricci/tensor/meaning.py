@@ -31,7 +31,7 @@ from ricci.tracing.array import Traced
 from ricci.tracing.carried_names import axis_names
 from ricci.tracing.frames import frame, suspended
 from ricci.tracing.lowered import lowered
-from ricci.tracing.table import name_of
+from ricci.tracing.lowerings import name_of
 from ricci.tracing.trees import LEAF, Form, flatten
 
 MOST_OPERATIONS = 1024

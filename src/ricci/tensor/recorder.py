@@ -24,10 +24,11 @@ from ricci.tensor.meaning import PLAIN, Operation, operation_name, resolve
 from ricci.tensor.recording_mode import state
 from ricci.tracing.arguments import signature_of
 from ricci.tracing.array import has_traced
+from ricci.tracing.lowerings import name_of
 from ricci.tracing.meanings import is_torch
 from ricci.tracing.meanings import plain as plain_array
-from ricci.tracing.table import name_of, table, unknown
-from ricci.tracing.trees import flatten, unflatten
+from ricci.tracing.rows import table, unknown
+from ricci.tracing.trees import flatten, mapped, unflatten
 
 KIND: list[type[Recorded]] = []  # the class of tensors; its module puts it here
 AXIS_ARGUMENTS = frozenset(["axis", "axes", "axis1", "axis2", "source", "destination", "start"])

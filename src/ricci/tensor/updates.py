@@ -29,7 +29,7 @@ from ricci.tensor.recording_mode import state
 from ricci.tracing.array_methods import IN_PLACE
 from ricci.tracing.frames import current, user_place
 from ricci.tracing.in_place import SIGNS, VIEWS, WRITERS
-from ricci.tracing.table import name_of
+from ricci.tracing.lowerings import name_of
 
 Read = tuple[Any, tuple, tuple, int]  # a call that gives a view: function, more arguments, named ones, which result
 

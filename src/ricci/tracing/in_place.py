@@ -38,9 +38,9 @@ from ricci.tracing.casting import cast
 from ricci.tracing.frames import current, user_place
 from ricci.tracing.impure import unwatched, watch
 from ricci.tracing.lowered import lowered
+from ricci.tracing.lowerings import name_of
 from ricci.tracing.operand import changed
 from ricci.tracing.rows.along import broadcast
-from ricci.tracing.table import name_of
 
 # Calls that give views of their first argument, or of each of their arguments
 

@@ -10,8 +10,9 @@ from ricci.errors import RicciError, TraceError
 from ricci.tracing.array import Traced, check_live
 from ricci.tracing.frames import current
 from ricci.tracing.likeness import with_meaning
+from ricci.tracing.lowerings import located
 from ricci.tracing.meanings import of_torch
-from ricci.tracing.table import located, row_of
+from ricci.tracing.rows import row_of
 
 
 def lowered(function: Any, args: tuple, kwargs: dict) -> Any:

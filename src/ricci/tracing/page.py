@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import scipy.special  # noqa: F401  # its functions are in the table once it is imported
 
 from ricci.tracing.arguments import is_refusal
-from ricci.tracing.table import Row, table
+from ricci.tracing.lowerings import Lowering
+from ricci.tracing.rows import table
 
 TITLES = {
     "ufuncs": "Entry by entry",
@@ -46,14 +47,14 @@ def traced_names() -> dict[str, list[str]]:
     return {group: sorted(groups[group], key=str.lower) for group in order if group in groups}
 
 
-def _rows() -> Iterator[Row]:
+def _rows() -> Iterator[Lowering]:
     """The rows that trace; some are there only to refuse in clear words."""
     for row in table().values():
         if not is_refusal(row.lower):
             yield row
 
 
-def _shown(row: Row) -> str:
+def _shown(row: Lowering) -> str:
     names = {"getitem": "x[…]", "changed": "x.at[…].set(v), .add(v), …"}
     return names.get(row.name, row.name)
 

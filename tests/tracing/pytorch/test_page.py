@@ -6,8 +6,8 @@ from pathlib import Path
 
 import torch
 
+from ricci.tracing.pytorch.aten import MODULES, operations
 from ricci.tracing.pytorch.page import TITLES, page
-from ricci.tracing.pytorch.table import MODULES, operations
 
 DOCS = Path(__file__).parents[3] / "docs" / "torch.md"
 

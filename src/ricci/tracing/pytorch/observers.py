@@ -28,9 +28,9 @@ from ricci.tracing.basics import lift
 from ricci.tracing.frames import current
 from ricci.tracing.meanings import aside, untraced
 from ricci.tracing.operand import Operand
+from ricci.tracing.pytorch.aten import operations, whole_rows
 from ricci.tracing.pytorch.operations import put, traced_function, traced_operation
-from ricci.tracing.pytorch.table import operations, whole_rows
-from ricci.tracing.pytorch.tensors import TracedTensor, mapped, plain_leaves, wrapped
+from ricci.tracing.pytorch.tensors import TracedTensor, plain_leaves, wrapped
 from ricci.tracing.pytorch.written import where
 
 

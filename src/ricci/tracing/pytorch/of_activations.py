@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from ricci.errors import TraceError
 from ricci.tracing.own_functions import lowering
-from ricci.tracing.pytorch.table import Array, lowers, whole
+from ricci.tracing.pytorch.aten import Array, lowers, whole
 
 _sigmoid: Any = lowering("sigmoid")
 _softplus: Any = lowering("softplus")

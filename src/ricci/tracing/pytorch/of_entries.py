@@ -13,7 +13,7 @@ from ricci.tracing.array import Traced
 from ricci.tracing.basics import lift, like
 from ricci.tracing.casting import cast
 from ricci.tracing.own_functions import lowering
-from ricci.tracing.pytorch.table import Array, lowers
+from ricci.tracing.pytorch.aten import Array, lowers
 from ricci.tracing.pytorch.tensors import numpy_type
 
 # NumPy's functions of the same meaning, of one operand and of two; those that are rows are in ``of_rows.py``

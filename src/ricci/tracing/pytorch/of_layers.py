@@ -9,7 +9,7 @@ import numpy as np
 import torch.nn.functional as F
 
 from ricci.errors import TraceError
-from ricci.tracing.pytorch.table import Array, lowers, whole
+from ricci.tracing.pytorch.aten import Array, lowers, whole
 
 
 def _normalised(x: Any, axes: tuple[int, ...], eps: float) -> tuple[Any, Any, Any]:

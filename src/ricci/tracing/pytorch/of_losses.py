@@ -12,8 +12,8 @@ from ricci.tracing.array import Traced
 from ricci.tracing.basics import lift
 from ricci.tracing.casting import cast
 from ricci.tracing.own_functions import lowering
+from ricci.tracing.pytorch.aten import Array, lowers, whole
 from ricci.tracing.pytorch.of_entries import detach
-from ricci.tracing.pytorch.table import Array, lowers, whole
 
 MEAN, SUM = 1, 2  # as PyTorch numbers what becomes of the losses of single entries; 0 leaves them as they are
 

@@ -11,7 +11,7 @@ import torch
 from ricci.errors import TraceError
 from ricci.tracing.basics import lift
 from ricci.tracing.casting import cast
-from ricci.tracing.pytorch.table import Array, lowers, whole
+from ricci.tracing.pytorch.aten import Array, lowers, whole
 from ricci.tracing.pytorch.tensors import numpy_type
 
 

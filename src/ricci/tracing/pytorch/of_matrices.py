@@ -13,8 +13,8 @@ import numpy as np
 from ricci.errors import TraceError
 from ricci.tracing.basics import lift
 from ricci.tracing.own_functions import lowering
+from ricci.tracing.pytorch.aten import Array, lowers
 from ricci.tracing.pytorch.of_entries import detach
-from ricci.tracing.pytorch.table import Array, lowers
 
 
 def _turned(x: Any) -> Any:

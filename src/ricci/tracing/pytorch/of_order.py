@@ -9,8 +9,8 @@ import torch
 
 from ricci.tracing.basics import lift
 from ricci.tracing.casting import cast
+from ricci.tracing.pytorch.aten import Array, lowers, whole
 from ricci.tracing.pytorch.of_reductions import at_least_one, axes_of
-from ricci.tracing.pytorch.table import Array, lowers, whole
 
 
 @lowers("amax")

@@ -14,8 +14,8 @@ from ricci.tracing.basics import lift
 from ricci.tracing.casting import cast
 from ricci.tracing.lowered import lowered
 from ricci.tracing.operand import changed
+from ricci.tracing.pytorch.aten import Array, lowers, whole
 from ricci.tracing.pytorch.of_entries import detach
-from ricci.tracing.pytorch.table import Array, lowers, whole
 
 
 @lowers("index", "_unsafe_index", known=("indices",))

@@ -12,8 +12,8 @@ import torch.nn.functional as F
 
 from ricci.errors import TraceError
 from ricci.tracing.basics import BOOL
+from ricci.tracing.pytorch.aten import Array, lowers, whole
 from ricci.tracing.pytorch.of_reductions import safe_softmax, softmax, vector_norm
-from ricci.tracing.pytorch.table import Array, lowers, whole
 
 
 @lowers("mm", "bmm")

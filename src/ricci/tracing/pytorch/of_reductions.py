@@ -11,7 +11,7 @@ from ricci.errors import TraceError
 from ricci.tracing.basics import lift
 from ricci.tracing.casting import cast
 from ricci.tracing.own_functions import lowering
-from ricci.tracing.pytorch.table import Array, lowers
+from ricci.tracing.pytorch.aten import Array, lowers
 from ricci.tracing.pytorch.tensors import numpy_type
 
 

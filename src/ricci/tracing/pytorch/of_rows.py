@@ -9,8 +9,8 @@ import torch
 
 from ricci.functions.table import named_in
 from ricci.tracing.own_functions import array_function
+from ricci.tracing.pytorch.aten import OPERATIONS, lowers
 from ricci.tracing.pytorch.of_entries import of_one, of_two
-from ricci.tracing.pytorch.table import OPERATIONS, lowers
 
 for _name, _row in named_in("aten").items():
     if _name not in OPERATIONS and hasattr(torch.ops.aten, _name):

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 
 from ricci.expr.moving import sliced
 from ricci.tracing.basics import lift, like
-from ricci.tracing.pytorch.table import Array, lowers, whole
+from ricci.tracing.pytorch.aten import Array, lowers, whole
 
 
 @lowers("reshape")

@@ -17,7 +17,7 @@ import numpy as np
 from ricci.errors import TraceError
 from ricci.expr import product, window
 from ricci.tracing.basics import common, fresh, lift, like
-from ricci.tracing.pytorch.table import Array, lowers
+from ricci.tracing.pytorch.aten import Array, lowers
 
 
 def _each(value: Any, count: int) -> list[int]:

@@ -20,12 +20,13 @@ from ricci.tracing.array import Traced, leaked
 from ricci.tracing.basics import fresh, lift
 from ricci.tracing.frames import current
 from ricci.tracing.lowered import lowered
+from ricci.tracing.lowerings import located
 from ricci.tracing.meanings import aside
 from ricci.tracing.operand import changed
-from ricci.tracing.pytorch.table import Row, operations
-from ricci.tracing.pytorch.tensors import TracedTensor, mapped, numpy_type, plain_leaves
+from ricci.tracing.pytorch.aten import AtenRow, operations
+from ricci.tracing.pytorch.tensors import TracedTensor, numpy_type, plain_leaves
 from ricci.tracing.pytorch.written import NOT_WRITTEN, change, refuse_change, share, where
-from ricci.tracing.table import located
+from ricci.tracing.trees import mapped
 
 MOST_KNOWN = 4096
 Made = dict[int, torch.Tensor]
@@ -72,13 +73,13 @@ def _viewed(op: Any) -> str | None:
     return next((a.name for a in op._schema.arguments if a.alias_info is not None), None)
 
 
-def _part(row: Row, values: dict[str, Any], viewed: str, number: int | None, base: Traced) -> Traced:
+def _part(row: AtenRow, values: dict[str, Any], viewed: str, number: int | None, base: Traced) -> Traced:
     """A view of ``base``, read as the row reads it."""
     found = row.lower(**{**values, viewed: base})
     return found if number is None else found[number]
 
 
-def traced_function(function: Any, row: Row, args: tuple, kwargs: dict, made: Made, stopping: bool) -> Any:
+def traced_function(function: Any, row: AtenRow, args: tuple, kwargs: dict, made: Made, stopping: bool) -> Any:
     """The results of a function that is lowered whole."""
     with aside():
         meta = _on_meta(f"torch.{row.name}", row.said or function, args, kwargs)
@@ -111,7 +112,7 @@ def _named(op: Any, args: tuple, kwargs: dict) -> dict[str, Any]:
 _NO_MATTER = ("memory_format", "layout", "device", "pin_memory", "non_blocking", "implicit", "copy", "check_errors")
 
 
-def _taken(row: Row, op: Any, given: dict[str, Any]) -> dict[str, Any]:
+def _taken(row: AtenRow, op: Any, given: dict[str, Any]) -> dict[str, Any]:
     """The arguments that a row takes; others must be at their defaults."""
     parameters = row.parameters
     for a in op._schema.arguments:
@@ -216,7 +217,7 @@ def _without_data(x: Any) -> Any:
 # Results
 
 
-def _lowered(row: Row, args: tuple, kwargs: dict) -> Any:
+def _lowered(row: AtenRow, args: tuple, kwargs: dict) -> Any:
     try:
         return row.lower(*args, **kwargs)
     except RicciError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ricci.tracing.pytorch.table import operations, whole_rows
+from ricci.tracing.pytorch.aten import operations, whole_rows
 
 TITLES = {
     "of_entries": "Entry by entry",

@@ -14,9 +14,9 @@ from ricci.tracing.arguments import Known, OneAxis
 from ricci.tracing.array import Traced, has_traced
 from ricci.tracing.basics import NeedsValueError, broadcast_shape, common, lift, like, pointwise
 from ricci.tracing.casting import cast
+from ricci.tracing.lowerings import lowers
 from ricci.tracing.rows.along import broadcast, flat
 from ricci.tracing.rows.keys import from_the_front, read
-from ricci.tracing.table import lowers
 
 MODES = ("raise", "wrap", "clip")
 

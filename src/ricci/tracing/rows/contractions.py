@@ -23,9 +23,9 @@ from ricci.functions import elementwise as e
 from ricci.tracing.arguments import Type
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import broadcast_shape, fresh, like, normal_axis
+from ricci.tracing.lowerings import TABLE, lowers
 from ricci.tracing.rows.along import entry, flat, vector
 from ricci.tracing.rows.ufuncs import UFUNCS
-from ricci.tracing.table import TABLE, lowers
 
 Label = Hashable
 Factor = tuple[Traced, Sequence[Label]]

@@ -17,9 +17,9 @@ from ricci.tracing.arguments import Ints, Known, Type, whole_numbers
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import FLOAT, NeedsValueError, common, fresh, lift, like, pointwise
 from ricci.tracing.casting import cast
+from ricci.tracing.lowerings import lowers
 from ricci.tracing.rows.along import broadcast, converted, with_axes
 from ricci.tracing.rows.shaping import moveaxis
-from ricci.tracing.table import lowers
 
 # In the shape of another array
 

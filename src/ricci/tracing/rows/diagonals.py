@@ -13,8 +13,8 @@ from ricci.functions import elementwise as e
 from ricci.tracing.arguments import Type
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import like, normal_axes
+from ricci.tracing.lowerings import lowers
 from ricci.tracing.rows.along import converted, flat, of_order
-from ricci.tracing.table import lowers
 
 
 def _line(name: str, x: Traced, offset: int, axis1: int, axis2: int) -> Expr:

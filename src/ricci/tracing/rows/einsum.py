@@ -16,9 +16,9 @@ from ricci.errors import InputError, ShapeError
 from ricci.tracing.arguments import Type
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import lift
+from ricci.tracing.lowerings import lowers
 from ricci.tracing.rows.along import converted
 from ricci.tracing.rows.contractions import contraction
-from ricci.tracing.table import lowers
 
 Label = Hashable
 Subscripts = list  # labels, and Ellipsis for those not named

@@ -27,9 +27,9 @@ from ricci.functions import elementwise as e
 from ricci.tracing.array import Traced, has_traced
 from ricci.tracing.basics import BOOL, NeedsValueError, broadcast_shape, lift, like
 from ricci.tracing.casting import cast
+from ricci.tracing.lowerings import lowers
 from ricci.tracing.operand import changed
 from ricci.tracing.rows.along import broadcast
-from ricci.tracing.table import lowers
 
 
 @dataclass

@@ -23,7 +23,7 @@ from ricci.functions.axes import batch
 from ricci.tracing.arguments import Axes, Known
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import broadcast_shape, concrete, floating, fresh, like, normal_axes
-from ricci.tracing.table import REASONS, lowers
+from ricci.tracing.lowerings import REASONS, lowers
 
 _SAMPLE = np.eye(1)
 SlogdetResult: Any = type(np.linalg.slogdet(_SAMPLE))

@@ -16,8 +16,8 @@ from ricci.functions import reductions as r
 from ricci.tracing.arguments import Known, OneAxis
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import BOOL, NeedsValueError, fresh, like
+from ricci.tracing.lowerings import lowers
 from ricci.tracing.rows.along import joined, looked_up, places, vector
-from ricci.tracing.table import lowers
 
 
 @lowers(np.sort)

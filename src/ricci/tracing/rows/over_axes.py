@@ -21,9 +21,9 @@ from ricci.functions import reductions as r
 from ricci.tracing.arguments import Axes, Mask, OneAxis, Type
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import BOOL, FLOAT, INT, fresh, lift, like, pointwise
+from ricci.tracing.lowerings import lowers
 from ricci.tracing.rows.along import converted, places
 from ricci.tracing.rows.ufuncs import UFUNCS, is_nan, isclose
-from ricci.tracing.table import lowers
 
 Over = Callable[[Expr, Sequence[int]], Expr]
 

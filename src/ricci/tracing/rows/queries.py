@@ -10,7 +10,7 @@ import numpy as np
 
 from ricci.tracing.arguments import Axes
 from ricci.tracing.array import Traced
-from ricci.tracing.table import lowers
+from ricci.tracing.lowerings import lowers
 
 # Of one array
 ANSWERS: dict[Any, Callable[[Traced], Any]] = {

@@ -18,10 +18,10 @@ from ricci.tracing.arguments import Axes, Ints, Known, OneAxis
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import concrete, lift, like, normal_axes, normal_axis
 from ricci.tracing.casting import cast
+from ricci.tracing.lowerings import REASONS, lowers
 from ricci.tracing.rows.along import broadcast, flat, selected, shaped, with_axes
 from ricci.tracing.rows.several import concatenated
 from ricci.tracing.rows.shaping import moveaxis
-from ricci.tracing.table import REASONS, lowers
 
 
 @lowers(np.roll)

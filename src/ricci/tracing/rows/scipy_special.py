@@ -34,8 +34,8 @@ from ricci.tracing.basics import (
     normal_axes,
     pointwise,
 )
+from ricci.tracing.lowerings import lowers
 from ricci.tracing.rows.ufuncs import Build, is_nan, ufunc_row
-from ricci.tracing.table import lowers
 
 INF, NAN = constant(math.inf), constant(math.nan)
 FAR = 600  # exp of more than that may be infinite

@@ -22,9 +22,9 @@ from ricci.functions import reductions as r
 from ricci.tracing.arguments import Axis, Known, OneAxis, Type
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import FLOAT, concrete, fresh, lift, like, normal_axis, pointwise
+from ricci.tracing.lowerings import lowers
 from ricci.tracing.rows.along import Array, along, converted, entry, flat, joined, looked_up, part, vector
 from ricci.tracing.rows.ordering import searchsorted
-from ricci.tracing.table import lowers
 
 # Running sums and products
 

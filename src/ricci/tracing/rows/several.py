@@ -16,9 +16,9 @@ from ricci.errors import InputError, ShapeError
 from ricci.tracing.arguments import Axis, Known, Type
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import lift, normal_axis
+from ricci.tracing.lowerings import lowers
 from ricci.tracing.rows.along import converted, entry, flat, joined, of_order, part, with_axes
 from ricci.tracing.rows.shaping import at_least, expand_dims
-from ricci.tracing.table import lowers
 
 
 @lowers(np.concatenate, np.concat)

@@ -14,8 +14,8 @@ from ricci.tracing.arguments import Axes, Axis, Ints, Type, whole_numbers
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import broadcast_shape, like, normal_axes
 from ricci.tracing.casting import cast
+from ricci.tracing.lowerings import lowers
 from ricci.tracing.rows.along import broadcast, of_order, shaped, with_axes
-from ricci.tracing.table import lowers
 
 # Sizes
 

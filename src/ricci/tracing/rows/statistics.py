@@ -23,11 +23,11 @@ from ricci.functions.axes import last
 from ricci.tracing.arguments import Axes, Known, Type
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import FLOAT, fresh, lift, like
+from ricci.tracing.lowerings import lowers
 from ricci.tracing.rows.along import Array, flat, joined, with_axes
 from ricci.tracing.rows.contractions import contraction
 from ricci.tracing.rows.over_axes import average, masked, not_nan
 from ricci.tracing.rows.ufuncs import is_nan
-from ricci.tracing.table import lowers
 
 # Quantiles
 

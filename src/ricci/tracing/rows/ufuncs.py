@@ -21,7 +21,7 @@ from ricci.tracing.arguments import Type
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import BOOL, common, lift, pointwise, python_type
 from ricci.tracing.casting import truncated
-from ricci.tracing.table import lowers
+from ricci.tracing.lowerings import lowers
 
 Build = Callable[..., Expr]
 

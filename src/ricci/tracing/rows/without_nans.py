@@ -14,10 +14,10 @@ from ricci.functions import reductions as r
 from ricci.tracing.arguments import Axes, Mask, OneAxis, Type
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import BOOL, pointwise
+from ricci.tracing.lowerings import lowers
 from ricci.tracing.rows.over_axes import masked, mean, moment, not_nan, reduce, reduction
 from ricci.tracing.rows.sequences import running
 from ricci.tracing.rows.ufuncs import UFUNCS
-from ricci.tracing.table import lowers
 
 
 def _numbers(x: Traced, named: Traced | None = None) -> Traced | None:

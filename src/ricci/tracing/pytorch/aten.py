@@ -26,7 +26,7 @@ Array = Any  # a traced array, whose operators and methods are put there when it
 
 
 @dataclass(frozen=True)
-class Row:
+class AtenRow:
     """An operation, or a function as a whole."""
 
     name: str
@@ -40,8 +40,8 @@ class Row:
         return inspect.signature(self.lower).parameters
 
 
-OPERATIONS: dict[str, Row] = {}
-WHOLE: dict[Any, Row] = {}
+OPERATIONS: dict[str, AtenRow] = {}
+WHOLE: dict[Any, AtenRow] = {}
 
 
 def lowers(*names: str, known: tuple[str, ...] = ()) -> Callable[[Callable], Callable]:
@@ -52,7 +52,7 @@ def lowers(*names: str, known: tuple[str, ...] = ()) -> Callable[[Callable], Cal
         for name in names:
             if name in OPERATIONS:
                 raise InvariantError(f"The operation {name} of PyTorch has two rows, one of them in {group}.")
-            OPERATIONS[name] = Row(name, lower, group, known)
+            OPERATIONS[name] = AtenRow(name, lower, group, known)
         return lower
 
     return put
@@ -67,7 +67,7 @@ def whole(
     """
 
     def put(lower: Callable) -> Callable:
-        row = Row(name, lower, lower.__module__.rpartition(".")[2], known, said)
+        row = AtenRow(name, lower, lower.__module__.rpartition(".")[2], known, said)
         WHOLE.update({function: row for function in functions if function is not None})
         return lower
 
@@ -80,13 +80,13 @@ def _fill() -> None:
         import_module(f"ricci.tracing.pytorch.{module}")
 
 
-def operations() -> dict[str, Row]:
+def operations() -> dict[str, AtenRow]:
     """The rows of operations, by name."""
     _fill()
     return OPERATIONS
 
 
-def whole_rows() -> dict[Any, Row]:
+def whole_rows() -> dict[Any, AtenRow]:
     """The rows of functions, by the function."""
     _fill()
     return WHOLE

@@ -7,24 +7,18 @@ a traced array, or a tuple or list of them. ``@lowers(np.sum)`` puts it into the
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import import_module
 from typing import Any
 
-from ricci.caches import once
-from ricci.errors import InvariantError, RicciError, TraceError, nearest
+from ricci.errors import InvariantError, RicciError
 from ricci.tracing.arguments import Binding, signature_of
 from ricci.tracing.frames import user_place
 
-MODULES = "ufuncs choosing over_axes without_nans statistics sequences ordering contractions einsum shaping repeating "
-MODULES += "diagonals several keys creation queries linalg scipy_special"
-
 
 @dataclass(frozen=True)
-class Row:
+class Lowering:
     """A callable that can be traced."""
 
     name: str  # as users write it: "np.linalg.inv"
@@ -39,7 +33,7 @@ class Row:
         return Binding(self.name, signature_of(self.function), self.lower)
 
 
-TABLE: dict[Any, Row] = {}  # by the callable; the reductions of ufuncs by (ufunc, "reduce")
+TABLE: dict[Any, Lowering] = {}  # by the callable; the reductions of ufuncs by (ufunc, "reduce")
 REASONS: dict[Any, str] = {}  # of callables that cannot be traced: why, and what to write instead
 
 
@@ -55,7 +49,7 @@ def lowers(*callables: Any, note: str = "", group: str = "") -> Callable[[Callab
                 if function in TABLE and TABLE[function].lower.__module__ != lower.__module__:
                     raise InvariantError(f"{name_of(function)} has two rows, one of them in {lower.__module__}.")
                 own = group or lower.__module__.rpartition(".")[2]
-                TABLE[function] = Row(name_of(function), function, lower, own, note)
+                TABLE[function] = Lowering(name_of(function), function, lower, own, note)
         return lower
 
     return put
@@ -85,39 +79,6 @@ def _of_scipy(function: Any, name: str) -> bool:
     import numpy as np
 
     return isinstance(function, np.ufunc) and getattr(np, name, None) is not function
-
-
-def table() -> dict[Any, Row]:
-    """The table with all its rows; those of SciPy, which takes long to import, once somebody else has imported it."""
-    return _filled("scipy.special" in sys.modules)
-
-
-@once
-def _filled(scipy: bool) -> dict[Any, Row]:
-    for module in MODULES.split():
-        import_module(f"ricci.tracing.rows.{module}")
-    if scipy:
-        import_module("ricci.tracing.rows.scipy_special").register()
-    return TABLE
-
-
-def row_of(function: Any) -> Row:
-    """The row of a callable, or an error that names the nearest one."""
-    row = table().get(function)
-    if row is None:
-        raise unknown(function)
-    return row
-
-
-def unknown(function: Any) -> TraceError:
-    """What to say of a callable that is not in the table."""
-    name = name_of(function)
-    names = [row.name for row in table().values()]
-    place = user_place()
-    where = f" ({place})" if place else ""
-    near = REASONS.get(function) or nearest(name, names)
-    hint = near or "docs/programs.md lists those that can; rc.custom gives one of your own its rule."
-    return TraceError(f"{name} cannot be traced{where}. {hint}")
 
 
 def located(error: RicciError, name: str) -> RicciError:
