@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ricci.tracing.operand import Operand
+from ricci.tracing.trees import mapped
 
 numbers = count(1)
 
@@ -105,23 +106,15 @@ class Recorded(Operand):
 
 def settled(node: GraphNode, number: int) -> GraphNode:
     """The node with number ``number``, with what its tensors were then, where they have been changed since."""
+
+    def as_of(x: Any) -> Any:
+        past = () if not isinstance(x, Recorded) or x._links is None else x._links.past
+        return next((was for until, was in past if number < until), x)
+
     if any(isinstance(x, Recorded) and x._links is not None and x._links.past for x in node.parents):
-        node.parents = _as_of(node.parents, number)
+        node.parents = mapped(as_of, node.parents)
         if isinstance(node, GraphCall):
-            node.args, node.kwargs = _as_of(node.args, number), _as_of(node.kwargs, number)
+            node.args, node.kwargs = mapped(as_of, node.args), mapped(as_of, node.kwargs)
         if hasattr(node, "inputs"):
-            node.inputs = _as_of(node.inputs, number)
+            node.inputs = mapped(as_of, node.inputs)
     return node
-
-
-def _as_of(value: Any, number: int) -> Any:
-    if isinstance(value, Recorded):
-        past = () if value._links is None else value._links.past
-        return next((was for until, was in past if number < until), value)
-    if type(value) in (list, tuple):
-        return type(value)([_as_of(part, number) for part in value])
-    if type(value) is dict:
-        return {key: _as_of(part, number) for key, part in value.items()}
-    if type(value) is slice:
-        return slice(*[_as_of(part, number) for part in (value.start, value.stop, value.step)])
-    return value

@@ -24,7 +24,7 @@ from ricci.errors import InputError, RicciError
 from ricci.expr import Elementwise, Expr, Function, Variable, add, substitute, topological, variable
 from ricci.expr.structures import is_zero
 from ricci.simplify import simplify_all
-from ricci.tensor.call_keys import EXPONENTS, Reader
+from ricci.tensor.call_keys import EXPONENTS, CallKey
 from ricci.tensor.links import GraphCall, GraphNode, Recorded
 from ricci.tensor.programs import TensorProgram
 from ricci.tracing.array import Traced
@@ -252,17 +252,14 @@ def _needed(inputs: Sequence[Any]) -> tuple[int, ...]:
 
 
 def _found(node: GraphNode, by_value: bool) -> Any:
-    reader = Reader(node.function, by_value, with_names=isinstance(node.function, Rule))
-    parts = [reader.key(a) for a in node.args]
-    if node.kwargs:
-        parts += [(name, reader.key(value)) for name, value in node.kwargs.items()]
-    key = (node.function, by_value, *parts) if reader.hashable else None
-    node.inputs = tuple(reader.inputs)
+    called = CallKey(node, by_value)
+    key = called.key
+    node.inputs = tuple(called.inputs)
     found = _operations[key] if key is not None else None
     if found is not None:
         return found
     try:
-        operation, met, drawn = _lowered(node, reader)
+        operation, met, drawn = _lowered(node, called)
     except RicciError:
         if by_value or len(_needed(node.inputs)) == len(node.inputs):
             raise
@@ -280,21 +277,19 @@ def _found(node: GraphNode, by_value: bool) -> Any:
     return made
 
 
-def _lowered(node: GraphNode, reader: Reader) -> tuple[Operation, tuple, bool]:
+def _lowered(node: GraphNode, called: CallKey) -> tuple[Operation, tuple, bool]:
     """The call with traced arrays as inputs, and what else it took as inputs: arrays and tensors that a rule met.
 
     At last whether it drew random numbers.
     """
-    arrays = [x._value if isinstance(x, Recorded) else x for x in reader.inputs]
+    arrays = [x._value if isinstance(x, Recorded) else x for x in called.inputs]
     names = [f"a{k}" for k in range(len(arrays))]
     with suspended(), frame("a tensor operation", frozenset(names)) as own:
         inputs = [own.variable(name, np.shape(x)) for name, x in zip(names, arrays, strict=True)]
         stand_ins: list[Any] = [Traced(v, d, own) for v, d in zip(inputs, _types(arrays), strict=True)]
-        if reader.with_names:
-            own.named.update({v: x._axes for v, x in zip(inputs, reader.inputs) if getattr(x, "_axes", None)})
-        stand_ins.reverse()
-        args = tuple([reader.replaced(a, stand_ins) for a in node.args])
-        kwargs = {name: reader.replaced(value, stand_ins) for name, value in node.kwargs.items()}
+        if called.with_names:
+            own.named.update({v: x._axes for v, x in zip(inputs, called.inputs) if getattr(x, "_axes", None)})
+        args, kwargs = called.replaced(stand_ins)
         rule = isinstance(node.function, Rule)
         result = node.function.lower(*args, **kwargs) if rule else lowered(node.function, args, kwargs)
     bound, met = dict(own.captured), ()

@@ -50,25 +50,19 @@ def made(value: Any, node: GraphNode | None, number: int = 0, index: int = 0, ax
 
 def raw(value: Any, tensors: list[Recorded]) -> Any:
     """An argument with values in place of tensors, which are collected."""
-    if isinstance(value, Recorded):
-        tensors.append(value)
-        return value._value
-    kind = type(value)
-    if kind is list or kind is tuple:
-        return kind([raw(part, tensors) for part in value])
-    if isinstance(value, slice):
-        return slice(*[raw(part, tensors) for part in (value.start, value.stop, value.step)])
-    return value
+
+    def plain(part: Any) -> Any:
+        if not isinstance(part, Recorded):
+            return part
+        tensors.append(part)
+        return part._value
+
+    return mapped(plain, value)
 
 
 def kept(value: Any) -> Any:
     """Arguments as they are now: arrays of NumPy that somebody may write into before ``backward`` are copied."""
-    kind = type(value)
-    if kind is tuple or kind is list:
-        return kind([kept(part) for part in value])
-    if kind is np.ndarray:
-        return value.copy()
-    return {name: kept(part) for name, part in value.items()} if kind is dict else value
+    return mapped(lambda part: part.copy() if type(part) is np.ndarray else part, value)
 
 
 def short(function: Any, args: tuple) -> Any:
@@ -205,8 +199,6 @@ def _as_arrays(values: tuple) -> tuple:
 
 def of_torch(function: Any, args: tuple, kwargs: dict) -> Any:
     """A function of PyTorch, with PyTorch's meaning, of tensors and other values."""
-    from ricci.tracing.pytorch.tensors import mapped
-
     args, kwargs = mapped(lambda x: as_numpy(x, "An operand beside tensors") if is_torch(x) else x, (args, kwargs))
     rule = _of_torch(function)
     return rule.lower(*args, **kwargs) if has_traced((args, kwargs)) else call(rule, args, kwargs)
@@ -215,7 +207,6 @@ def of_torch(function: Any, args: tuple, kwargs: dict) -> Any:
 @cached("functions of PyTorch on tensors", 1024)
 def _of_torch(function: Any) -> Rule:
     from ricci.tracing.pytorch.observers import called
-    from ricci.tracing.pytorch.tensors import mapped
 
     def lower(*args: Any, **kwargs: Any) -> Any:
         return mapped(plain_array, called(function, args, kwargs))

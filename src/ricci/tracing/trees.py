@@ -119,6 +119,22 @@ def _dataclass(kind: type, names: Sequence[str], parts: Sequence[Any]) -> Any:
     return made
 
 
+def mapped(function: Callable[[Any], Any], value: Any) -> Any:
+    """``function`` of all that nested lists, tuples, dictionaries and slices hold, in the same nest.
+
+    >>> mapped(abs, [1, (-2, slice(-3, 4, 5))])
+    [1, (2, slice(3, 4, 5))]
+    """
+    if isinstance(value, (list, tuple)):
+        parts = [mapped(function, part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    if isinstance(value, dict):
+        return {key: mapped(function, part) for key, part in value.items()}
+    if isinstance(value, slice):
+        return slice(*[mapped(function, part) for part in (value.start, value.stop, value.step)])
+    return function(value)
+
+
 def count(form: Form) -> int:
     """The number of leaves."""
     return 1 if form == LEAF else sum(count(part) for part in form[2])

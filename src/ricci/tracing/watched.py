@@ -23,6 +23,7 @@ from ricci.dispatch import register
 from ricci.tracing.guards import Guards
 from ricci.tracing.operand import Operand
 from ricci.tracing.reach import Reach
+from ricci.tracing.trees import mapped
 
 T = TypeVar("T")
 _SAME = frozenset(["strides", "itemsize", "nbytes"])  # attributes that say nothing of the contents
@@ -97,12 +98,14 @@ register("watched", Watched, takes=_called, kind="numpy")
 
 def _plain(value: Any, met: list[Watched]) -> Any:
     """``value`` with arrays in place of stand-ins, which are collected."""
-    if type(value) is Watched:
-        met.append(value)
-        return value.value
-    if type(value) in (list, tuple):
-        return type(value)([_plain(part, met) for part in value])
-    return value
+
+    def array(part: Any) -> Any:
+        if type(part) is not Watched:
+            return part
+        met.append(part)
+        return part.value
+
+    return mapped(array, value)
 
 
 def _reading(function: Callable) -> Callable:

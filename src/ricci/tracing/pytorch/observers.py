@@ -32,6 +32,7 @@ from ricci.tracing.pytorch.aten import operations, whole_rows
 from ricci.tracing.pytorch.operations import put, traced_function, traced_operation
 from ricci.tracing.pytorch.tensors import TracedTensor, plain_leaves, wrapped
 from ricci.tracing.pytorch.written import where
+from ricci.tracing.trees import mapped
 
 
 class _Watching(threading.local):

@@ -166,16 +166,6 @@ def numpy_type(dtype: torch.dtype) -> np.dtype:
         raise DTypeError(f"A tensor has the type {dtype}, which ricci does not trace; use x.float().") from error
 
 
-def mapped(function: Callable[[Any], Any], value: Any) -> Any:
-    """``function`` of all leaves of nested lists and tuples."""
-    if isinstance(value, (list, tuple)):
-        parts = [mapped(function, part) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
-    if isinstance(value, dict):
-        return {key: mapped(function, part) for key, part in value.items()}
-    return function(value)
-
-
 def plain_leaves(value: Any) -> Iterator[Any]:
     """The leaves of nested lists, tuples and dictionaries."""
     if isinstance(value, dict):
