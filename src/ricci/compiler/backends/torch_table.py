@@ -156,7 +156,6 @@ ELEMENTWISE: Table = elementwise_table(
         "cbrt": _cbrt,
         # beyond 40, log(1 + exp(x)) is x to the last bit
         "softplus": _of_reals(lambda x: torch.nn.functional.softplus(x, threshold=40.0)),
-        "relu": torch.relu,
         "log_ndtr": _log_ndtr,
         "polygamma": polygamma,
         "where": where,
