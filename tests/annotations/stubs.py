@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from ricci.tracing.table import table
 
 import ricci
 from ricci.expr import Op
 from ricci.functions.table import FUNCTIONS
 from ricci.tracing import own_functions  # noqa: F401  (which are methods of operands)
 from ricci.tracing.array_methods import ArrayMethods
+from ricci.tracing.rows import table
 from ricci.user.formula_methods import FormulaMethods
 
 SOURCE = Path(ricci.__file__).parent
