@@ -18,7 +18,8 @@ ORDER = [
     ["errors", "grid"],
     ["caches"],
     ["kinds"],
-    ["scopes", "expr"],
+    ["dispatch", "scopes"],
+    ["expr"],
     ["functions"],
     ["notation"],
     ["calculus"],
@@ -149,6 +150,17 @@ def closing(found: Iterable[Import]) -> list[Import]:
     found = list(found)
     at_top = [one for one in found if one.where == TOP]
     return [one for one in found if one.where != TOP and cycles([*at_top, one])]
+
+
+def misplaced(texts: Mapping[str, str]) -> list[str]:
+    """What is against the order of the rooms, in words."""
+    rank = {room: place for place, line in enumerate(ORDER) for room in line}
+    faults = [f"{module} has no place in the order" for module in texts if room_of(module) not in rank]
+    for one in imports(texts):
+        own, other = room_of(one.module), room_of(one.other)
+        if own in rank and own != other and rank[other] >= rank[own]:
+            faults.append(str(one))
+    return faults
 
 
 def twice(texts: Mapping[str, str]) -> tuple[dict[str, list[str]], dict[str, list[str]]]:

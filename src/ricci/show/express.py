@@ -26,7 +26,6 @@ from ricci.functions.table import FUNCTIONS
 from ricci.notation import syntax
 from ricci.notation.context import Facts
 from ricci.notation.occurrences import free_indices, names_in
-from ricci.show.factors import ProductWriter, with_heights
 from ricci.show.index_names import Namer
 from ricci.show.lines import arranged_inner, parts_with_lines
 from ricci.show.phrases import (
@@ -40,6 +39,7 @@ from ricci.show.phrases import (
     sum_of,
     tensor_of,
 )
+from ricci.show.product_writer import ProductWriter, with_heights
 
 _FLIPPED = {"<": ">", "<=": ">=", "==": "==", "!=": "!="}  # comparisons, with their operands exchanged
 
