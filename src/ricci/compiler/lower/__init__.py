@@ -1,4 +1,4 @@
-"""From expressions to steps, once all sizes are known.
+"""The third stage: from expressions whose sizes are known to steps on arrays.
 
-Expressions and sizes come in, a program goes out.
+A bound stage comes in, a program goes out. Stages before are imported, and from ``plan`` what a program is.
 """

@@ -1,1 +1,5 @@
-"""What is computed, step by step: programs, the loops in them, and the tables that show them."""
+"""The fourth stage: what is computed, step by step, and which steps run together.
+
+A program comes in, a plan goes out: loops over blocks, and a table to look at. Programs themselves are defined here,
+and everything after them imports these definitions.
+"""
