@@ -1,5 +1,7 @@
 """Movements of data are one object each, whoever writes them: NumPy's and PyTorch's functions, patterns, index text."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -133,9 +135,10 @@ def test_gather_is_one_structure():
     x, n = variable("x", X.shape), variable("n", N.shape)
     with frame("f") as own:
         array, places = Traced(x, X.dtype, own), Traced(n, np.dtype(np.uint64), own)
-        found = [array[:, places].expr, np.take(array, places, axis=1).expr]  # pyright: ignore[reportAttributeAccessIssue]
-    given = {a: {"x": x, "n": n}[a.name] for a in variables(rc.parse("y[h,t] = x[h,n[t]]").expr)}
-    found.append(substitute(rc.parse("y[h,t] = x[h,n[t]]").expr, given))  # pyright: ignore[reportArgumentType]
+        taken: Any = np.take(array, places, axis=1)
+        found = [array[:, places].expr, taken.expr]
+    given: dict[Expr, Expr] = {a: {"x": x, "n": n}[a.name] for a in variables(rc.parse("y[h,t] = x[h,n[t]]").expr)}
+    found.append(substitute(rc.parse("y[h,t] = x[h,n[t]]").expr, given))
     pattern = rc.gather(rc.variable("x[h,c]", X), rc.variable("n[t]", N), "h c, t -> h t")
     assert all(e is moving.gathered(x, 1, n) for e in [*found, pattern.expr])
 

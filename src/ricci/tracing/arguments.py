@@ -20,12 +20,12 @@ unless it is about memory alone. ``keepdims`` is done here: a lowering leaves ou
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
-from ricci.caches import cached
+from ricci.caches import once
 from ricci.errors import InputError, ShapeError, TraceError
 from ricci.expr import product
 from ricci.expr.moving import expanded, reshaped
@@ -76,7 +76,7 @@ def stub(text: str) -> inspect.Signature:
     return inspect.signature(eval(f"lambda {text}: None", {"NONE": NONE}))
 
 
-@cached("signatures of NumPy", 1024)
+@once
 def signature_of(function: Any) -> inspect.Signature:
     """The signature of a callable of NumPy's, or of a method of a ufunc: ``(np.add, "reduce")``."""
     ufunc, method = function if isinstance(function, tuple) else (function, "__call__")
@@ -88,7 +88,7 @@ def signature_of(function: Any) -> inspect.Signature:
     return stub(STUBS[ufunc]) if ufunc in STUBS else inspect.signature(ufunc)
 
 
-class Call:
+class Bound:
     """One call that is being bound."""
 
     __slots__ = ("axes", "name", "order", "parameter", "x")
@@ -105,42 +105,42 @@ class Call:
         return f"{self.name}: {self.parameter}"
 
 
-def _array(call: Call, value: Any) -> Traced:
+def _array(bound: Bound, value: Any) -> Traced:
     found = lift(value)
-    if call.x is None:
-        call.x, call.order = found, found.ndim
+    if bound.x is None:
+        bound.x, bound.order = found, found.ndim
     return found
 
 
-def _array_or_none(call: Call, value: Any) -> Traced | None:
-    return None if value is None else _array(call, value)
+def _array_or_none(bound: Bound, value: Any) -> Traced | None:
+    return None if value is None else _array(bound, value)
 
 
-def arrays_of(call: Call, value: Any) -> list[Traced]:
+def arrays_of(bound: Bound, value: Any) -> list[Traced]:
     if isinstance(value, Traced) and value.ndim:
         return [value[k] for k in range(value.shape[0])]
     found = [lift(x) for x in (value if not isinstance(value, Traced) else [value])]
     if not found:
-        raise InputError(f"{call.name} needs at least one array.")
+        raise InputError(f"{bound.name} needs at least one array.")
     return found
 
 
-def _axes(call: Call, value: Any) -> tuple[int, ...]:
-    call.axes = normal_axes(call.x, value)
-    return call.axes
+def _axes(bound: Bound, value: Any) -> tuple[int, ...]:
+    bound.axes = normal_axes(bound.x, value)
+    return bound.axes
 
 
-def _axis(call: Call, value: Any) -> int:
-    axis = normal_axis(call.x, value)
-    call.axes = (axis,)
+def _axis(bound: Bound, value: Any) -> int:
+    axis = normal_axis(bound.x, value)
+    bound.axes = (axis,)
     return axis
 
 
-def _one_axis(call: Call, value: Any) -> int:
+def _one_axis(bound: Bound, value: Any) -> int:
     if value is not None:
-        return _axis(call, value)
-    call.axes = tuple(range(call.x.ndim))
-    call.x = like(call.x, reshaped(call.x.expr, (call.x.size,)))
+        return _axis(bound, value)
+    bound.axes = tuple(range(bound.x.ndim))
+    bound.x = like(bound.x, reshaped(bound.x.expr, (bound.x.size,)))
     return 0
 
 
@@ -164,52 +164,53 @@ def mask_of(x: Traced, where: Any) -> Traced | None:
     return like(mask, expanded(mask.expr, x.shape))
 
 
-CONVERSIONS: dict[str, Callable[[Call, Any], Any]] = {
+CONVERSIONS: dict[str, Callable[[Bound, Any], Any]] = {
     "Traced": _array,
     "Traced | None": _array_or_none,
     "list[Traced]": arrays_of,
     "Axes": _axes,
     "Axis": _axis,
     "OneAxis": _one_axis,
-    "Ints": lambda call, value: whole_numbers(value, call.what),
-    "Known": lambda call, value: concrete(value, call.what),
-    "Type": lambda call, value: None if value is None else np.dtype(value),
-    "Mask": lambda call, value: mask_of(call.x, value),
+    "Ints": lambda bound, value: whole_numbers(value, bound.what),
+    "Known": lambda bound, value: concrete(value, bound.what),
+    "Type": lambda bound, value: None if value is None else np.dtype(value),
+    "Mask": lambda bound, value: mask_of(bound.x, value),
 }
 
 
-class Binding:
-    """How the arguments of a call become those of a lowering; made once for each row of the table."""
+class Signed:
+    """A lowering and the signature of what it stands for: how the arguments of a call become its own."""
 
-    def __init__(self, name: str, signature: inspect.Signature, lower: Callable[..., Any]):
-        self.name, self.signature, self.lower = name, signature, lower
+    def __init__(
+        self,
+        name: str,
+        signature: inspect.Signature,
+        lower: Callable[..., Any],
+        no_matter: Sequence[str] = NO_MATTER,
+    ):
+        self.name, self.signature, self.lower, self.no_matter = name, signature, lower, no_matter
         theirs = signature.parameters.values()
         own = inspect.signature(lower).parameters
+        kinds = {p.annotation for p in own.values()}
         self.positions = [p.name for p in theirs if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-        self.by_name = {p.name: p for p in theirs if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
-        self.star = next((p.name for p in theirs if p.kind is p.VAR_POSITIONAL), None)
         self.operands = [p.name for p in theirs if p.kind is p.POSITIONAL_ONLY]
+        self.keywords = {p.name for p in theirs if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+        self.star = next((p.name for p in theirs if p.kind is p.VAR_POSITIONAL), None)
         self.open = any(p.kind is p.VAR_KEYWORD for p in theirs)
-        self.required = [p.name for p in theirs if p.default is p.empty and p.name in (*self.positions, *self.by_name)]
-        self.defaults = {p.name: p.default for p in theirs}
-        self.passes_more = any(p.kind is p.VAR_KEYWORD for p in own.values())
-        self.own_star = next((p.name for p in own.values() if p.kind is p.VAR_POSITIONAL), None)
-        self.taken = self._taken(own)
-        self.used = {source for _, source, _, _ in self.taken} | {self.star}
+        self.defaults = {p.name: p.default for p in theirs if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
+        self.required = [name for name, default in self.defaults.items() if default is inspect.Parameter.empty]
+        self.own_star = next((p for p in own.values() if p.kind is p.VAR_POSITIONAL), None)
+        self.star_as = None if self.own_star is None else CONVERSIONS.get(self.own_star.annotation)
         self.of_operands = self.own_star is not None and self.star is None  # as ufuncs, which take all in one
-        if self.of_operands:
-            self.used |= {*self.operands}
-        self.star_as = CONVERSIONS.get(own[self.own_star].annotation) if self.own_star else None
-        kinds = [p.annotation for p in own.values()]
-        self.keeps = (
-            "keepdims" in signature.parameters and "keepdims" not in own and {"Axes", "Axis", "OneAxis"} & {*kinds}
-        )
-        self.flattens = (
-            next((n for n, p in own.items() if p.annotation == "Traced"), None) if "OneAxis" in kinds else None
-        )
+        self.passes_more = any(p.kind is p.VAR_KEYWORD for p in own.values())
+        self.taken = self._taken(own)
+        self.used = {source for _, source, _, _ in self.taken} | {self.star} | {*self.operands * self.of_operands}
+        self.keeps = "keepdims" in self.defaults and "keepdims" not in own and bool(kinds & {"Axes", "Axis", "OneAxis"})
+        first = next((name for name, p in own.items() if p.annotation == "Traced"), None)
+        self.flattens = first if "OneAxis" in kinds else None
 
-    def _taken(self, own: Any) -> list[tuple[str, str, Any, Any]]:
-        """For each parameter of the lowering: whose value of NumPy's it gets, its default, and what it is made."""
+    def _taken(self, own: Mapping[str, inspect.Parameter]) -> list[tuple[str, str, Any, Any]]:
+        """For each parameter of the lowering: whose value it gets, its default, and what it is made."""
         found = []
         for place, p in enumerate(own.values()):
             if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
@@ -225,33 +226,19 @@ class Binding:
     def __call__(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         if self.of_operands and not kwargs and len(args) == len(self.operands):
             return self.lower(*[lift(x) for x in args])
-        given = self._given(args, kwargs)
-        call = Call(self.name)
-        values: dict[str, Any] = {}
-        for own, source, default, convert in self.taken:
-            value = given.get(source, default)
-            if value is NONE:
-                value = default
-            if convert is not None:
-                call.parameter = source
-                value = convert(call, value)
-            values[own] = value
-        if self.flattens is not None:
-            values[self.flattens] = call.x
-        if len(given) > len(values) or not given.keys() <= self.used:
-            values |= self._more(given)
-        result = self._lowered(call, given, values)
-        return _with_ones(result, call) if self.keeps and given.get("keepdims") not in (None, NONE, False) else result
-
-    def _lowered(self, call: Call, given: dict[str, Any], values: dict[str, Any]) -> Any:
+        given = self.given(args, kwargs)
+        bound = Bound(self.name)
+        values = self.values(given, bound)
         if self.own_star is None:
-            return self.lower(**values)
-        rest = given.get(self.star, ()) if self.star is not None else [given[name] for name in self.operands]
-        rest = rest if self.star_as is None else [self.star_as(call, value) for value in rest]
-        before = [values.pop(name) for name in self.positions if name in values]
-        return self.lower(*before, *rest, **values)
+            result = self.lower(**values)
+        else:
+            rest = given.get(self.star, ()) if self.star is not None else [given[name] for name in self.operands]
+            rest = rest if self.star_as is None else [self.star_as(bound, value) for value in rest]
+            before = [values.pop(name) for name in self.positions if name in values]
+            result = self.lower(*before, *rest, **values)
+        return _with_ones(result, bound) if self.keeps and given.get("keepdims") not in (None, NONE, False) else result
 
-    def _given(self, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
+    def given(self, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
         """The arguments by name, as far as they are given."""
         given = dict(zip(self.positions, args, strict=False))
         if len(args) > len(self.positions):
@@ -259,11 +246,12 @@ class Binding:
                 self._wrong(args, kwargs)
             given[self.star] = args[len(self.positions) :]
         for name, value in kwargs.items():
-            if name in given or (name not in self.by_name and not self.open):
+            if name in given or (name not in self.keywords and not self.open):
                 self._wrong(args, kwargs)
             given[name] = value
-        if any(name not in given for name in self.required):
-            self._wrong(args, kwargs)
+        for name in self.required:
+            if name not in given:
+                self._wrong(args, kwargs)
         return given
 
     def _wrong(self, args: tuple, kwargs: dict[str, Any]) -> NoReturn:
@@ -273,41 +261,50 @@ class Binding:
             raise TraceError(f"{self.name}: {error}; it is {self.name}{self.signature}.") from None
         raise TraceError(f"{self.name}: the arguments do not fit {self.name}{self.signature}.")
 
-    def _more(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Arguments that the lowering does not name: passed on if it takes any, or an error if they would matter."""
-        rest = {name: value for name, value in given.items() if name not in self.used}
-        if self.passes_more:
-            return rest
-        for name, value in rest.items():
-            default = self.defaults.get(name)
-            same = value is default or value is NONE or value is None
-            if not same and not (self.keeps and name == "keepdims"):
-                self._refuse(name, value, default)
-        return {}
+    def values(self, given: dict[str, Any], bound: Bound) -> dict[str, Any]:
+        """What the lowering takes by name, each as it asks for it."""
+        values: dict[str, Any] = {}
+        for own, source, default, convert in self.taken:
+            value = given.get(source, default)
+            if value is NONE:
+                value = default
+            if convert is not None:
+                bound.parameter = source
+                value = convert(bound, value)
+            values[own] = value
+        if self.flattens is not None:
+            values[self.flattens] = bound.x
+        for name, value in given.items():
+            if name in self.used:
+                continue
+            if self.passes_more:
+                values[name] = value
+            elif value is not None and value is not NONE and value is not self.defaults.get(name):
+                self._check_default(name, value)
+        return values
 
-    def _refuse(self, name: str, value: Any, default: Any) -> None:
-        """An error for an argument that is not at its default and has a meaning that is not traced."""
+    def _check_default(self, name: str, value: Any) -> None:
+        """An error for an argument that the lowering does not take, unless it changes nothing or is not for it."""
+        if name in self.no_matter or (name == "order" and value in ORDERS) or (name == "keepdims" and self.keeps):
+            return
         if name == "out":
             if not isinstance(value, tuple) or any(part is not None for part in value):
                 raise TraceError(
                     f"{self.name}: a traced array cannot be written into a given array (out=…, or a += x for an array "
                     "a); write a = a + x."
                 )
-            return
-        plain = isinstance(value, (bool, int, float, str))
-        if name in NO_MATTER or (plain and value == default) or (name == "order" and value in ORDERS):
-            return
-        raise TraceError(f"{self.name}: leave out {name}={value!r}: it is not supported in traced functions.")
+        elif not isinstance(value, (bool, int, float, str, list, tuple)) or value != self.defaults.get(name):
+            raise TraceError(f"{self.name}: leave out {name}={value!r}: it is not supported in traced functions.")
 
 
-def _with_ones(result: Any, call: Call) -> Any:
+def _with_ones(result: Any, bound: Bound) -> Any:
     """Results that lack the axes that were worked on, with these of size 1; further axes of theirs stand in front."""
     if isinstance(result, tuple):
-        return tuple([_with_ones(part, call) for part in result])
-    axes = call.axes or ()
-    lead = result.ndim - (call.order - len(axes))
-    rest: list[Any] = [*range(lead), *[lead + a for a in range(call.order) if a not in axes]]
-    return like(result, product([(result.expr, rest)], range(lead + call.order), {lead + a: 1 for a in axes}))
+        return tuple([_with_ones(part, bound) for part in result])
+    axes = bound.axes or ()
+    lead = result.ndim - (bound.order - len(axes))
+    rest: list[Any] = [*range(lead), *[lead + a for a in range(bound.order) if a not in axes]]
+    return like(result, product([(result.expr, rest)], range(lead + bound.order), {lead + a: 1 for a in axes}))
 
 
 def is_refusal(lower: Callable[..., Any]) -> bool:

@@ -30,7 +30,7 @@ def like_tensor(tensor: Any, results: Any) -> Any:
     """Traced arrays among the results as tensors, on the device of ``tensor``; where that is none, as they are."""
     if tensor is None:
         return results
-    from ricci.tracing.pytorch.tensors import result_of
+    from ricci.tracing.pytorch.traced_tensors import result_of
 
     leaves, form = flatten(results)
     return unflatten(form, [result_of(x, tensor.device) if isinstance(x, Traced) else x for x in leaves])
@@ -41,7 +41,7 @@ def argument_like(leaf: Any, x: Any) -> Any:
     leaf = leaf.like if isinstance(leaf, Shaped) else leaf
     if not is_torch(leaf):
         return x
-    from ricci.tracing.pytorch.tensors import wrapped
+    from ricci.tracing.pytorch.traced_tensors import wrapped
 
     made = wrapped(x, leaf.device)
     made.fixed = True

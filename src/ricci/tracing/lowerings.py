@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from ricci.errors import InvariantError, RicciError
-from ricci.tracing.arguments import Binding, signature_of
+from ricci.tracing.arguments import Signed, signature_of
 from ricci.tracing.frames import user_place
 
 
@@ -28,9 +28,9 @@ class Lowering:
     note: str = ""
 
     @cached_property
-    def binding(self) -> Binding:
+    def binding(self) -> Signed:
         """How a call becomes one of the lowering."""
-        return Binding(self.name, signature_of(self.function), self.lower)
+        return Signed(self.name, signature_of(self.function), self.lower)
 
 
 TABLE: dict[Any, Lowering] = {}  # by the callable; the reductions of ufuncs by (ufunc, "reduce")

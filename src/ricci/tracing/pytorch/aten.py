@@ -10,17 +10,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from typing import Any
 
 from ricci.caches import once
 from ricci.errors import InvariantError
 
-MODULES = (
-    *("of_entries", "of_activations", "of_reductions", "of_order", "of_shapes", "of_places", "of_products"),
-    *("of_windows", "of_layers", "of_losses", "of_matrices", "of_making"),
-)
-
+MODULES = "of_entries of_activations of_reductions of_order of_shapes of_places of_products of_windows of_layers "
+MODULES += "of_losses of_matrices of_making"
 
 Array = Any  # a traced array, whose operators and methods are put there when its module is run
 
@@ -35,9 +33,9 @@ class AtenRow:
     known: tuple[str, ...] = ()  # arguments whose values decide shapes, and are taken from tensors made here
     said: Callable[..., Any] | None = None
 
-    @property
-    def parameters(self) -> Any:
-        return inspect.signature(self.lower).parameters
+    @cached_property
+    def signature(self) -> inspect.Signature:
+        return inspect.signature(self.lower)
 
 
 OPERATIONS: dict[str, AtenRow] = {}
@@ -48,14 +46,23 @@ def lowers(*names: str, known: tuple[str, ...] = ()) -> Callable[[Callable], Cal
     """Puts a lowering into the table, for one or several operations."""
 
     def put(lower: Callable) -> Callable:
-        group = lower.__module__.rpartition(".")[2]
-        for name in names:
-            if name in OPERATIONS:
-                raise InvariantError(f"The operation {name} of PyTorch has two rows, one of them in {group}.")
-            OPERATIONS[name] = AtenRow(name, lower, group, known)
+        rows(lower.__module__, {" ".join(names): lower}, known)
         return lower
 
     return put
+
+
+def rows(module: str, lowerings: dict[str, Callable[..., Any]], known: tuple[str, ...] = ()) -> None:
+    """Puts several into the table, listed with a module, by the names of operations, separated by spaces.
+
+    Parameters have the names that the operation has for them; the first ones, without defaults, may have others.
+    """
+    group = module.rpartition(".")[2]
+    for names, lower in lowerings.items():
+        for name in names.split():
+            if name in OPERATIONS:
+                raise InvariantError(f"The operation {name} of PyTorch has two rows, one of them in {group}.")
+            OPERATIONS[name] = AtenRow(name, lower, group, known)
 
 
 def whole(
@@ -76,7 +83,7 @@ def whole(
 
 @once
 def _fill() -> None:
-    for module in (*MODULES, "of_rows"):  # and what has a row of its own needs no other
+    for module in (*MODULES.split(), "of_rows"):  # and what has a row of its own needs no other
         import_module(f"ricci.tracing.pytorch.{module}")
 
 

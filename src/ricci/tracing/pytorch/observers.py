@@ -29,9 +29,9 @@ from ricci.tracing.frames import current
 from ricci.tracing.meanings import aside, untraced
 from ricci.tracing.operand import Operand
 from ricci.tracing.pytorch.aten import operations, whole_rows
-from ricci.tracing.pytorch.operations import put, traced_function, traced_operation
-from ricci.tracing.pytorch.tensors import TracedTensor, plain_leaves, wrapped
-from ricci.tracing.pytorch.written import where
+from ricci.tracing.pytorch.aten_calls import put, traced_function, traced_operation
+from ricci.tracing.pytorch.torch_changes import where
+from ricci.tracing.pytorch.traced_tensors import TracedTensor, plain_leaves, wrapped
 from ricci.tracing.trees import mapped
 
 

@@ -14,7 +14,7 @@ from ricci.tracing.basics import lift, like
 from ricci.tracing.casting import cast
 from ricci.tracing.own_functions import lowering
 from ricci.tracing.pytorch.aten import Array, lowers
-from ricci.tracing.pytorch.tensors import numpy_type
+from ricci.tracing.pytorch.traced_tensors import numpy_type
 
 # NumPy's functions of the same meaning, of one operand and of two; those that are rows are in ``of_rows.py``
 _SAME = ("deg2rad", "isfinite", "isinf", "isnan", "logical_not", "positive", "rad2deg", "signbit", "sinc", "trunc")
@@ -198,8 +198,8 @@ def convert(a: Array, dtype: Any) -> Array:
 
 
 @lowers("clone", "alias", "lift_fresh", "contiguous", "positive_copy", "prims.view_of")
-def same(self: Any = None, a: Any = None) -> Array:
-    return self if a is None else a
+def same(x: Array) -> Array:
+    return x
 
 
 @lowers("detach")

@@ -12,7 +12,7 @@ from ricci.tracing.array import Traced
 from ricci.tracing.basics import lift
 from ricci.tracing.casting import cast
 from ricci.tracing.own_functions import lowering
-from ricci.tracing.pytorch.aten import Array, lowers, whole
+from ricci.tracing.pytorch.aten import Array, lowers, rows, whole
 from ricci.tracing.pytorch.of_entries import detach
 
 MEAN, SUM = 1, 2  # as PyTorch numbers what becomes of the losses of single entries; 0 leaves them as they are
@@ -20,11 +20,6 @@ MEAN, SUM = 1, 2  # as PyTorch numbers what becomes of the losses of single entr
 
 def _reduced(losses: Any, reduction: int) -> Any:
     return np.mean(losses) if reduction == MEAN else np.sum(losses) if reduction == SUM else losses
-
-
-@lowers("mse_loss")
-def mse_loss(self: Array, target: Array, reduction: int = MEAN) -> Any:
-    return _reduced((self - target) ** 2, reduction)
 
 
 @lowers("smooth_l1_loss")
@@ -35,10 +30,22 @@ def smooth_l1_loss(self: Array, target: Array, reduction: int = MEAN, beta: floa
     return _reduced(np.where(size < beta, 0.5 * size**2 / beta, size - 0.5 * beta), reduction)
 
 
-@lowers("huber_loss")
-def huber_loss(self: Array, target: Array, reduction: int = MEAN, delta: float = 1.0) -> Any:
-    size = np.absolute(self - target)
-    return _reduced(np.where(size <= delta, 0.5 * size**2, delta * (size - 0.5 * delta)), reduction)
+def _huber(size: Any, delta: float) -> Any:
+    return np.where(size <= delta, 0.5 * size**2, delta * (size - 0.5 * delta))
+
+
+rows(
+    __name__,
+    {
+        "mse_loss": lambda self, target, reduction=MEAN: _reduced((self - target) ** 2, reduction),
+        "huber_loss": lambda self, target, reduction=MEAN, delta=1.0: _reduced(
+            _huber(np.absolute(self - target), delta), reduction
+        ),
+        "soft_margin_loss": lambda self, target, reduction=MEAN: _reduced(
+            lowering("softplus")(-target * self), reduction
+        ),
+    },
+)
 
 
 def _like_mse(input: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> Any:
@@ -55,11 +62,6 @@ def gaussian_nll_loss(
     losses = 0.5 * (np.log(bounded) + (input - target) ** 2 / bounded)
     losses = losses + 0.5 * math.log(2 * math.pi) if full else losses
     return _reduced(losses, {"mean": MEAN, "sum": SUM, "none": 0}[reduction])
-
-
-@lowers("soft_margin_loss")
-def soft_margin_loss(self: Array, target: Array, reduction: int = MEAN) -> Any:
-    return _reduced(lowering("softplus")(-target * self), reduction)
 
 
 @lowers("binary_cross_entropy")

@@ -11,57 +11,32 @@ import torch
 from ricci.errors import TraceError
 from ricci.tracing.basics import lift
 from ricci.tracing.casting import cast
-from ricci.tracing.pytorch.aten import Array, lowers, whole
-from ricci.tracing.pytorch.tensors import numpy_type
+from ricci.tracing.pytorch.aten import Array, rows, whole
+from ricci.tracing.pytorch.traced_tensors import numpy_type
 
 
-def _full(like: Array, value: Any, shape: Sequence[int]) -> Any:
+def _full(like: Array, value: int, shape: Sequence[int]) -> Any:
     return np.full_like(like, value, shape=tuple(shape))
 
 
-@lowers("zeros_like", "empty_like", "zero")
-def zeros_like(self: Array, dtype: Any = None) -> Any:
-    return _full(self, 0, self.shape)
+def _filled(value: Any, shape: Sequence[int]) -> Any:
+    return np.broadcast_to(lift(value), tuple(shape))
 
 
-@lowers("ones_like")
-def ones_like(self: Array, dtype: Any = None) -> Any:
-    return _full(self, 1, self.shape)
-
-
-@lowers("full_like")
-def full_like(self: Array, fill_value: Any, dtype: Any = None) -> Any:
-    return np.broadcast_to(lift(fill_value), self.shape)
-
-
-@lowers("fill")
-def fill(self: Array, value: Any) -> Any:
-    return np.broadcast_to(lift(value), self.shape)
-
-
-@lowers("copy")
-def copy(self: Array, src: Array) -> Any:
-    return np.broadcast_to(cast(src, self.dtype), self.shape)
-
-
-@lowers("new_zeros", "new_empty")
-def new_zeros(self: Array, size: Sequence[int], dtype: Any = None) -> Any:
-    return _full(self, 0, size)
-
-
-@lowers("new_ones")
-def new_ones(self: Array, size: Sequence[int], dtype: Any = None) -> Any:
-    return _full(self, 1, size)
-
-
-@lowers("new_full")
-def new_full(self: Array, size: Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
-    return np.broadcast_to(lift(fill_value), tuple(size))
-
-
-@lowers("new_empty_strided")
-def new_empty_strided(self: Array, size: Sequence[int], stride: Any = None, dtype: Any = None) -> Any:
-    return _full(self, 0, size)
+rows(
+    __name__,
+    {
+        "zeros_like empty_like zero": lambda self, dtype=None: _full(self, 0, self.shape),
+        "ones_like": lambda self, dtype=None: _full(self, 1, self.shape),
+        "full_like": lambda self, fill_value, dtype=None: _filled(fill_value, self.shape),
+        "fill": lambda self, value: _filled(value, self.shape),
+        "copy": lambda self, src: _filled(cast(src, self.dtype), self.shape),
+        "new_zeros new_empty": lambda self, size, dtype=None: _full(self, 0, size),
+        "new_ones": lambda self, size, dtype=None: _full(self, 1, size),
+        "new_full": lambda self, size, fill_value, dtype=None: _filled(fill_value, size),
+        "new_empty_strided": lambda self, size, stride=None, dtype=None: _full(self, 0, size),
+    },
+)
 
 
 def _as_it_is(data: Any, dtype: Any = None, **more: Any) -> Any:

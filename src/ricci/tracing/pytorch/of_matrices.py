@@ -13,17 +13,12 @@ import numpy as np
 from ricci.errors import TraceError
 from ricci.tracing.basics import lift
 from ricci.tracing.own_functions import lowering
-from ricci.tracing.pytorch.aten import Array, lowers
+from ricci.tracing.pytorch.aten import Array, lowers, rows
 from ricci.tracing.pytorch.of_entries import detach
 
 
 def _turned(x: Any) -> Any:
     return np.swapaxes(x, -1, -2)
-
-
-@lowers("linalg_inv_ex")
-def inv(A: Array, check_errors: bool = False) -> Any:
-    return np.linalg.inv(A), None
 
 
 @lowers("_linalg_solve_ex")
@@ -50,22 +45,6 @@ def cholesky_solve(self: Array, input2: Array, upper: bool = False) -> Any:
     factor = np.triu(input2) if upper else np.tril(input2)
     whole = _turned(factor) @ factor if upper else factor @ _turned(factor)
     return np.linalg.solve(whole, self)
-
-
-@lowers("_linalg_det")
-def det(A: Array) -> Any:
-    return np.linalg.det(A), None, None
-
-
-@lowers("_linalg_slogdet")
-def slogdet(A: Array) -> Any:
-    sign, log = np.linalg.slogdet(A)
-    return sign, log, None, None
-
-
-@lowers("linalg_cholesky_ex")
-def cholesky_ex(self: Array, upper: bool = False, check_errors: bool = False) -> Any:
-    return cholesky(self, upper), None
 
 
 @lowers("cholesky")
@@ -108,11 +87,14 @@ def qr(A: Array, mode: str = "reduced") -> Any:
     raise TraceError(f"torch.linalg.qr: mode={mode!r} is not traced; 'reduced' is.")
 
 
-@lowers("linalg_matrix_exp", "matrix_exp")
-def matrix_exp(self: Array) -> Any:
-    return lowering("expm")(self)
-
-
-@lowers("linalg_pinv")
-def pinv(self: Array, rcond: Any = None, hermitian: bool = False, atol: Any = None, rtol: Any = None) -> Any:
-    return np.linalg.pinv(self)
+rows(
+    __name__,
+    {
+        "linalg_inv_ex": lambda A: (np.linalg.inv(A), None),
+        "_linalg_det": lambda A: (np.linalg.det(A), None, None),
+        "_linalg_slogdet": lambda A: (*np.linalg.slogdet(A), None, None),
+        "linalg_cholesky_ex": lambda self, upper=False: (cholesky(self, upper), None),
+        "linalg_matrix_exp matrix_exp": lowering("expm"),
+        "linalg_pinv": lambda self, rcond=None, hermitian=False, atol=None, rtol=None: np.linalg.pinv(self),
+    },
+)

@@ -9,54 +9,21 @@ import torch
 
 from ricci.tracing.basics import lift
 from ricci.tracing.casting import cast
-from ricci.tracing.pytorch.aten import Array, lowers, whole
+from ricci.tracing.pytorch.aten import Array, lowers, rows, whole
 from ricci.tracing.pytorch.of_reductions import at_least_one, axes_of
+from ricci.tracing.pytorch.of_shapes import at
 
 
-@lowers("amax")
-def amax(self: Array, dim: Any = (), keepdim: bool = False) -> Any:
-    return np.max(self, axis=axes_of(dim), keepdims=keepdim) if self.ndim else self
+def _best(function: Any, x: Array, dim: Any, keepdim: bool = False) -> Any:
+    return function(x, axis=axes_of(dim), keepdims=keepdim) if x.ndim else x
 
 
-@lowers("amin")
-def amin(self: Array, dim: Any = (), keepdim: bool = False) -> Any:
-    return np.min(self, axis=axes_of(dim), keepdims=keepdim) if self.ndim else self
+def _place(function: Any, x: Array, dim: int | None, keepdim: bool = False) -> Any:
+    return function(at_least_one(x), axis=dim, keepdims=keepdim and bool(x.ndim))
 
 
-@lowers("aminmax")
-def aminmax(self: Array, dim: Any = None, keepdim: bool = False) -> Any:
-    return amin(self, dim, keepdim), amax(self, dim, keepdim)
-
-
-@lowers("max")
-def largest(self: Array, dim: int | None = None, keepdim: bool = False) -> Any:
-    return amax(self, dim) if dim is None else (amax(self, dim, keepdim), argmax(self, dim, keepdim))
-
-
-@lowers("min")
-def smallest(self: Array, dim: int | None = None, keepdim: bool = False) -> Any:
-    return amin(self, dim) if dim is None else (amin(self, dim, keepdim), argmin(self, dim, keepdim))
-
-
-@lowers("argmax")
-def argmax(self: Array, dim: int | None = None, keepdim: bool = False) -> Any:
-    return np.argmax(at_least_one(self), axis=dim, keepdims=keepdim and bool(self.ndim))
-
-
-@lowers("argmin")
-def argmin(self: Array, dim: int | None = None, keepdim: bool = False) -> Any:
-    return np.argmin(at_least_one(self), axis=dim, keepdims=keepdim and bool(self.ndim))
-
-
-@lowers("sort")
-def sort(self: Array, dim: int = -1, descending: bool = False, stable: bool | None = None) -> Any:
-    values, places = _sorted(at_least_one(self), dim, descending)
-    return np.reshape(values, self.shape), np.reshape(places, self.shape)
-
-
-@lowers("argsort")
-def argsort(self: Array, dim: int = -1, descending: bool = False, stable: bool | None = None) -> Any:
-    return sort(self, dim, descending)[1]
+def _with_place(best: Any, place: Any, x: Array, dim: int | None, keepdim: bool) -> Any:
+    return _best(best, x, dim) if dim is None else (_best(best, x, dim, keepdim), _place(place, x, dim, keepdim))
 
 
 def _sorted(x: Array, dim: int, descending: bool) -> tuple[Any, Any]:
@@ -68,28 +35,42 @@ def _sorted(x: Array, dim: int, descending: bool) -> tuple[Any, Any]:
     return np.flip(np.sort(back, axis=dim), dim), places
 
 
-@lowers("topk")
-def topk(self: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    x = at_least_one(self)
-    values, places = _sorted(x, dim, largest)
-    key = (*[slice(None)] * (dim % x.ndim), slice(0, k))
-    shape = self.shape if not self.ndim else None
-    return tuple([part[key] if shape is None else np.reshape(part[key], shape) for part in (values, places)])
-
-
-@lowers("kthvalue")
-def kthvalue(self: Array, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    return _at(self, k - 1, dim, keepdim)
+def _sort(x: Array, dim: int, descending: bool) -> tuple[Any, Any]:
+    values, places = _sorted(at_least_one(x), dim, descending)
+    return np.reshape(values, x.shape), np.reshape(places, x.shape)
 
 
 def _at(self: Array, place: int, dim: int, keepdim: bool) -> tuple[Any, Any]:
     """The entry at a place in the order along an axis, and where it stood."""
     x = at_least_one(self)
-    key = (*[slice(None)] * (dim % x.ndim), place)
-    values, places = [part[key] for part in _sorted(x, dim, False)]
+    values, places = [part[at(x, dim, place)] for part in _sorted(x, dim, False)]
     if keepdim and self.ndim:
         return np.expand_dims(values, dim), np.expand_dims(places, dim)
     return values, places
+
+
+rows(
+    __name__,
+    {
+        "amax": lambda self, dim=(), keepdim=False: _best(np.max, self, dim, keepdim),
+        "amin": lambda self, dim=(), keepdim=False: _best(np.min, self, dim, keepdim),
+        "aminmax": lambda self, dim=None, keepdim=False: [_best(f, self, dim, keepdim) for f in (np.min, np.max)],
+        "max": lambda self, dim=None, keepdim=False: _with_place(np.max, np.argmax, self, dim, keepdim),
+        "min": lambda self, dim=None, keepdim=False: _with_place(np.min, np.argmin, self, dim, keepdim),
+        "argmax": lambda self, dim=None, keepdim=False: _place(np.argmax, self, dim, keepdim),
+        "argmin": lambda self, dim=None, keepdim=False: _place(np.argmin, self, dim, keepdim),
+        "sort": lambda self, dim=-1, descending=False, stable=None: _sort(self, dim, descending),
+        "argsort": lambda self, dim=-1, descending=False, stable=None: _sort(self, dim, descending)[1],
+        "kthvalue": lambda self, k, dim=-1, keepdim=False: _at(self, k - 1, dim, keepdim),
+    },
+)
+
+
+@lowers("topk")
+def topk(self: Array, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
+    x = at_least_one(self)
+    found = [part[at(x, dim, slice(0, k))] for part in _sorted(x, dim, largest)]
+    return found if self.ndim else [np.reshape(part, ()) for part in found]
 
 
 @lowers("searchsorted")
@@ -103,18 +84,17 @@ def searchsorted(
     return np.sum(cast(lift(before(sequence, np.expand_dims(x, -1))), np.int64), axis=-1)
 
 
-@whole("quantile", torch.quantile, torch.Tensor.quantile, known=("q",))
-def quantile(
-    input: Array, q: Any, dim: int | None = None, keepdim: bool = False, interpolation: str = "linear", out: Any = None
-) -> Any:
-    return np.quantile(input, q, axis=dim, keepdims=keepdim, method=interpolation)  # type: ignore[call-overload]
+def _quantile(function: Any) -> Any:
+    def lower(
+        input: Array, q: Any, dim: Any = None, keepdim: bool = False, interpolation: str = "linear", out: Any = None
+    ) -> Any:
+        return function(input, q, axis=dim, keepdims=keepdim, method=interpolation)
+
+    return lower
 
 
-@whole("nanquantile", torch.nanquantile, torch.Tensor.nanquantile, known=("q",))
-def nanquantile(
-    input: Array, q: Any, dim: int | None = None, keepdim: bool = False, interpolation: str = "linear", out: Any = None
-) -> Any:
-    return np.nanquantile(input, q, axis=dim, keepdims=keepdim, method=interpolation)  # type: ignore[call-overload]
+whole("quantile", torch.quantile, torch.Tensor.quantile, known=("q",))(_quantile(np.quantile))
+whole("nanquantile", torch.nanquantile, torch.Tensor.nanquantile, known=("q",))(_quantile(np.nanquantile))
 
 
 @lowers("median")

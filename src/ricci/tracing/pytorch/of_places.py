@@ -9,18 +9,15 @@ import numpy as np
 import torch
 
 from ricci.errors import TraceError
+from ricci.expr import moving
 from ricci.tracing.array import Traced
-from ricci.tracing.basics import lift
+from ricci.tracing.basics import lift, like
 from ricci.tracing.casting import cast
 from ricci.tracing.lowered import lowered
 from ricci.tracing.operand import changed
-from ricci.tracing.pytorch.aten import Array, lowers, whole
+from ricci.tracing.pytorch.aten import Array, lowers, rows, whole
 from ricci.tracing.pytorch.of_entries import detach
-
-
-@lowers("index", "_unsafe_index", known=("indices",))
-def index(self: Array, indices: Sequence[Any]) -> Any:
-    return self[_key(indices)]
+from ricci.tracing.pytorch.of_shapes import at
 
 
 def _key(indices: Sequence[Any]) -> tuple:
@@ -28,20 +25,29 @@ def _key(indices: Sequence[Any]) -> tuple:
     return tuple([slice(None) if i is None else i for i in indices])
 
 
-@lowers("index_put", "_unsafe_index_put", known=("indices",))
-def index_put(self: Array, indices: Sequence[Any], values: Array, accumulate: bool = False) -> Any:
-    return _written(self, _key(indices), values, "add" if accumulate else "set")
-
-
-def _written(x: Array, key: tuple, value: Any, how: str) -> Any:
+def _written(x: Array, key: tuple, value: Any, how: str = "set") -> Any:
     return lowered(changed, (x, key, value, how), {})
 
 
-@lowers("gather")
-def gather(self: Array, dim: int, index: Array, sparse_grad: bool = False) -> Any:
-    if not self.ndim:
-        return np.broadcast_to(self, index.shape)
-    return self[_grid(index, dim)]
+rows(
+    __name__,
+    {
+        "index _unsafe_index": lambda self, indices: self[_key(indices)],
+        "index_put _unsafe_index_put": lambda self, indices, values, accumulate=False: _written(
+            self, _key(indices), values, "add" if accumulate else "set"
+        ),
+    },
+    known=("indices",),
+)
+
+
+def _gathered(x: Array, dim: int, index: Array) -> Any:
+    """``y[i,j] = x[index[i,j], j]``; along the other axes, the index may end before the tensor does."""
+    if not x.ndim:
+        return np.broadcast_to(x, index.shape)
+    dim %= x.ndim
+    kept = x[tuple([slice(None) if a == dim else slice(size) for a, size in enumerate(index.shape)])]
+    return like(x, moving.gathered_along(kept.expr, dim, index.expr, index.shape))
 
 
 def _grid(index: Array, dim: int) -> tuple:
@@ -51,16 +57,11 @@ def _grid(index: Array, dim: int) -> tuple:
     return tuple([index if axis == dim else grid[axis] for axis in range(index.ndim)])
 
 
-@lowers("index_select")
-def index_select(self: Array, dim: int, index: Array) -> Any:
-    if not self.ndim:
-        return self
-    return np.take(self, index if index.ndim else np.reshape(index, (1,)), axis=dim)
-
-
-@lowers("take")
-def take(self: Array, index: Array) -> Any:
-    return np.take(np.ravel(self), index)
+def _selected(x: Array, dim: int, index: Array) -> Any:
+    if not x.ndim:
+        return x
+    places = index if index.ndim else np.reshape(index, (1,))
+    return like(x, moving.gathered(x.expr, dim % x.ndim, lift(places).expr))
 
 
 @lowers("embedding")
@@ -70,10 +71,8 @@ def embedding(
     """Rows of a table; the row for padding gets no gradient."""
     if scale_grad_by_freq:
         raise TraceError("F.embedding: scale_grad_by_freq=True changes the gradient and is not traced; leave it out.")
-    rows = weight[indices]
-    if padding_idx < 0:
-        return rows
-    return np.where(np.expand_dims(indices == padding_idx, -1), detach(rows), rows)
+    rows = like(weight, moving.gathered(weight.expr, 0, indices.expr))
+    return rows if padding_idx < 0 else np.where(np.expand_dims(indices == padding_idx, -1), detach(rows), rows)
 
 
 # Writing
@@ -90,40 +89,24 @@ def scatter(self: Array, dim: int, index: Array, src: Any = None, value: Any = N
     return _written(self, _grid(index, dim), own, "set" if reduce is None else "add")
 
 
-@lowers("scatter_add")
-def scatter_add(self: Array, dim: int, index: Array, src: Array) -> Any:
-    return scatter(self, dim, index, src, reduce="add")
-
-
-@lowers("index_add")
-def index_add(self: Array, dim: int, index: Array, source: Array, alpha: Any = 1) -> Any:
-    return _written(self, _along(self, dim, index), alpha * source, "add")
-
-
-@lowers("index_copy")
-def index_copy(self: Array, dim: int, index: Array, source: Array) -> Any:
-    return _written(self, _along(self, dim, index), source, "set")
-
-
-@lowers("index_fill")
-def index_fill(self: Array, dim: int, index: Array, value: Any) -> Any:
-    return _written(self, _along(self, dim, index), value, "set")
-
-
-def _along(x: Array, dim: int, index: Array) -> tuple:
-    return (*[slice(None)] * (dim % x.ndim), index)
-
-
-@lowers("select_scatter")
-def select_scatter(self: Array, src: Array, dim: int, index: int) -> Any:
-    return _written(self, (*[slice(None)] * (dim % self.ndim), index), src, "set")
-
-
-@lowers("slice_scatter")
-def slice_scatter(
-    self: Array, src: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
-) -> Any:
-    return _written(self, (*[slice(None)] * (dim % self.ndim), slice(start, end, step)), src, "set")
+rows(
+    __name__,
+    {
+        "gather": lambda self, dim, index, sparse_grad=False: _gathered(self, dim, index),
+        "index_select": _selected,
+        "take": lambda self, index: np.take(np.ravel(self), index),
+        "scatter_add": lambda self, dim, index, src: scatter(self, dim, index, src, reduce="add"),
+        "index_add": lambda self, dim, index, source, alpha=1: _written(
+            self, at(self, dim, index), alpha * source, "add"
+        ),
+        "index_copy": lambda self, dim, index, source: _written(self, at(self, dim, index), source),
+        "index_fill": lambda self, dim, index, value: _written(self, at(self, dim, index), value),
+        "select_scatter": lambda self, src, dim, index: _written(self, at(self, dim, index), src),
+        "slice_scatter": lambda self, src, dim=0, start=None, end=None, step=1: _written(
+            self, at(self, dim, slice(start, end, step)), src
+        ),
+    },
+)
 
 
 @whole("one_hot", torch.nn.functional.one_hot)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,48 +11,8 @@ import torch.nn.functional as F
 
 from ricci.errors import TraceError
 from ricci.tracing.basics import BOOL
-from ricci.tracing.pytorch.aten import Array, lowers, whole
+from ricci.tracing.pytorch.aten import Array, lowers, rows, whole
 from ricci.tracing.pytorch.of_reductions import safe_softmax, softmax, vector_norm
-
-
-@lowers("mm", "bmm")
-def mm(self: Array, mat2: Array) -> Any:
-    return self @ mat2
-
-
-@lowers("mv")
-def mv(self: Array, vec: Array) -> Any:
-    return self @ vec
-
-
-@lowers("dot", "vdot")
-def dot(self: Array, tensor: Any = None, other: Any = None) -> Any:
-    return self @ (tensor if other is None else other)
-
-
-@lowers("addmm")
-def addmm(self: Array, mat1: Array, mat2: Array, beta: Any = 1, alpha: Any = 1) -> Any:
-    return _with(self, mat1 @ mat2, beta, alpha)
-
-
-@lowers("addmv")
-def addmv(self: Array, mat: Array, vec: Array, beta: Any = 1, alpha: Any = 1) -> Any:
-    return _with(self, mat @ vec, beta, alpha)
-
-
-@lowers("addr")
-def addr(self: Array, vec1: Array, vec2: Array, beta: Any = 1, alpha: Any = 1) -> Any:
-    return _with(self, np.outer(vec1, vec2), beta, alpha)
-
-
-@lowers("baddbmm")
-def baddbmm(self: Array, batch1: Array, batch2: Array, beta: Any = 1, alpha: Any = 1) -> Any:
-    return _with(self, batch1 @ batch2, beta, alpha)
-
-
-@lowers("addbmm")
-def addbmm(self: Array, batch1: Array, batch2: Array, beta: Any = 1, alpha: Any = 1) -> Any:
-    return _with(self, np.einsum("bij,bjk->ik", batch1, batch2), beta, alpha)
 
 
 def _with(x: Any, product: Any, beta: Any, alpha: Any) -> Any:
@@ -64,14 +23,27 @@ def _with(x: Any, product: Any, beta: Any, alpha: Any) -> Any:
     return (x if beta == 1 else beta * x) + scaled
 
 
-@whole("matmul", torch.matmul, torch.Tensor.matmul, torch.Tensor.__matmul__)
-def matmul(input: Array, other: Array) -> Any:
-    return input @ other
+rows(
+    __name__,
+    {
+        "mm bmm": lambda self, mat2: self @ mat2,
+        "mv": lambda self, vec: self @ vec,
+        "dot vdot": lambda self, tensor=None, other=None: self @ (tensor if other is None else other),
+        "addmm": lambda self, mat1, mat2, beta=1, alpha=1: _with(self, mat1 @ mat2, beta, alpha),
+        "addmv": lambda self, mat, vec, beta=1, alpha=1: _with(self, mat @ vec, beta, alpha),
+        "addr": lambda self, vec1, vec2, beta=1, alpha=1: _with(self, np.outer(vec1, vec2), beta, alpha),
+        "baddbmm": lambda self, batch1, batch2, beta=1, alpha=1: _with(self, batch1 @ batch2, beta, alpha),
+        "addbmm": lambda self, batch1, batch2, beta=1, alpha=1: _with(
+            self, np.einsum("bij,bjk->ik", batch1, batch2), beta, alpha
+        ),
+        "_cdist_forward": lambda x1, x2, p, compute_mode=None: _distances(x1, x2, p),
+        "_euclidean_dist": lambda x1, x2: _distances(x1, x2, 2),
+    },
+)
 
 
-@whole("matmul", torch.Tensor.__rmatmul__)
-def rmatmul(input: Array, other: Array) -> Any:
-    return other @ input
+whole("matmul", torch.matmul, torch.Tensor.matmul, torch.Tensor.__matmul__)(lambda input, other: input @ other)
+whole("matmul", torch.Tensor.__rmatmul__)(lambda input, other: other @ input)
 
 
 @whole("einsum", torch.einsum)
@@ -98,14 +70,8 @@ def trilinear(
     i1: Array, i2: Array, i3: Array, expand1: Any, expand2: Any, expand3: Any, sumdim: Any, unroll_dim: int = 1
 ) -> Any:
     """A product of three tensors that get further axes, summed over some."""
-    wide = [_expanded(x, places) for x, places in ((i1, expand1), (i2, expand2), (i3, expand3))]
+    wide = [np.expand_dims(x, tuple(places)) for x, places in ((i1, expand1), (i2, expand2), (i3, expand3))]
     return np.sum(wide[0] * wide[1] * wide[2], axis=tuple(sumdim))
-
-
-def _expanded(x: Any, places: Sequence[int]) -> Any:
-    for place in places:
-        x = np.expand_dims(x, place)
-    return x
 
 
 @lowers("linalg_cross")
@@ -114,8 +80,7 @@ def cross(self: Array, other: Array, dim: int = -1) -> Any:
     return np.moveaxis(np.linalg.cross(a, b), -1, dim)
 
 
-@lowers("_cdist_forward")
-def cdist(x1: Array, x2: Array, p: Any, compute_mode: Any = None) -> Any:
+def _distances(x1: Array, x2: Array, p: Any) -> Any:
     return vector_norm(np.expand_dims(x1, -2) - np.expand_dims(x2, -3), p, -1)
 
 
@@ -124,11 +89,6 @@ def pdist(self: Array, p: Any = 2) -> Any:
     """The distances of all pairs of rows, each pair once."""
     rows, others = np.triu_indices(self.shape[0], 1)
     return vector_norm(self[rows] - self[others], p, -1)
-
-
-@lowers("_euclidean_dist")
-def euclidean_dist(x1: Array, x2: Array) -> Any:
-    return cdist(x1, x2, 2)
 
 
 @whole("scaled_dot_product_attention", F.scaled_dot_product_attention)
@@ -156,16 +116,10 @@ def attention(
     return (softmax if attn_mask is None else safe_softmax)(scores, -1) @ value
 
 
-_FUSED = (
-    "flash_attention_for_cpu",
-    "flash_attention",
-    "efficient_attention",
-    "cudnn_attention",
-    "fused_attention_overrideable",
-)
+_FUSED = "flash_attention_for_cpu flash_attention efficient_attention cudnn_attention fused_attention_overrideable"
 
 
-@lowers(*[f"_scaled_dot_product_{name}" for name in _FUSED])
+@lowers(*[f"_scaled_dot_product_{name}" for name in _FUSED.split()])
 def fused_attention(
     query: Array,
     key: Array,

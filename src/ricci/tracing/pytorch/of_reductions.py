@@ -11,8 +11,8 @@ from ricci.errors import TraceError
 from ricci.tracing.basics import lift
 from ricci.tracing.casting import cast
 from ricci.tracing.own_functions import lowering
-from ricci.tracing.pytorch.aten import Array, lowers
-from ricci.tracing.pytorch.tensors import numpy_type
+from ricci.tracing.pytorch.aten import Array, lowers, rows
+from ricci.tracing.pytorch.traced_tensors import numpy_type
 
 
 def axes_of(dim: Any) -> Any:
@@ -38,135 +38,101 @@ def root(x: Array, order: Any = 2) -> Any:
     return np.where(flat, 0, np.sqrt(inside) if order == 2 else inside ** (1 / order))
 
 
-@lowers("sum")
-def total(self: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    return np.sum(_in_type(self, dtype), axis=axes_of(dim), keepdims=keepdim) if self.ndim else _in_type(self, dtype)
+def _over(function: Any, x: Array, dim: Any, keepdim: bool = False, dtype: Any = None) -> Any:
+    """A reduction of NumPy's; a scalar is its own."""
+    x = _in_type(x, dtype)
+    return function(x, axis=axes_of(dim), keepdims=keepdim) if x.ndim else x
 
 
-@lowers("nansum")
-def nansum(self: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    return total(np.where(np.isnan(self), 0, self), dim, keepdim, dtype)
+def _truth(function: Any, x: Array, dim: Any, keepdim: bool) -> Any:
+    return function(x, axis=axes_of(dim), keepdims=keepdim) if x.ndim else x != 0
 
 
-@lowers("mean")
-def mean(self: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    return np.mean(_in_type(self, dtype), axis=axes_of(dim), keepdims=keepdim) if self.ndim else _in_type(self, dtype)
-
-
-@lowers("prod")
-def prod(self: Array, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    return np.prod(_in_type(self, dtype), axis=dim, keepdims=keepdim) if self.ndim else _in_type(self, dtype)
-
-
-@lowers("var")
-def var(self: Array, dim: Any = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False) -> Any:
+def _var(x: Array, dim: Any, unbiased: bool, correction: Any, keepdim: bool) -> Any:
     """Divided by n - 1 unless another correction is given."""
     ddof = correction if correction is not None else int(unbiased)
-    return np.var(at_least_one(self), axis=axes_of(dim), ddof=ddof, keepdims=keepdim and bool(self.ndim))
+    return np.var(at_least_one(x), axis=axes_of(dim), ddof=ddof, keepdims=keepdim and bool(x.ndim))
 
 
-@lowers("std")
-def std(self: Array, dim: Any = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False) -> Any:
-    ddof = correction if correction is not None else int(unbiased)
-    return root(np.var(at_least_one(self), axis=axes_of(dim), ddof=ddof, keepdims=keepdim and bool(self.ndim)))
+rows(
+    __name__,
+    {
+        "sum": lambda self, dim=None, keepdim=False, dtype=None: _over(np.sum, self, dim, keepdim, dtype),
+        "nansum": lambda self, dim=None, keepdim=False, dtype=None: _over(
+            np.sum, lift(np.where(np.isnan(self), 0, self)), dim, keepdim, dtype
+        ),
+        "mean": lambda self, dim=None, keepdim=False, dtype=None: _over(np.mean, self, dim, keepdim, dtype),
+        "prod": lambda self, dim=None, keepdim=False, dtype=None: _over(np.prod, self, dim, keepdim, dtype),
+        "any": lambda self, dim=None, keepdim=False: _truth(np.any, self, dim, keepdim),
+        "all": lambda self, dim=None, keepdim=False: _truth(np.all, self, dim, keepdim),
+        "count_nonzero": lambda self, dim=None: (
+            np.count_nonzero(self, axis=axes_of(dim)) if self.ndim else cast(self != 0, np.int64)
+        ),
+        "logsumexp": lambda self, dim, keepdim=False: (
+            lowering("logsumexp")(self, axis=axes_of(dim), keepdims=keepdim) if self.ndim else self
+        ),
+        "var": lambda self, dim=None, unbiased=True, correction=None, keepdim=False: _var(
+            self, dim, unbiased, correction, keepdim
+        ),
+        "std": lambda self, dim=None, unbiased=True, correction=None, keepdim=False: root(
+            _var(self, dim, unbiased, correction, keepdim)
+        ),
+        "var_mean": lambda self, dim=None, unbiased=True, correction=None, keepdim=False: (
+            _var(self, dim, unbiased, correction, keepdim),
+            _over(np.mean, self, dim, keepdim),
+        ),
+        "std_mean": lambda self, dim=None, unbiased=True, correction=None, keepdim=False: (
+            root(_var(self, dim, unbiased, correction, keepdim)),
+            _over(np.mean, self, dim, keepdim),
+        ),
+        "_softmax": lambda self, dim, half_to_float=False: softmax(self, dim),
+        "_log_softmax": lambda self, dim, half_to_float=False: np.reshape(
+            lowering("log_softmax")(at_least_one(self), axis=dim), self.shape
+        ),
+        "cumsum": lambda self, dim, dtype=None: _running(np.cumsum, self, dim, dtype),
+        "cumprod": lambda self, dim, dtype=None: _running(np.cumprod, self, dim, dtype),
+        "norm": lambda self, p=2, dim=None, keepdim=False, dtype=None: vector_norm(
+            self, 2 if p is None else p, dim, keepdim, dtype
+        ),
+        "dist": lambda self, other, p=2: vector_norm(lift(self - other), p),
+    },
+)
 
 
-@lowers("var_mean")
-def var_mean(self: Array, dim: Any = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False) -> Any:
-    return var(self, dim, unbiased, correction, keepdim), mean(self, dim, keepdim)
-
-
-@lowers("std_mean")
-def std_mean(self: Array, dim: Any = None, unbiased: bool = True, correction: Any = None, keepdim: bool = False) -> Any:
-    return std(self, dim, unbiased, correction, keepdim), mean(self, dim, keepdim)
-
-
-@lowers("any")
-def any_of(self: Array, dim: Any = None, keepdim: bool = False) -> Any:
-    return np.any(self, axis=axes_of(dim), keepdims=keepdim) if self.ndim else self != 0
-
-
-@lowers("all")
-def all_of(self: Array, dim: Any = None, keepdim: bool = False) -> Any:
-    return np.all(self, axis=axes_of(dim), keepdims=keepdim) if self.ndim else self != 0
-
-
-@lowers("count_nonzero")
-def count_nonzero(self: Array, dim: Any = None) -> Any:
-    return np.count_nonzero(self, axis=axes_of(dim)) if self.ndim else cast(self != 0, np.int64)
-
-
-@lowers("logsumexp")
-def logsumexp(self: Array, dim: Any, keepdim: bool = False) -> Any:
-    return lowering("logsumexp")(self, axis=axes_of(dim), keepdims=keepdim) if self.ndim else self
-
-
-@lowers("_softmax")
-def softmax(self: Array, dim: int, half_to_float: bool = False) -> Any:
-    return np.reshape(lowering("softmax")(at_least_one(self), axis=dim), self.shape)
-
-
-@lowers("_log_softmax")
-def log_softmax(self: Array, dim: int, half_to_float: bool = False) -> Any:
-    return np.reshape(lowering("log_softmax")(at_least_one(self), axis=dim), self.shape)
+def softmax(x: Array, dim: int) -> Any:
+    return np.reshape(lowering("softmax")(at_least_one(x), axis=dim), x.shape)
 
 
 @lowers("_safe_softmax")
 def safe_softmax(self: Array, dim: int, dtype: Any = None) -> Any:
     """A row of which nothing is to be chosen, all of it -inf, is 0 and not NaN."""
     nothing = np.all(self == -np.inf, axis=dim, keepdims=True)
-    return np.where(nothing, 0, softmax(np.where(nothing, 0, self), dim))
+    return np.where(nothing, 0, softmax(lift(np.where(nothing, 0, self)), dim))
 
 
-# Running totals
-
-
-@lowers("cumsum")
-def cumsum(self: Array, dim: int, dtype: Any = None) -> Any:
-    x = _in_type(self, dtype)
-    return np.cumsum(x, axis=dim) if self.ndim else x
-
-
-@lowers("cumprod")
-def cumprod(self: Array, dim: int, dtype: Any = None) -> Any:
-    x = _in_type(self, dtype)
-    return np.cumprod(x, axis=dim) if self.ndim else x
+def _running(function: Any, x: Array, dim: int, dtype: Any) -> Any:
+    x = _in_type(x, dtype)
+    return function(x, axis=dim) if x.ndim else x
 
 
 @lowers("logcumsumexp")
 def logcumsumexp(self: Array, dim: int) -> Any:
-    """By the largest entry of all: what is much smaller than that is lost, as it is in the sum."""
     if not self.ndim:
         return self
     raise TraceError("torch.logcumsumexp cannot be traced; write torch.log(torch.cumsum(torch.exp(x - m), dim)) + m.")
 
 
-# Norms
-
-
 @lowers("linalg_vector_norm")
 def vector_norm(self: Array, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     x = _in_type(self, dtype)
-    axis = axes_of(dim)
+    over = {"axis": axes_of(dim), "keepdims": keepdim}
     if not x.ndim:
         return np.absolute(x)
     if ord == 2:
-        return root(np.sum(x * x, axis=axis, keepdims=keepdim))
+        return root(np.sum(x * x, **over))
     size = np.absolute(x)
     if ord in (math.inf, -math.inf):
-        return (np.max if ord > 0 else np.min)(size, axis=axis, keepdims=keepdim)
+        return (np.max if ord > 0 else np.min)(size, **over)
     if ord == 0:
-        return np.sum(cast(x != 0, x.dtype), axis=axis, keepdims=keepdim)
-    if ord == 1:
-        return np.sum(size, axis=axis, keepdims=keepdim)
-    return root(np.sum(size**ord, axis=axis, keepdims=keepdim), ord)
-
-
-@lowers("norm")
-def norm(self: Array, p: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    return vector_norm(self, 2 if p is None else p, dim, keepdim, dtype)
-
-
-@lowers("dist")
-def dist(self: Array, other: Array, p: Any = 2) -> Any:
-    return vector_norm(lift(self - other), p)
+        return np.sum(cast(x != 0, x.dtype), **over)
+    return np.sum(size, **over) if ord == 1 else root(np.sum(size**ord, **over), ord)

@@ -10,135 +10,93 @@ from typing import Any
 import numpy as np
 import torch.nn.functional as F
 
-from ricci.expr.moving import sliced
-from ricci.tracing.basics import lift, like
-from ricci.tracing.pytorch.aten import Array, lowers, whole
+from ricci.expr import moving
+from ricci.tracing.basics import like
+from ricci.tracing.pytorch.aten import Array, rows, whole
 
 
-@lowers("reshape")
-def reshape(self: Array, shape: Sequence[int]) -> Any:
-    return view(self, shape)
-
-
-@lowers("view", "_unsafe_view", "_reshape_alias", "view_copy")
-def view(self: Array, size: Sequence[int]) -> Any:
+def _viewed(x: Array, size: Sequence[int]) -> Any:
     known = math.prod([s for s in size if s >= 0])
-    return np.reshape(self, tuple([s if s >= 0 else math.prod(self.shape) // max(known, 1) for s in size]))
+    return np.reshape(x, tuple([s if s >= 0 else math.prod(x.shape) // max(known, 1) for s in size]))
 
 
-@lowers("permute", "permute_copy")
-def permute(self: Array, dims: Sequence[int]) -> Any:
-    return np.transpose(self, tuple(dims))
-
-
-@lowers("transpose", "transpose_copy")
-def transpose(self: Array, dim0: int, dim1: int) -> Any:
-    return np.swapaxes(self, dim0, dim1) if self.ndim else self
-
-
-@lowers("t", "t_copy")
-def t(self: Array) -> Any:
-    return np.transpose(self)
-
-
-@lowers("expand", "expand_copy")
-def expand(self: Array, size: Sequence[int]) -> Any:
+def _expanded(x: Array, size: Sequence[int]) -> Any:
     """Sizes of -1 stay as they are; new axes stand in front."""
-    new = len(size) - self.ndim
-    return np.broadcast_to(self, tuple([self.shape[a - new] if s == -1 else s for a, s in enumerate(size)]))
+    new = len(size) - x.ndim
+    return np.broadcast_to(x, tuple([x.shape[a - new] if s == -1 else s for a, s in enumerate(size)]))
 
 
-@lowers("unsqueeze", "unsqueeze_copy")
-def unsqueeze(self: Array, dim: int) -> Any:
-    return np.expand_dims(self, dim)
-
-
-@lowers("squeeze", "squeeze_copy")
-def squeeze(self: Array, dim: Any = None) -> Any:
+def _squeezed(x: Array, dim: Any) -> Any:
     """Without the axes of size 1 among those named; others stay."""
-    named = range(self.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
-    return np.squeeze(self, tuple([a % self.ndim for a in named if self.ndim and self.shape[a] == 1]))
+    named = range(x.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
+    return np.squeeze(x, tuple([a % x.ndim for a in named if x.ndim and x.shape[a] == 1]))
 
 
-@lowers("select", "select_copy")
-def select(self: Array, dim: int, index: int) -> Any:
-    return self[(*_before(self, dim), index)]
+def at(x: Array, dim: int, place: Any) -> tuple:
+    """The key of places on one axis."""
+    return (*[slice(None)] * (dim % x.ndim), place)
 
 
-@lowers("slice", "slice_copy")
-def part(self: Array, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Any:
-    return self[(*_before(self, dim), slice(start, end, step))]
-
-
-def _before(x: Array, dim: int) -> list[slice]:
-    return [slice(None)] * (dim % x.ndim)
-
-
-@lowers("unfold")
-def unfold(self: Array, dimension: int, size: int, step: int) -> Any:
+def _windows(self: Array, dimension: int, size: int, step: int) -> Any:
     """All windows along an axis; what is in a window is a new axis at the end."""
     if not self.ndim:
         return np.reshape(self, (size,))
     dim = dimension % self.ndim
-    windows = np.lib.stride_tricks.sliding_window_view(self, size, dim)
-    return like(self, sliced(lift(windows).expr, dim, 0, step, (self.shape[dim] - size) // step + 1))
+    many = (self.shape[dim] - size) // step + 1
+    return like(self, moving.windows(self.expr, (dim,), [(many, size, step, 1, 0)]))
+
+
+rows(
+    __name__,
+    {
+        "reshape": _viewed,
+        "view _unsafe_view _reshape_alias view_copy": _viewed,
+        "permute permute_copy": lambda self, dims: np.transpose(self, tuple(dims)),
+        "transpose transpose_copy": lambda self, dim0, dim1: np.swapaxes(self, dim0, dim1) if self.ndim else self,
+        "t t_copy": np.transpose,
+        "expand expand_copy": _expanded,
+        "unsqueeze unsqueeze_copy": np.expand_dims,
+        "squeeze squeeze_copy": lambda self, dim=None: _squeezed(self, dim),
+        "select select_copy": lambda self, dim, index: self[at(self, dim, index)],
+        "slice slice_copy": lambda self, dim=0, start=None, end=None, step=1: self[
+            at(self, dim, slice(start, end, step))
+        ],
+        "unfold": _windows,
+    },
+)
 
 
 # Joining and splitting
 
 
-@lowers("cat", "concatenate", "concat")
-def cat(tensors: Sequence[Array], dim: int = 0) -> Any:
+def _joined(tensors: Sequence[Array], dim: int = 0) -> Any:
     """Vectors without entries may stand beside tensors of any order."""
     order = max([x.ndim for x in tensors])
     return np.concatenate([x for x in tensors if x.ndim == order], axis=dim)
 
 
-@lowers("stack")
-def stack(tensors: Sequence[Array], dim: int = 0) -> Any:
-    return np.stack(tensors, axis=dim)
+def _split(x: Array, sizes: Sequence[int], dim: int) -> Any:
+    ends = [*accumulate(sizes)]
+    return [x[at(x, dim, slice(end - size, end))] for size, end in zip(sizes, ends, strict=True)]
 
 
-@lowers("split", "split_copy")
-def split(self: Array, split_size: int, dim: int = 0) -> Any:
-    size = self.shape[dim]
-    sizes = [min(split_size, size - start) for start in range(0, size, split_size)] if size else [0]
-    return split_with_sizes(self, sizes, dim)
+def _even(size: int, part: int) -> list[int]:
+    return [min(part, size - start) for start in range(0, size, part)] if size else [0]
 
 
-@lowers("split_with_sizes", "split_with_sizes_copy")
-def split_with_sizes(self: Array, split_sizes: Sequence[int], dim: int = 0) -> Any:
-    ends = [*accumulate(split_sizes)]
-    return [part(self, dim, end - size, end) for size, end in zip(split_sizes, ends, strict=True)]
-
-
-@lowers("unbind", "unbind_copy")
-def unbind(self: Array, dim: int = 0) -> Any:
-    return [select(self, dim, k) for k in range(self.shape[dim])]
+rows(
+    __name__,
+    {
+        "cat concatenate concat": _joined,
+        "stack": lambda tensors, dim=0: np.stack(tensors, axis=dim),
+        "split split_copy": lambda self, split_size, dim=0: _split(self, _even(self.shape[dim], split_size), dim),
+        "split_with_sizes split_with_sizes_copy": lambda self, split_sizes, dim=0: _split(self, split_sizes, dim),
+        "unbind unbind_copy": lambda self, dim=0: [self[at(self, dim, k)] for k in range(self.shape[dim])],
+    },
+)
 
 
 # Repeating, turning, padding
-
-
-@lowers("repeat")
-def repeat(self: Array, repeats: Sequence[int]) -> Any:
-    """The whole of it several times along each axis; numbers beyond its axes make new ones in front."""
-    return np.tile(self, tuple(repeats)) if repeats else self
-
-
-@lowers("flip")
-def flip(self: Array, dims: Sequence[int]) -> Any:
-    return np.flip(self, tuple(dims)) if dims and self.ndim else self
-
-
-@lowers("roll")
-def roll(self: Array, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
-    return np.roll(self, tuple(shifts), tuple(dims)) if dims else np.roll(self, shifts[0])
-
-
-@lowers("rot90")
-def rot90(self: Array, k: int = 1, dims: Sequence[int] = (0, 1)) -> Any:
-    return np.rot90(self, k, (dims[0], dims[1]))
 
 
 def padded(x: Array, pad: Sequence[int], mode: str, **more: Any) -> Any:
@@ -157,66 +115,57 @@ def pad(input: Array, pad: Sequence[int], mode: str = "constant", value: Any = N
     return padded(input, pad, _MODES[mode], **more)
 
 
-@lowers("constant_pad_nd")
-def constant_pad(self: Array, pad: Sequence[int], value: Any = 0) -> Any:
-    return padded(self, pad, "constant", constant_values=value)
-
-
-@lowers("reflection_pad1d", "reflection_pad2d", "reflection_pad3d")
-def reflection_pad(self: Array, padding: Sequence[int]) -> Any:
-    return padded(self, padding, "reflect")
-
-
-@lowers("replication_pad1d", "replication_pad2d", "replication_pad3d")
-def replication_pad(self: Array, padding: Sequence[int]) -> Any:
-    return padded(self, padding, "edge")
-
-
-@lowers("pixel_shuffle")
-def pixel_shuffle(self: Array, upscale_factor: int) -> Any:
-    *rest, c, h, w = self.shape
-    r, n = upscale_factor, len(self.shape) - 3
-    parts = np.reshape(self, (*rest, c // r**2, r, r, h, w))
+def _pixel_shuffle(x: Array, r: int) -> Any:
+    *rest, c, h, w = x.shape
+    n = len(rest)
+    parts = np.reshape(x, (*rest, c // r**2, r, r, h, w))
     order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
     return np.reshape(np.transpose(parts, order), (*rest, c // r**2, h * r, w * r))
 
 
-@lowers("pixel_unshuffle")
-def pixel_unshuffle(self: Array, downscale_factor: int) -> Any:
-    *rest, c, h, w = self.shape
-    r, n = downscale_factor, len(self.shape) - 3
-    parts = np.reshape(self, (*rest, c, h // r, r, w // r, r))
+def _pixel_unshuffle(x: Array, r: int) -> Any:
+    *rest, c, h, w = x.shape
+    n = len(rest)
+    parts = np.reshape(x, (*rest, c, h // r, r, w // r, r))
     order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
     return np.reshape(np.transpose(parts, order), (*rest, c * r**2, h // r, w // r))
+
+
+rows(
+    __name__,
+    {
+        # the whole of it several times along each axis; numbers beyond its axes make new ones in front
+        "repeat": lambda self, repeats: np.tile(self, tuple(repeats)) if repeats else self,
+        "flip": lambda self, dims: np.flip(self, tuple(dims)) if dims and self.ndim else self,
+        "roll": lambda self, shifts, dims=(): (
+            np.roll(self, tuple(shifts), tuple(dims)) if dims else np.roll(self, shifts[0])
+        ),
+        "rot90": lambda self, k=1, dims=(0, 1): np.rot90(self, k, (dims[0], dims[1])),
+        "constant_pad_nd": lambda self, pad, value=0: padded(self, pad, "constant", constant_values=value),
+        "reflection_pad1d reflection_pad2d reflection_pad3d": lambda self, padding: padded(self, padding, "reflect"),
+        "replication_pad1d replication_pad2d replication_pad3d": lambda self, padding: padded(self, padding, "edge"),
+        "pixel_shuffle": _pixel_shuffle,
+        "pixel_unshuffle": _pixel_unshuffle,
+    },
+)
 
 
 # Diagonals and triangles
 
 
-@lowers("diagonal", "diagonal_copy")
-def diagonal(self: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    return np.diagonal(self, offset, dim1, dim2)
-
-
-@lowers("diag_embed")
-def diag_embed(self: Array, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+def _embedded(x: Array, offset: int, dim1: int, dim2: int) -> Any:
     """The last axis on the diagonal of two new ones."""
-    size = self.shape[-1] + abs(offset)
-    rows = np.arange(self.shape[-1]) + max(-offset, 0)
-    made = lift(np.zeros_like(self, shape=(*self.shape[:-1], size, size))).at[..., rows, rows + offset].set(self)
+    made: Array = like(x, moving.on_diagonal(x.expr, offset))
     return np.moveaxis(made, (-2, -1), (dim1, dim2))
 
 
-@lowers("tril")
-def tril(self: Array, diagonal: int = 0) -> Any:
-    return np.tril(self, diagonal)
-
-
-@lowers("triu")
-def triu(self: Array, diagonal: int = 0) -> Any:
-    return np.triu(self, diagonal)
-
-
-@lowers("trace")
-def trace(self: Array) -> Any:
-    return np.trace(self)
+rows(
+    __name__,
+    {
+        "diagonal diagonal_copy": lambda self, offset=0, dim1=0, dim2=1: np.diagonal(self, offset, dim1, dim2),
+        "diag_embed": lambda self, offset=0, dim1=-2, dim2=-1: _embedded(self, offset, dim1, dim2),
+        "tril": lambda self, diagonal=0: np.tril(self, diagonal),
+        "triu": lambda self, diagonal=0: np.triu(self, diagonal),
+        "trace": np.trace,
+    },
+)

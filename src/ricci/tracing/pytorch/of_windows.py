@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ricci.errors import TraceError
-from ricci.expr import product, window
+from ricci.expr import moving, product, window
 from ricci.tracing.basics import common, fresh, lift, like
 from ricci.tracing.pytorch.aten import Array, lowers
 
@@ -89,20 +89,17 @@ def _windows(
     """
     count = len(kernel)
     steps, pads, gaps = (_each(v, count) for v in (stride or kernel, padding, dilation))
-    factors: list[Any] = []
     inside: Any = np.ones((1,) * 2 * count, bool)
     first = x.ndim - count
+    reads = []
     for d, k in enumerate(kernel):
         size = x.shape[first + d]
         places = _places(size, k, steps[d], pads[d], gaps[d], ceil_mode)
-        structure = window((steps[d], gaps[d]), -pads[d], size, (places, k))
-        factors.append((structure, (("i", d), ("o", d), ("k", d))))
+        reads.append((places, k, steps[d], gaps[d], -pads[d]))
         read = np.arange(places)[:, None] * steps[d] + np.arange(k) * gaps[d] - pads[d]
         shape = [places if axis == d else k if axis == d + count else 1 for axis in range(2 * count)]
         inside = inside & ((read >= 0) & (read < size)).reshape(shape)
-    labels = [*range(first), *[("i", d) for d in range(count)]]
-    out = [*range(first), *[("o", d) for d in range(count)], *[("k", d) for d in range(count)]]
-    return like(x, product([(x.expr, labels), *factors], out)), inside
+    return like(x, moving.windows(x.expr, range(first, x.ndim), reads)), inside
 
 
 @lowers("max_pool2d_with_indices", "max_pool3d_with_indices")

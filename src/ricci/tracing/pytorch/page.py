@@ -52,7 +52,9 @@ def page() -> str:
         groups.setdefault(row.group, set()).add(row.name)
     parts = [_HEAD.format(count=sum(map(len, groups.values())))]
     for group, title in TITLES.items():
-        listed = ", ".join([f"`{name}`" for name in sorted(groups[group], key=lambda name: name.strip("_").lower())])
+        listed = ", ".join(
+            [f"`{name}`" for name in sorted(groups[group], key=lambda name: (name.strip("_").lower(), name))]
+        )
         parts.append(f"## {title}\n\n{listed}\n")
     return "\n".join(parts)
 

@@ -13,9 +13,10 @@ from typing import Any, NoReturn
 
 import torch
 
-from ricci.caches import cached
+from ricci.caches import cached, once
 from ricci.errors import InputError, InvariantError, RicciError, RuleError, TraceError
 from ricci.functions.elementwise import stop_gradient
+from ricci.tracing.arguments import Bound, Signed
 from ricci.tracing.array import Traced, leaked
 from ricci.tracing.basics import fresh, lift
 from ricci.tracing.frames import current
@@ -24,8 +25,8 @@ from ricci.tracing.lowerings import located
 from ricci.tracing.meanings import aside
 from ricci.tracing.operand import changed
 from ricci.tracing.pytorch.aten import AtenRow, operations
-from ricci.tracing.pytorch.tensors import TracedTensor, numpy_type, plain_leaves
-from ricci.tracing.pytorch.written import NOT_WRITTEN, change, refuse_change, share, where
+from ricci.tracing.pytorch.torch_changes import NOT_WRITTEN, change, refuse_change, share, where
+from ricci.tracing.pytorch.traced_tensors import TracedTensor, numpy_type, plain_leaves
 from ricci.tracing.trees import mapped
 
 MOST_KNOWN = 4096
@@ -38,44 +39,46 @@ class UnknownOperationError(TraceError):
 
 def traced_operation(op: Any, args: tuple, kwargs: dict, mode: Any, made: Made, stopping: bool) -> Any:
     """The results of an operation; ``mode`` sees further operations, ``made`` are the tensors that were made here."""
-    name = _name(op)
+    name, written, viewed = _facts(op)
     if name in _VALUES:
         _refuse_value(op, args)
     if name in _CHECKS:
         return None
-    if any(a.alias_info is not None and a.alias_info.is_write for a in op._schema.arguments):
-        return _in_place(op, args, kwargs, mode, stopping)
+    if written:
+        return _in_place(op, written, args, kwargs, mode, stopping)
     row = operations().get(name)
     if row is None:
         return _taken_apart(op, args, kwargs, mode)
-    given = _named(op, args, kwargs)
+    lowering = _lowering(op)
+    given = lowering.given(args, kwargs)
     known = {k: _known(given[k], made) for k in row.known if k in given}
     if known:
-        args, kwargs, given = (), {**given, **known}, {**given, **known}
+        args, kwargs, given = (), given | known, given | known
     meta = _meta(op, args, kwargs)
-    viewed = _viewed(op)
     if viewed is not None and getattr(given[viewed], "traced", given) is None:  # a view of what is not computed
         return mapped(lambda said: TracedTensor(None, said, said.device), meta)
-    values = {key: mapped(_array, value) for key, value in _taken(row, op, given).items()}
+    values = mapped(_array, lowering.values(given, Bound(lowering.name)))
     found = _tensors(row.name, meta, _lowered(row, (), values), _device(args, kwargs), stopping)
     if viewed is not None:
         views = list(plain_leaves(found))
         for k, view in enumerate(views):
-            read = partial(_part, row, values, viewed, k if len(views) > 1 else None)
+            read = partial(_part, lowering, values, viewed, k if len(views) > 1 else None)
             share(view, given[viewed], None if name in NOT_WRITTEN else read)
     return found
 
 
-def _viewed(op: Any) -> str | None:
-    """The argument that the results are views of, if they are."""
-    if not any(r.alias_info is not None for r in op._schema.returns):
-        return None
-    return next((a.name for a in op._schema.arguments if a.alias_info is not None), None)
+@once
+def _facts(op: Any) -> tuple[str, list[str], str | None]:
+    """Its name, the arguments that it writes into, and the one that its results are views of, if they are."""
+    shared = [a for a in op._schema.arguments if a.alias_info is not None]
+    views = any(r.alias_info is not None for r in op._schema.returns)
+    return _name(op), [a.name for a in shared if a.alias_info.is_write], shared[0].name if views and shared else None
 
 
-def _part(row: AtenRow, values: dict[str, Any], viewed: str, number: int | None, base: Traced) -> Traced:
+def _part(lowering: Signed, values: dict[str, Any], viewed: str, number: int | None, base: Traced) -> Traced:
     """A view of ``base``, read as the row reads it."""
-    found = row.lower(**{**values, viewed: base})
+    own = next(name for name, source, _, _ in lowering.taken if source == viewed)
+    found = lowering.lower(**{**values, own: base})
     return found if number is None else found[number]
 
 
@@ -83,7 +86,7 @@ def traced_function(function: Any, row: AtenRow, args: tuple, kwargs: dict, made
     """The results of a function that is lowered whole."""
     with aside():
         meta = _on_meta(f"torch.{row.name}", row.said or function, args, kwargs)
-    bound = inspect.signature(row.lower).bind(*args, **kwargs)
+    bound = row.signature.bind(*args, **kwargs)
     for name in row.known:
         if name in bound.arguments:
             bound.arguments[name] = _values(bound.arguments[name], made)
@@ -101,26 +104,18 @@ def _shown(op: Any) -> str:
     return f"torch.{name}" if hasattr(torch, name) else f"PyTorch's {name}"
 
 
-def _named(op: Any, args: tuple, kwargs: dict) -> dict[str, Any]:
-    """All arguments, by the names that PyTorch has for them."""
-    arguments = op._schema.arguments
-    given = {a.name: value for a, value in zip(arguments, args, strict=False)}
-    given |= kwargs
-    return {a.name: given.get(a.name, a.default_value if a.has_default_value() else None) for a in arguments}
-
-
 _NO_MATTER = ("memory_format", "layout", "device", "pin_memory", "non_blocking", "implicit", "copy", "check_errors")
 
 
-def _taken(row: AtenRow, op: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """The arguments that a row takes; others must be at their defaults."""
-    parameters = row.parameters
+@once
+def _lowering(op: Any) -> Signed:
+    """The row of an operation with PyTorch's own signature."""
+    found = []
     for a in op._schema.arguments:
-        value = given[a.name]
-        default = a.default_value if a.has_default_value() else None
-        if a.name not in parameters and a.name not in _NO_MATTER and value is not None and value != default:
-            raise TraceError(f"{_shown(op)}: {a.name}={value!r} is not traced; leave it out.")
-    return {key: value for key, value in given.items() if key in parameters}
+        kind = inspect.Parameter.KEYWORD_ONLY if a.kwarg_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        default = a.default_value if a.has_default_value() else inspect.Parameter.empty
+        found.append(inspect.Parameter(a.name, kind, default=default))
+    return Signed(_shown(op), inspect.Signature(found), operations()[_name(op)].lower, _NO_MATTER)
 
 
 def _array(x: Any) -> Any:
@@ -262,11 +257,10 @@ def put(target: TracedTensor, key: Any, value: Any) -> None:
     change(target, new, "x[…] = value")
 
 
-def _in_place(op: Any, args: tuple, kwargs: dict, mode: Any, stopping: bool) -> Any:
+def _in_place(op: Any, written: list[str], args: tuple, kwargs: dict, mode: Any, stopping: bool) -> Any:
     """``x.add_(y)`` as ``x = x.add(y)``, for all who hold ``x``."""
-    written = [a.name for a in op._schema.arguments if a.alias_info is not None and a.alias_info.is_write]
-    name, given = _name(op), _named(op, args, kwargs)
-    target = given[written[0]]
+    name, names = _name(op), [a.name for a in op._schema.arguments]
+    target = (dict(zip(names, args, strict=False)) | kwargs)[written[0]]
     packet = getattr(torch.ops.aten, name.removesuffix("_"), None)
     same = getattr(packet, op._schema.overload_name or "default", None) if name.endswith("_") else None
     if len(written) > 1 or same is None:

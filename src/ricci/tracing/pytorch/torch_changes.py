@@ -21,7 +21,7 @@ from ricci.functions import elementwise as e
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import fresh
 from ricci.tracing.frames import current, user_place
-from ricci.tracing.pytorch.tensors import TracedTensor, numpy_type
+from ricci.tracing.pytorch.traced_tensors import TracedTensor, numpy_type
 
 NOT_WRITTEN = (
     "detach",
