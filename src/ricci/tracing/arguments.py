@@ -88,7 +88,7 @@ def signature_of(function: Any) -> inspect.Signature:
     return stub(STUBS[ufunc]) if ufunc in STUBS else inspect.signature(ufunc)
 
 
-class Bound:
+class BoundCall:
     """One call that is being bound."""
 
     __slots__ = ("axes", "name", "order", "parameter", "x")
@@ -105,18 +105,18 @@ class Bound:
         return f"{self.name}: {self.parameter}"
 
 
-def _array(bound: Bound, value: Any) -> Traced:
+def _array(bound: BoundCall, value: Any) -> Traced:
     found = lift(value)
     if bound.x is None:
         bound.x, bound.order = found, found.ndim
     return found
 
 
-def _array_or_none(bound: Bound, value: Any) -> Traced | None:
+def _array_or_none(bound: BoundCall, value: Any) -> Traced | None:
     return None if value is None else _array(bound, value)
 
 
-def arrays_of(bound: Bound, value: Any) -> list[Traced]:
+def arrays_of(bound: BoundCall, value: Any) -> list[Traced]:
     if isinstance(value, Traced) and value.ndim:
         return [value[k] for k in range(value.shape[0])]
     found = [lift(x) for x in (value if not isinstance(value, Traced) else [value])]
@@ -125,18 +125,18 @@ def arrays_of(bound: Bound, value: Any) -> list[Traced]:
     return found
 
 
-def _axes(bound: Bound, value: Any) -> tuple[int, ...]:
+def _axes(bound: BoundCall, value: Any) -> tuple[int, ...]:
     bound.axes = normal_axes(bound.x, value)
     return bound.axes
 
 
-def _axis(bound: Bound, value: Any) -> int:
+def _axis(bound: BoundCall, value: Any) -> int:
     axis = normal_axis(bound.x, value)
     bound.axes = (axis,)
     return axis
 
 
-def _one_axis(bound: Bound, value: Any) -> int:
+def _one_axis(bound: BoundCall, value: Any) -> int:
     if value is not None:
         return _axis(bound, value)
     bound.axes = tuple(range(bound.x.ndim))
@@ -164,7 +164,7 @@ def mask_of(x: Traced, where: Any) -> Traced | None:
     return like(mask, expanded(mask.expr, x.shape))
 
 
-CONVERSIONS: dict[str, Callable[[Bound, Any], Any]] = {
+CONVERSIONS: dict[str, Callable[[BoundCall, Any], Any]] = {
     "Traced": _array,
     "Traced | None": _array_or_none,
     "list[Traced]": arrays_of,
@@ -227,7 +227,7 @@ class Signed:
         if self.of_operands and not kwargs and len(args) == len(self.operands):
             return self.lower(*[lift(x) for x in args])
         given = self.given(args, kwargs)
-        bound = Bound(self.name)
+        bound = BoundCall(self.name)
         values = self.values(given, bound)
         if self.own_star is None:
             result = self.lower(**values)
@@ -261,7 +261,7 @@ class Signed:
             raise TraceError(f"{self.name}: {error}; it is {self.name}{self.signature}.") from None
         raise TraceError(f"{self.name}: the arguments do not fit {self.name}{self.signature}.")
 
-    def values(self, given: dict[str, Any], bound: Bound) -> dict[str, Any]:
+    def values(self, given: dict[str, Any], bound: BoundCall) -> dict[str, Any]:
         """What the lowering takes by name, each as it asks for it."""
         values: dict[str, Any] = {}
         for own, source, default, convert in self.taken:
@@ -297,7 +297,7 @@ class Signed:
             raise TraceError(f"{self.name}: leave out {name}={value!r}: it is not supported in traced functions.")
 
 
-def _with_ones(result: Any, bound: Bound) -> Any:
+def _with_ones(result: Any, bound: BoundCall) -> Any:
     """Results that lack the axes that were worked on, with these of size 1; further axes of theirs stand in front."""
     if isinstance(result, tuple):
         return tuple([_with_ones(part, bound) for part in result])

@@ -16,7 +16,7 @@ import torch
 from ricci.caches import cached, once
 from ricci.errors import InputError, InvariantError, RicciError, RuleError, TraceError
 from ricci.functions.elementwise import stop_gradient
-from ricci.tracing.arguments import Bound, Signed
+from ricci.tracing.arguments import BoundCall, Signed
 from ricci.tracing.array import Traced, leaked
 from ricci.tracing.basics import fresh, lift
 from ricci.tracing.frames import current
@@ -57,7 +57,7 @@ def traced_operation(op: Any, args: tuple, kwargs: dict, mode: Any, made: Made, 
     meta = _meta(op, args, kwargs)
     if viewed is not None and getattr(given[viewed], "traced", given) is None:  # a view of what is not computed
         return mapped(lambda said: TracedTensor(None, said, said.device), meta)
-    values = mapped(_array, lowering.values(given, Bound(lowering.name)))
+    values = mapped(_array, lowering.values(given, BoundCall(lowering.name)))
     found = _tensors(row.name, meta, _lowered(row, (), values), _device(args, kwargs), stopping)
     if viewed is not None:
         views = list(plain_leaves(found))
