@@ -412,7 +412,8 @@ class NumpyEmitter(MatrixEmitter):
         text = self.permuted(self.name(value), axes, sorted(axes)) if axes else self.name(value)
         if not result.shape:
             if value.source is None and value.step is not None and value.step.op not in ("place", *VIEWS):
-                return text
+                plain = value.step.op != "map" or value.step.name in UFUNCS  # what else maps entries may give arrays
+                return text if plain or not self.plan.option("rows") else f"{text}[()]"
             return f"{self.helper('array')}({text}, {self.type(value.kind)})[()]"
         if len(axes) != len(everywhere):
             text = (
