@@ -1,4 +1,10 @@
-"""The core: one interned type, ``Expr``, with seven kinds of node, and constructors that keep it canonical."""
+"""The core: one interned type, ``Expr``, with seven kinds of node, and constructors that keep it canonical.
+
+Operands and labels come in, the one node that they make goes out. ``nodes`` has the kinds, ``op`` what a row of a
+function holds, ``dims`` and ``numbers`` sizes and coefficients, ``structures`` the 0/1 tensors, ``build`` the
+constructors, ``moving`` what data that changes places is multiplied by; ``walk``, ``settle`` and ``widen`` go through
+whole expressions, and ``check`` tells whether one is well formed. Only ``errors`` and ``caches`` may be imported.
+"""
 
 from ricci.expr.build.add import add
 from ricci.expr.build.algebra import HALF, POWER, constant, expand, multiply, power, reciprocal
