@@ -38,6 +38,7 @@ from ricci.expr.structures import is_zero
 
 Label = Hashable
 Factor = tuple[Expr, tuple[Label, ...]]
+INNER = 1 << 20  # the labels of the inner of two derivatives begin here; those of the outer are smaller, or no numbers
 MOST_TERMS = 16  # products that distributing a sum may make
 
 
@@ -215,7 +216,7 @@ def compose(outer: Edge, inner: Edge) -> Edge:
     renamed: dict[Label, Label] = {}
 
     def rename(label: Label) -> Label:
-        return name[label] if label in name else renamed.setdefault(label, ("inner", label))
+        return name[label] if label in name else renamed.setdefault(label, INNER + len(renamed))
 
     into = tuple([rename(label) for label in inner.into])
     sizes = {**{rename(label): size for label, size in inner.sizes.items()}, **outer.sizes}

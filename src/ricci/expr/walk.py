@@ -40,15 +40,17 @@ def _operands_first(stack: list[Expr], arrange: Callable[[list[Expr]], None]) ->
     done: list[Expr] = []
     while stack:
         node = stack[-1]
-        waiting = [a for a in node.args if a not in seen] if node not in seen else None
+        if node in seen:
+            stack.pop()
+            continue
+        waiting = [a for a in node.args if a not in seen]
         if waiting:
             arrange(waiting)
             stack += waiting
             continue
         stack.pop()
-        if waiting is not None:
-            seen.add(node)
-            done.append(node)
+        seen.add(node)
+        done.append(node)
     return done
 
 

@@ -140,7 +140,7 @@ class _Sweep:
         self.roots, self.rules, self.guarded, self.trace = roots, rules, guarded, trace
         self.marks = rules.marks and not loose()
         order = topological(*roots)
-        self.uses = Counter([a for node in order for a in node.args])
+        self.uses = Counter([a for node in order for a in node.args]) if guarded else Counter()
         self.fuel = MOST_REWRITES * len(order)
         self.done: dict[Expr, Expr] = {}
         self.results: set[Expr] = set()
@@ -177,7 +177,8 @@ class _Sweep:
         self.done[node] = result
         self.results.add(result)
         if result is not node:
-            self.uses[result] += self.uses[node]
+            if self.guarded:
+                self.uses[result] += self.uses[node]
         elif (
             self.marks
             and getattr(node, "simplified", 0) == FREE

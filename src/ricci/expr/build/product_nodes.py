@@ -74,6 +74,8 @@ def _contraction(factors: list[Factor], rank: dict[Label, int]) -> Factor:
 
 def without_sums(factors: list[Factor], out: tuple[Label, ...], size: dict[Label, Size]) -> Expr:
     """The node for factors all of whose labels are in the output."""
+    if len(factors) == 1 and factors[0][1] == out:
+        return factors[0][0]
     carried: dict[Label, Size] = {}
     for e, labels in factors:
         for label, axis in zip(labels, e.shape, strict=True):
@@ -86,7 +88,7 @@ def without_sums(factors: list[Factor], out: tuple[Label, ...], size: dict[Label
     axes = tuple(range(len(out)))
     if len(factors) == 1:
         e, labels = factors[0][0], placed(*factors[0], place)
-        if labels == axes:
+        if labels == axes:  # a symmetric matrix the other way round
             return e
         if isinstance(e, Sum) and len(labels) == len(out) == len(set(labels)):
             return constructors.rearranged(e, labels)
