@@ -123,17 +123,19 @@ def _spread(node: Product, labels: Labels) -> Factors:
 def _pairs(factors: Factors, order: int) -> list[tuple[tuple[int, int], tuple]]:
     """Pairs of factors that share a label: their positions, and what the product of the two alone is."""
     found = []
+    carried = Counter([z for _, labels in factors for z in set(labels)])
     for b in range(1, len(factors)):
         for a in range(b):
-            (x, first), (y, second) = sorted([factors[a], factors[b]], key=lambda f: f[0].key)
-            if set(first) & set(second):
-                others = {z for p, (_, labels) in enumerate(factors) if p not in (a, b) for z in labels}
-                number: dict[int, int] = {}
-                for z in (*first, *second):
-                    number.setdefault(z, len(number))
-                summed = tuple([n for z, n in number.items() if z not in others and z >= order])
-                sides = [tuple([number[z] for z in labels]) for labels in (first, second)]
-                found.append(((a, b), (x, sides[0], y, sides[1], summed)))
+            one, other = factors[a], factors[b]
+            if set(one[1]).isdisjoint(other[1]):
+                continue
+            (x, first), (y, second) = (other, one) if other[0].key < one[0].key else (one, other)
+            number: dict[int, int] = {}
+            for z in (*first, *second):
+                number.setdefault(z, len(number))
+            summed = [n for z, n in number.items() if z >= order and carried[z] == (z in first) + (z in second)]
+            sides = [tuple([number[z] for z in labels]) for labels in (first, second)]
+            found.append(((a, b), (x, sides[0], y, sides[1], tuple(summed))))
     return found
 
 
