@@ -138,7 +138,7 @@ FAULTS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], dict]] = {
     "a factor keeps its power": (wrapped("expr.build.algebra", "_power_of_product", unpowered_factor), {}),
     "windows cancel": (wrapped("expr.build.merging", "merged_axis", cancel_anyway), {"functions": False}),
     "triangles are shifted": (wrapped("expr.structures", "affine", triangles_shifted), {}),
-    "equal operands share labels": (wrapped("expr.build.contraction", "canonical_order", canonical_labels_lost), {}),
+    "equal operands share labels": (wrapped("expr.build.product_nodes", "canonical_order", canonical_labels_lost), {}),
     "the interpreter swaps functions": (wrapped("testing.interpreter", "ELEMENTWISE", swapped_rows), {}),  # pyright: ignore[reportArgumentType]
 }
 
