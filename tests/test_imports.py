@@ -36,9 +36,9 @@ CYCLES = {
     ("ricci.einops.backends", "ricci.einops.backends.operands"),
 }
 # Names of files and classes that occur twice: none may come to these.
-FILES = {"equations", "operations", "page", "scope"}
+FILES = {"equations", "operations"}
 LAYERS = {"EinMix", "Rearrange", "Reduce", "Repeat"}  # which have the names that einops gives them
-CLASSES = {"Binding", "Library", "Lowering", "Place", "Plan", "Scope", "Side", "Step", "_Layer"}
+CLASSES = {"Plan", "Side", "Step"}
 
 
 # The order of rooms

@@ -10,7 +10,7 @@ import pytest
 from checking import check, traced
 
 import ricci as rc
-from ricci.tracing.page import page, traced_names
+from ricci.testing.numpy_page import page, traced_names
 from ricci.tracing.rows.ufuncs import UFUNCS
 
 RNG = np.random.default_rng(0)
@@ -159,7 +159,7 @@ def test_the_page_lists_the_table():
     text = (Path(__file__).parents[2] / "docs" / "numpy.md").read_text()
     listed = set(re.findall(r"`([^`]+)`", text))
     own = set(re.findall(r"`([^`]+)`", page())) - OLD
-    assert own <= listed, f"python -m ricci.tracing.page makes the page anew; it lacks {sorted(own - listed)}"
+    assert own <= listed, f"python -m ricci.testing.numpy_page makes the page anew; it lacks {sorted(own - listed)}"
     for extra in listed - own:
         assert not hasattr(np, extra.removeprefix("np.").split(".")[0]) or "linalg" in extra, extra
 

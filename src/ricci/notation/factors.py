@@ -14,7 +14,7 @@ from ricci.expr import Expr, Op, affine, constant, delta, one, one_hot, product,
 from ricci.functions.table import FUNCTIONS
 from ricci.notation import syntax
 from ricci.notation.occurrences import used_up
-from ricci.notation.scope import Read, Scope
+from ricci.notation.text_scope import Read, TextScope
 
 Free = frozenset[str]
 Factor = tuple[Expr, tuple]
@@ -35,7 +35,7 @@ class Named:
 class FactorBuilder:
     """Builds the factors of one program; what is inside the brackets of a call is for ``sum`` to build."""
 
-    def __init__(self, scope: Scope):
+    def __init__(self, scope: TextScope):
         self.scope = scope
         self.fail = scope.fail
 

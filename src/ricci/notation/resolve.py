@@ -29,7 +29,7 @@ from ricci.notation.context import Context
 from ricci.notation.factors import Factor, FactorBuilder, Free, Named
 from ricci.notation.occurrences import LEAVES, Occurrences, Open
 from ricci.notation.parser import parse_program
-from ricci.notation.scope import Definition, Scope
+from ricci.notation.text_scope import Definition, TextScope
 
 _COMPARE = {row.sign: row for row in FUNCTIONS.values() if row.sign and row.type == "truth"}
 FUNCTION_NAMES = frozenset(FUNCTIONS)
@@ -57,7 +57,7 @@ def resolve(
     what it makes of the value is used instead.
     """
     program = parse_program(text, FUNCTION_NAMES)
-    scope = Scope(text, sizes)
+    scope = TextScope(text, sizes)
     results = []
     for statement in program.statements:
         scope.collect(statement)
@@ -92,7 +92,7 @@ def _derivatives(node: syntax.Node) -> bool:
     return False
 
 
-def _define(scope: Scope, statement: syntax.Statement) -> None:
+def _define(scope: TextScope, statement: syntax.Statement) -> None:
     name = statement.name
     assert name is not None
     if name in scope.definitions or name in scope.facts.inputs:
@@ -103,7 +103,7 @@ def _define(scope: Scope, statement: syntax.Statement) -> None:
     scope.definitions[name] = Definition(names, tuple([index.height for index in indices]))
 
 
-def _check_sizes(scope: Scope, sizes: Mapping[str, int]) -> None:
+def _check_sizes(scope: TextScope, sizes: Mapping[str, int]) -> None:
     for name, size in sizes.items():
         if isinstance(size, bool) or not isinstance(size, int) or size < 0:
             raise NotationError(
@@ -117,7 +117,7 @@ def _check_sizes(scope: Scope, sizes: Mapping[str, int]) -> None:
 class ExpressionBuilder(FactorBuilder):
     """Builds the pieces of one program."""
 
-    def __init__(self, scope: Scope, derive: Callable[[Expr, Expr], Expr], swaps: Swaps | None = None):
+    def __init__(self, scope: TextScope, derive: Callable[[Expr, Expr], Expr], swaps: Swaps | None = None):
         super().__init__(scope)
         self.derive = derive
         self.swaps: Swaps = swaps or {}

@@ -25,7 +25,7 @@ from ricci.errors import AxisError, AxisSizeError, AxisSpaceError, InputError, N
 from ricci.scopes.watch import Part, Place, Use, Watcher, innermost, user_line
 
 
-class Binding(NamedTuple):
+class AxisBinding(NamedTuple):
     """What a scope knows of a name. The size is None as long as only the name is declared."""
 
     size: Any
@@ -95,7 +95,7 @@ class Scope(Watcher):
 
     nested = True
 
-    def __init__(self, own: dict[str, Binding], inherit: bool, text: str) -> None:
+    def __init__(self, own: dict[str, AxisBinding], inherit: bool, text: str) -> None:
         self._own, self._inherit, self._text = own, inherit, text
         self._memory = Memory()
         self._around: tuple[Scope, ...] = (self,)  # this one and those around it
@@ -125,7 +125,7 @@ class Scope(Watcher):
                 outer._bind(name, size, place)
                 del self._own[name]
             elif size is None:
-                self._own[name] = Binding(around.size, around.place, True)
+                self._own[name] = AxisBinding(around.size, around.place, True)
 
     # What the user reads.
 
@@ -244,17 +244,17 @@ class Scope(Watcher):
                 if (known.size is None and size is not None) or (
                     isinstance(size, WHOLE) and not isinstance(known.size, WHOLE)
                 ):
-                    scope._own[name] = Binding(size, place, known.declared)
+                    scope._own[name] = AxisBinding(size, place, known.declared)
                 return
-        self._own[name] = Binding(size, place, False)
+        self._own[name] = AxisBinding(size, place, False)
 
-    def _find(self, name: str) -> Binding | None:
+    def _find(self, name: str) -> AxisBinding | None:
         for scope in self._around:
             if name in scope._own:
                 return scope._own[name]
         return None
 
-    def _all(self) -> dict[str, Binding]:
+    def _all(self) -> dict[str, AxisBinding]:
         return {name: binding for scope in reversed(self._around) for name, binding in scope._own.items()}
 
     def _situation(self, use: Use) -> str:
@@ -276,12 +276,12 @@ def axes(names: str = "", /, *, inherit: bool = True, **sizes: SupportsIndex) ->
     given = [repr(names)] * bool(names) + [f"{name}={size}" for name, size in sizes.items()]
     text = f"rc.axes({', '.join(given + ['inherit=False'] * (not inherit))})"
     place = Place(f"as declared by {text}", user_line())
-    own: dict[str, Binding] = {}
+    own: dict[str, AxisBinding] = {}
     for name in [*names.replace(",", " ").split(), *sizes]:
         if not name.isidentifier() or name in own:
             fault = "is declared twice" if name in own else "is not a name"
             raise NotationError(f"The axis {name!r} {fault} in {text}.", text, *span(name, text, len("rc.axes")))
-        own[name] = Binding(natural(name, sizes[name], text) if name in sizes else None, place, True)
+        own[name] = AxisBinding(natural(name, sizes[name], text) if name in sizes else None, place, True)
     return Scope(own, inherit, text)
 
 
@@ -304,7 +304,7 @@ def span(name: str, text: str, start: int = 0, end: int | None = None) -> tuple[
     return found.span() if found else (0, len(text))
 
 
-def _two_sizes(name: str, size: Any, place: Place, known: Binding, text: str, situation: str) -> AxisSizeError:
+def _two_sizes(name: str, size: Any, place: Place, known: AxisBinding, text: str, situation: str) -> AxisSizeError:
     return AxisSizeError(
         f"Axis {name!r} has size {size} {place} and {known.size} {known.place}.\n{caret(text, *span(name, text))}"
         f"{situation}\n  A name has one size in a scope: rename the axis, or open a new scope with "

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple, SupportsIndex, TypeVar, cast
 from ricci.caches import Cache
 from ricci.errors import InputError, InvariantError, RicciError, ShapeError, caret, nearest
 from ricci.scopes.reading import Array, Arrays, sides
-from ricci.scopes.scope import WHOLE, AxisSizeError, Binding, Names, Scope, differ, natural, spots
+from ricci.scopes.scope import WHOLE, AxisBinding, AxisSizeError, Names, Scope, differ, natural, spots
 from ricci.scopes.watch import Place, Use, refuse_generators, user_line
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -113,7 +113,7 @@ class Spec:
 
     def body(self, sizes: dict[str, Any], values: Sequence[Any]) -> Scope:
         """The scope of the body: the names of the signature are declared, and the axes of the arguments have them."""
-        own = {name: Binding(sizes.get(name), self.place, True) for name in self.names}
+        own = {name: AxisBinding(sizes.get(name), self.place, True) for name in self.names}
         scope = Scope(own, inherit=False, text=f"of the signature {self.text!r}")
         for value, array in _with_shapes(self.arguments, values):
             scope.remember(value, self._names_of(array, len(value.shape)))

@@ -26,7 +26,7 @@ _NUMPY = f"{__import__('numpy').__path__[0]}"
 MOST_COPIED = 1 << 26  # bytes; a larger array is not checked for being changed by the function that is traced
 
 
-class Place:
+class CodePlace:
     """A line of the user's code."""
 
     __slots__ = ("file", "function", "line")
@@ -58,7 +58,7 @@ class Frame:
         if outer is None:
             self.captured: dict[str, Any] = {}  # input → array
             self.known: dict[int, Variable] = {}  # id of an array → its input
-            self.lines: dict[Expr, Place] = {}  # what the user's lines made
+            self.lines: dict[Expr, CodePlace] = {}  # what the user's lines made
             self.rules: dict[Any, Any] = {}  # functions with rules of their own, for operands of one kind
             self.drawn = False  # whether random numbers were drawn from arguments, so that it means something else next
             self.weak_numbers = False  # whether numbers of NumPy's widen no type, as among tensors of PyTorch
@@ -94,7 +94,7 @@ class Frame:
                 note_line(lines, expr, place)
 
 
-def note_line(lines: dict[Expr, Place], expr: Expr, place: Place) -> None:
+def note_line(lines: dict[Expr, CodePlace], expr: Expr, place: CodePlace) -> None:
     """A line made ``expr`` and those of its operands that no line before has made."""
     lines.setdefault(expr, place)
     made = [a for a in expr.args if a.args]
@@ -139,13 +139,13 @@ def suspended() -> Iterator[None]:
             outer = outer.outer
 
 
-def user_place() -> Place | None:
+def user_place() -> CodePlace | None:
     """The innermost line that is neither in ricci nor in NumPy, SciPy or PyTorch."""
     frame: Any = sys._getframe(1)
     while frame is not None:
         file = frame.f_code.co_filename
         if not file.startswith((OURS, _NUMPY)) and not file.startswith("<frozen") and not _in_library(frame):
-            return Place(file, frame.f_lineno, frame.f_code.co_name)
+            return CodePlace(file, frame.f_lineno, frame.f_code.co_name)
         frame = frame.f_back
     return None
 

@@ -26,7 +26,7 @@ import numpy as np
 
 from ricci.caches import once
 from ricci.errors import TraceError
-from ricci.tracing.frames import OURS, Place, current
+from ricci.tracing.frames import OURS, CodePlace, current
 from ricci.tracing.meanings import aside
 from ricci.tracing.reach import Reach
 
@@ -196,7 +196,7 @@ def watch(frame: Any, event: str, function: Any) -> None:
         caller = caller.f_back
     if caller is None or caller.f_code.co_filename.startswith(_installed()):
         return
-    place = Place(caller.f_code.co_filename, caller.f_lineno, caller.f_code.co_name)
+    place = CodePlace(caller.f_code.co_filename, caller.f_lineno, caller.f_code.co_name)
     raise TraceError(
         f"The function {_FORBIDDEN[function]} while it is traced ({place}). It runs once, so each later call would "
         "have what was there then. Do that outside, and give the function what it needs as an argument."

@@ -26,7 +26,7 @@ from ricci.tracing import in_place, own_functions, placing, trees  # noqa: F401 
 from ricci.tracing.array import Traced, leaked
 from ricci.tracing.basics import checked_dtype, lift
 from ricci.tracing.foreign import translated
-from ricci.tracing.frames import Frame, Place, frame, note_line
+from ricci.tracing.frames import CodePlace, Frame, frame, note_line
 from ricci.tracing.impure import watched
 from ricci.tracing.likeness import argument_like
 from ricci.tracing.meanings import plain
@@ -116,7 +116,7 @@ class Recording:
     out_form: Form
     parameters: tuple[str, ...] = ()  # the names of those that can be given by position
     captured: dict[str, Any] = field(default_factory=dict)
-    lines: dict[Expr, Place] = field(default_factory=dict)
+    lines: dict[Expr, CodePlace] = field(default_factory=dict)
     aux: tuple[Form, list[Output], list[np.dtype]] | None = None
     writes: bool = False  # whether the function changes arguments in place
     drawn: bool = False  # whether random numbers were drawn, so that the next call gives something else
@@ -369,7 +369,7 @@ def _results(inner: Frame, leaves: Sequence[Any], keep_numbers: bool = False) ->
 
 
 def carried(
-    roots: Sequence[Expr], step: Callable[[Expr, tuple[Expr, ...]], Expr], lines: dict[Expr, Place]
+    roots: Sequence[Expr], step: Callable[[Expr, tuple[Expr, ...]], Expr], lines: dict[Expr, CodePlace]
 ) -> list[Expr]:
     """``roots`` rewritten by ``step``; what becomes of a node has its line."""
 

@@ -15,7 +15,7 @@ from ricci.errors import NonFiniteError
 from ricci.expr import Constant, Expr, Variable
 from ricci.tensor.recording_mode import state
 from ricci.tracing import trees
-from ricci.tracing.frames import Place, user_place
+from ricci.tracing.frames import CodePlace, user_place
 from ricci.tracing.operand import Operand
 from ricci.tracing.recording import Recording
 from ricci.transforms.origins import Evaluated, first, operation
@@ -140,7 +140,7 @@ def _report(recording: Recording, run: Evaluated, node: Expr, start: str) -> Non
 # In words
 
 
-def _arises(value: np.ndarray, name: str, line: Place | None, article: str = "an") -> str:
+def _arises(value: np.ndarray, name: str, line: CodePlace | None, article: str = "an") -> str:
     word = "NaN" if np.any(np.isnan(value)) else f"{article} infinity"
     return f"{word} arises in {name}{f' ({line})' if line else ''}."
 

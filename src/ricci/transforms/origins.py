@@ -33,7 +33,7 @@ from ricci.expr import (
     variable,
 )
 from ricci.expr.walk import users
-from ricci.tracing.frames import Place
+from ricci.tracing.frames import CodePlace
 from ricci.tracing.recording import Static, carried
 
 Bad = Callable[[Any], np.ndarray]
@@ -44,7 +44,7 @@ POWERS = {-1: "division", Fraction(1, 2): "sqrt", Fraction(-1, 2): "1/sqrt", 2: 
 class Evaluated:
     """Expressions with the value of every node; ``lines`` are those of the user's lines that made them."""
 
-    def __init__(self, roots: Sequence[Expr | Static], lines: Mapping[Expr, Place], inputs: Mapping[str, Any]):
+    def __init__(self, roots: Sequence[Expr | Static], lines: Mapping[Expr, CodePlace], inputs: Mapping[str, Any]):
         exprs = [root for root in roots if isinstance(root, Expr)]
         self.roots, self.lines = _opened(exprs, lines)
         nodes = [node for node in topological(*self.roots) if not isinstance(node, Structure)]
@@ -81,7 +81,7 @@ class Evaluated:
         value = self.values[node]
         return value[place] if value.shape else value[()]
 
-    def line(self, node: Expr) -> Place | None:
+    def line(self, node: Expr) -> CodePlace | None:
         """The user's line that made a node, or the nearest one that uses it."""
         above, wave, seen = users(*self.roots), [node], {node}
         while wave:
@@ -146,7 +146,7 @@ class Evaluated:
         return None
 
 
-def _opened(roots: Sequence[Expr], lines: Mapping[Expr, Place]) -> tuple[list[Expr], dict[Expr, Place]]:
+def _opened(roots: Sequence[Expr], lines: Mapping[Expr, CodePlace]) -> tuple[list[Expr], dict[Expr, CodePlace]]:
     """Expressions with the bodies of functions in their place, and the lines of what becomes of the nodes."""
 
     def step(node: Expr, args: tuple[Expr, ...]) -> Expr:

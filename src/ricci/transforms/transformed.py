@@ -211,7 +211,7 @@ def placed(derived: Recording, values: Mapping[Any, Traced]) -> Any:
 
 
 def replace_all(
-    roots: Sequence[Expr], values: Mapping[Expr, Expr], lines: dict[Expr, frames.Place] | None = None
+    roots: Sequence[Expr], values: Mapping[Expr, Expr], lines: dict[Expr, frames.CodePlace] | None = None
 ) -> list[Expr]:
     """``roots`` with inputs replaced by expressions of the same shapes; the lines that made them go along."""
     step = lambda node, args: values[node] if node in values else rebuild(node, args)  # noqa: E731

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import torch
 
+from ricci.testing.torch_page import TITLES, page
 from ricci.tracing.pytorch.aten import MODULES, operations
-from ricci.tracing.pytorch.page import TITLES, page
 
 DOCS = Path(__file__).parents[3] / "docs" / "torch.md"
 
 
 def test_the_page_lists_the_table():
     own, written = (set(re.findall(r"`([^`]+)`", text)) for text in (page(), DOCS.read_text()))
-    assert own == written, "python -m ricci.tracing.pytorch.page makes the page anew"
+    assert own == written, "python -m ricci.testing.torch_page makes the page anew"
     assert set(TITLES) == set(MODULES.split())
 
 

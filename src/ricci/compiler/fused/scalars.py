@@ -44,7 +44,7 @@ rounded = numba.njit(nogil=True, fastmath=False, forceinline=True)(lambda a, b: 
 # The functions. Each maker gets the library, for constants in its type and for other functions.
 
 
-class Library(dict):
+class ScalarLibrary(dict):
     """The functions for one floating type, made when asked for."""
 
     def __init__(self, dtype: str):
@@ -62,11 +62,11 @@ class Library(dict):
 
 
 @once
-def library(dtype: str) -> Library:
-    return Library(dtype)
+def library(dtype: str) -> ScalarLibrary:
+    return ScalarLibrary(dtype)
 
 
-def _through_float64(own: Library, name: str) -> Callable[..., Any]:
+def _through_float64(own: ScalarLibrary, name: str) -> Callable[..., Any]:
     function, real, double = library("float64")[name], own.real, np.float64
     return scalar(lambda x: real(function(double(x))))
 
@@ -81,7 +81,7 @@ def polynomial(coefs: Sequence[Any]) -> Callable[..., Any]:
     return scalar(scope["series"])
 
 
-def _reduced(own: Library) -> Callable[..., Any]:
+def _reduced(own: ScalarLibrary) -> Callable[..., Any]:
     """``shifted`` and ``r`` of ``x = k log 2 + r``."""
     per, magic, high, low = own.numbers(1 / math.log(2), 1.5 * 2.0**own.fraction, *own.table["log2"])
 
@@ -94,7 +94,7 @@ def _reduced(own: Library) -> Callable[..., Any]:
     return reduced
 
 
-def _exp(own: Library) -> Callable[..., Any]:
+def _exp(own: ScalarLibrary) -> Callable[..., Any]:
     least, most, one = own.numbers(own.table["least"], own.table["most"], 1.0)
     reduced, series = own["reduced"], polynomial(own.numbers(*own.table["exp"]))
 
@@ -108,7 +108,7 @@ def _exp(own: Library) -> Callable[..., Any]:
     return exp
 
 
-def _exp2(own: Library) -> Callable[..., Any]:
+def _exp2(own: ScalarLibrary) -> Callable[..., Any]:
     least, most, one, log2, magic = own.numbers(
         own.table["least"] * 1.4427, own.table["most"] * 1.4427, 1.0, math.log(2), 1.5 * 2.0**own.fraction
     )
@@ -125,7 +125,7 @@ def _exp2(own: Library) -> Callable[..., Any]:
     return exp2
 
 
-def _expm1(own: Library) -> Callable[..., Any]:
+def _expm1(own: ScalarLibrary) -> Callable[..., Any]:
     """``2^k (exp(r) - 1) + (2^k - 1)``, at half its size, so that 2^k is there up to the largest result."""
     least, most, half, two = own.numbers(-40.0, own.table["most"], 0.5, 2.0)
     reduced, series = own["reduced"], polynomial(own.numbers(*own.table["exp"]))
@@ -142,7 +142,7 @@ def _expm1(own: Library) -> Callable[..., Any]:
     return expm1
 
 
-def _logarithm(own: Library, base: str) -> Callable[..., Any]:
+def _logarithm(own: ScalarLibrary, base: str) -> Callable[..., Any]:
     """The logarithm to a base: ``per`` units of it are one of the natural one, and ``high + low`` a factor 2."""
     high, low, per = {
         "e": (*own.table["log2"], 1.0),
@@ -172,7 +172,7 @@ def _logarithm(own: Library, base: str) -> Callable[..., Any]:
     return logarithm
 
 
-def _log1p(own: Library) -> Callable[..., Any]:
+def _log1p(own: ScalarLibrary) -> Callable[..., Any]:
     """The logarithm of ``u = 1 + x`` as rounded, and what rounding took off, ``(x - (u - 1)) / u``."""
     one, infinity = own.numbers(1.0, math.inf)
     log = own["log"]
@@ -188,7 +188,7 @@ def _log1p(own: Library) -> Callable[..., Any]:
     return log1p
 
 
-def _tanh(own: Library) -> Callable[..., Any]:
+def _tanh(own: ScalarLibrary) -> Callable[..., Any]:
     two = own.real(2.0)
     expm1 = own["expm1"]
 
@@ -200,7 +200,7 @@ def _tanh(own: Library) -> Callable[..., Any]:
     return tanh
 
 
-def _sinh(own: Library) -> Callable[..., Any]:
+def _sinh(own: ScalarLibrary) -> Callable[..., Any]:
     """By halves, so that the exponential overflows no sooner than the result."""
     one, half, cut = own.numbers(1.0, 0.5, 20.0)
     expm1, exp = own["expm1"], own["exp"]
@@ -215,7 +215,7 @@ def _sinh(own: Library) -> Callable[..., Any]:
     return sinh
 
 
-def _cosh(own: Library) -> Callable[..., Any]:
+def _cosh(own: ScalarLibrary) -> Callable[..., Any]:
     half = own.real(0.5)
     exp = own["exp"]
 
@@ -228,7 +228,7 @@ def _cosh(own: Library) -> Callable[..., Any]:
     return cosh
 
 
-def _sigmoid(own: Library) -> Callable[..., Any]:
+def _sigmoid(own: ScalarLibrary) -> Callable[..., Any]:
     one = own.real(1.0)
     exp = own["exp"]
 
@@ -240,7 +240,7 @@ def _sigmoid(own: Library) -> Callable[..., Any]:
     return sigmoid
 
 
-def _logaddexp(own: Library) -> Callable[..., Any]:
+def _logaddexp(own: ScalarLibrary) -> Callable[..., Any]:
     log2 = own.real(math.log(2))
     exp, log1p = own["exp"], own["log1p"]
 
@@ -251,7 +251,7 @@ def _logaddexp(own: Library) -> Callable[..., Any]:
     return logaddexp
 
 
-def _angle(_own: Library) -> Callable[..., Any]:
+def _angle(_own: ScalarLibrary) -> Callable[..., Any]:
     """The quarter turns in an angle, and what is left of it, in two parts."""
     per, magic = 2 / math.pi, 1.5 * 2.0**52
     p1, p2, p3, p4 = HALF_PI
@@ -275,7 +275,7 @@ def _angle(_own: Library) -> Callable[..., Any]:
     return angle
 
 
-def _circular(own: Library, ahead: int) -> Callable[..., Any]:
+def _circular(own: ScalarLibrary, ahead: int) -> Callable[..., Any]:
     """The sine of an angle, or of one that is ``ahead`` quarter turns further."""
     angle, sines, cosines = own["angle"], polynomial(SIN), polynomial(COS)
     half, one, sign = 0.5, 1.0, np.int64(-(2**63))
@@ -296,12 +296,12 @@ def _circular(own: Library, ahead: int) -> Callable[..., Any]:
     return circular
 
 
-def _tan(own: Library) -> Callable[..., Any]:
+def _tan(own: ScalarLibrary) -> Callable[..., Any]:
     sin, cos = own["sin"], own["cos"]
     return scalar(lambda x: sin(x) / cos(x))
 
 
-def _erfc(own: Library) -> Callable[..., Any]:
+def _erfc(own: ScalarLibrary) -> Callable[..., Any]:
     """The square in two parts, ``x² = h² + (x - h) (x + h)``, h having half of the bits."""
     exp, near, far = own["exp"], polynomial(own.numbers(*own.table["erf"])), polynomial(own.numbers(*own.table["erfc"]))
     around, most, one, two, half = own.numbers(own.table["erfc_around"], own.table["erfc_most"], 1.0, 2.0, 0.5)
@@ -320,7 +320,7 @@ def _erfc(own: Library) -> Callable[..., Any]:
     return erfc
 
 
-def _erf(own: Library) -> Callable[..., Any]:
+def _erf(own: ScalarLibrary) -> Callable[..., Any]:
     one, erfc, near = own.real(1.0), own["erfc"], polynomial(own.numbers(*own.table["erf"]))
 
     @scalar
@@ -331,7 +331,7 @@ def _erf(own: Library) -> Callable[..., Any]:
     return erf
 
 
-def _sign(own: Library) -> Callable[..., Any]:
+def _sign(own: ScalarLibrary) -> Callable[..., Any]:
     one, zero = own.numbers(1.0, 0.0)
 
     @scalar
@@ -343,7 +343,7 @@ def _sign(own: Library) -> Callable[..., Any]:
     return sign
 
 
-def _power(own: Library, exponent: float) -> Callable[..., Any]:
+def _power(own: ScalarLibrary, exponent: float) -> Callable[..., Any]:
     """A power, whole or with a half, as products and a square root."""
     whole = math.floor(abs(exponent))
     root, below = abs(exponent) != whole, exponent < 0
@@ -361,7 +361,7 @@ def _power(own: Library, exponent: float) -> Callable[..., Any]:
     return power
 
 
-def _of_c(op: Op) -> Callable[[Library], Callable[..., Any]]:
+def _of_c(op: Op) -> Callable[[ScalarLibrary], Callable[..., Any]]:
     """A function of the C library, which costs more and keeps a loop from being vectorised."""
     return lambda _own: _written(op.name, operand_names(op), f"function({operand_names(op)})", {"function": named(op)})
 
@@ -375,10 +375,10 @@ def operand_names(op: Op) -> str:
     return ", ".join("xyz"[: op.arity])
 
 
-def _defined(op: Op) -> Callable[[Library], Callable[..., Any]]:
+def _defined(op: Op) -> Callable[[ScalarLibrary], Callable[..., Any]]:
     """A row that is defined by others."""
 
-    def make(own: Library) -> Callable[..., Any]:
+    def make(own: ScalarLibrary) -> Callable[..., Any]:
         operands, text, numbers = definition(op)
         scope = {**NATIVE, **{name: own.real(value) for name, value in numbers.items()}}
         scope |= {name: own[name] for name in set(re.findall(r"\w+", text)) & MAKERS.keys()}
@@ -393,7 +393,7 @@ def _written(name: str, operands: str, text: str, names: dict[str, Any]) -> Call
     return scalar(scope[name])
 
 
-def _cbrt(own: Library) -> Callable[..., Any]:
+def _cbrt(own: ScalarLibrary) -> Callable[..., Any]:
     """A step of Newton's after the library's, which in some Numbas is off by more than four units in the last place."""
     (three,) = own.numbers(3.0)
 
@@ -406,12 +406,12 @@ def _cbrt(own: Library) -> Callable[..., Any]:
     return cbrt
 
 
-def _is_far(own: Library) -> Callable[..., Any]:
+def _is_far(own: ScalarLibrary) -> Callable[..., Any]:
     far, infinity = own.numbers(FAR, math.inf)
     return scalar(lambda x: (fabs(x) > far) & (fabs(x) < infinity))
 
 
-MAKERS: dict[str, Callable[[Library], Callable[..., Any]]] = {
+MAKERS: dict[str, Callable[[ScalarLibrary], Callable[..., Any]]] = {
     "reduced": _reduced,
     "exp": _exp,
     "exp2": _exp2,

@@ -50,7 +50,7 @@ def lowered(bound: Bound, rearranged: float = REARRANGED) -> Program:
 
     ``rearranged`` is what it costs the backend to put an entry of a result in its place afterwards.
     """
-    work = Lowering(bound, rearranged)
+    work = ExpressionLowering(bound, rearranged)
     nodes = by_height(*bound.roots) if work.opening.step_by_step else bound.nodes
     for node in nodes:
         if node not in work.opening.within:
@@ -59,7 +59,7 @@ def lowered(bound: Bound, rearranged: float = REARRANGED) -> Program:
     return used(Program(work.inputs, work.builder.steps, results, work.builder.constants))
 
 
-class Lowering:
+class ExpressionLowering:
     """What is known while expressions are being lowered."""
 
     def __init__(self, bound: Bound, rearranged: float):
@@ -300,7 +300,7 @@ class Lowering:
 class _Factors:
     """The factors of a product, sorted into numbers, arrays and what structures say."""
 
-    def __init__(self, lowering: Lowering, coef: Number):
+    def __init__(self, lowering: ExpressionLowering, coef: Number):
         self.lowering, self.coef = lowering, coef
         self.arrays: list[Operand] = []
         self.signs: list[bool] = []
@@ -391,11 +391,11 @@ def _number(value) -> Number:
 
 
 _RULES = {
-    Variable: Lowering.variable,
-    Constant: Lowering.constant,
-    Structure: Lowering.structure,
-    Product: Lowering.product_node,
-    Sum: Lowering.sum,
-    Elementwise: Lowering.elementwise,
-    Function: Lowering.function,
+    Variable: ExpressionLowering.variable,
+    Constant: ExpressionLowering.constant,
+    Structure: ExpressionLowering.structure,
+    Product: ExpressionLowering.product_node,
+    Sum: ExpressionLowering.sum,
+    Elementwise: ExpressionLowering.elementwise,
+    Function: ExpressionLowering.function,
 }

@@ -86,7 +86,7 @@ def _axes_of(pattern: Any) -> list:
     return [axis for sides in (parsed.left, parsed.right or ()) for side in sides for axis in names_of(side)]
 
 
-class _Layer(keras.layers.Layer):
+class _KerasLayer(keras.layers.Layer):
     """A pattern that is applied to arrays."""
 
     def __init__(self, pattern: str, operation: Any, texts: list[str], arguments: dict[str, Any]) -> None:
@@ -134,7 +134,7 @@ class _Layer(keras.layers.Layer):
 
 
 @keras.saving.register_keras_serializable("ricci")
-class Rearrange(_Layer):
+class Rearrange(_KerasLayer):
     """:func:`ricci.einops.rearrange` as a layer."""
 
     def __init__(self, pattern: str, **axes_lengths: Any) -> None:
@@ -142,7 +142,7 @@ class Rearrange(_Layer):
 
 
 @keras.saving.register_keras_serializable("ricci")
-class Repeat(_Layer):
+class Repeat(_KerasLayer):
     """:func:`ricci.einops.repeat` as a layer."""
 
     def __init__(self, pattern: str, **axes_lengths: Any) -> None:
@@ -150,7 +150,7 @@ class Repeat(_Layer):
 
 
 @keras.saving.register_keras_serializable("ricci")
-class Reduce(_Layer):
+class Reduce(_KerasLayer):
     """:func:`ricci.einops.reduce` as a layer."""
 
     def __init__(self, pattern: str, reduction: Any, **axes_lengths: Any) -> None:

@@ -142,7 +142,7 @@ def reduced(x: Tensor, operation: str, axes: list[int]) -> Tensor:
     return x
 
 
-class _Layer(Module):
+class _TorchLayer(Module):
     """A pattern that is applied to tensors; what it does is told by ``_operation``."""
 
     __jit_ignored_attributes__ = ("_runs",)  # functions of the eager calls
@@ -197,7 +197,7 @@ class _Layer(Module):
         self._prepare()
 
 
-class Rearrange(_Layer):
+class Rearrange(_TorchLayer):
     """:func:`ricci.einops.rearrange` as a layer.
 
     >>> Rearrange("b c h w -> b (c h w)")(torch.ones(2, 3, 4, 5)).shape
@@ -208,7 +208,7 @@ class Rearrange(_Layer):
         super().__init__(pattern, "rearrange", axes_lengths)
 
 
-class Repeat(_Layer):
+class Repeat(_TorchLayer):
     """:func:`ricci.einops.repeat` as a layer.
 
     >>> Repeat("b h w -> b (h 2) (w 2)")(torch.ones(1, 3, 4)).shape
@@ -219,7 +219,7 @@ class Repeat(_Layer):
         super().__init__(pattern, "repeat", axes_lengths)
 
 
-class Reduce(_Layer):
+class Reduce(_TorchLayer):
     """:func:`ricci.einops.reduce` as a layer.
 
     >>> Reduce("b c (h 2) (w 2) -> b c h w", "max")(torch.ones(1, 3, 4, 6)).shape

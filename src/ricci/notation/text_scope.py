@@ -36,7 +36,7 @@ class Read:
 
 
 @dataclass(slots=True)
-class Scope:
+class TextScope:
     """The names of one program."""
 
     text: str

@@ -1,4 +1,4 @@
-"""The page of what can be traced, made from the table: ``python -m ricci.tracing.page > docs/numpy.md``."""
+"""The page of what can be traced, made from the table: ``python -m ricci.testing.numpy_page > docs/numpy.md``."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ TITLES = {
 _HEAD = """# What can be traced
 
 Functions of NumPy and SciPy that take traced arrays and eager tensors, made from the table in `ricci.tracing` by
-`python -m ricci.tracing.page`. Arguments are those of NumPy, without `out`; all of them are differentiable to any order
-where the function is. {count} callables are traced. What is not listed is an error that names the nearest one.
+`python -m ricci.testing.numpy_page`. Arguments are those of NumPy, without `out`; all of them are differentiable to
+any order where the function is. {count} callables are traced. What is not listed is an error that names the nearest
+one.
 """
 
 

@@ -1,4 +1,4 @@
-"""The page of PyTorch's operations, made from the table: ``python -m ricci.tracing.pytorch.page > docs/torch.md``."""
+"""The page of PyTorch's operations, made from the table: ``python -m ricci.testing.torch_page > docs/torch.md``."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HEAD = """# What can be traced of PyTorch
 Functions written for PyTorch, given PyTorch's tensors, have PyTorch's meaning: its methods, arguments, defaults and
 types. A traced tensor is a tensor for PyTorch, which reads the arguments of a call and takes the call apart into its
 basic operations (`aten`). These are listed here: {count} names, made from the table in `ricci.tracing.pytorch` by
-`python -m ricci.tracing.pytorch.page`. A function or method that comes down to them is traced, and so are layers of
+`python -m ricci.testing.torch_page`. A function or method that comes down to them is traced, and so are layers of
 `torch.nn`; thousands of names do. Operations that are not listed are taken apart once more, as PyTorch itself does
 for its compilers; what is then left is an error that names the function.
 
