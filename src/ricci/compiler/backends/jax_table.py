@@ -50,20 +50,6 @@ def _rounding(f: Callable) -> Callable:
     return lambda x: f(x) if _floating(x) else x
 
 
-def power(x: Array, n: Array) -> Array:
-    """``x ** n``; where integers may get a negative power, fractions."""
-    if isinstance(n, (int, float)):
-        if n == 2:
-            return x * x
-        if n == -1:
-            return 1.0 / x
-        if n == 0.5:
-            return jnp.sqrt(x)
-    if not _floating(n) and not (isinstance(n, int) and n >= 0):
-        x = _real(x)
-    return jnp.power(x, n)
-
-
 def digamma(x: Array) -> Array:
     """The infinities at 0, which JAX has as NaN, have the sign of the side from which 0 is reached."""
     x = _real(x)
@@ -147,6 +133,7 @@ JAX = Library(
     jnp,
     axis="axis",
     name=lambda op: op.numpy or op.name,
+    floating=_floating,
     real=_real,
     cast=lambda x, dtype: x.astype(dtype),
     fixed=lax.stop_gradient,
@@ -155,7 +142,7 @@ JAX = Library(
 ELEMENTWISE: Table = elementwise_table(
     _native,
     {
-        "power": power,
+        "power": JAX.power,
         "abs": lambda x: x * jnp.sign(x),  # jnp.abs has the derivative 1 at 0
         "floor": _rounding(jnp.floor),
         "ceil": _rounding(jnp.ceil),

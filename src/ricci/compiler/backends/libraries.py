@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ricci.errors import ShapeError
-from ricci.expr import OPS, ROWS, Op
+from ricci.expr import OPS, POWER, ROWS, Op
 from ricci.functions import FUNCTIONS
 
 Array = Any
@@ -63,8 +63,10 @@ class Library:
     xp: Any  # its functions
     axis: str  # what they call an axis
     name: Callable[[Op], str]  # of a row among them
-    real: Callable[[Array], Array]  # an array in a floating type: its own, or else the default
+    floating: Callable[[Array], bool]  # of arrays and numbers
+    real: Callable[[Array], Array]  # in a floating type: its own, or else the default
     cast: Callable[[Array, Any], Array]
+    negative: Callable[[Array], Any] = lambda n: not (isinstance(n, int) and n >= 0)  # whether it may be, somewhere
     strict: bool = False  # operands of one type only
     laid: Callable[[Array], Array] = lambda x: x  # matrices as LAPACK wants them in memory
     fixed: Callable[[Array], Array] = lambda x: x  # through which no derivative goes
@@ -80,6 +82,19 @@ class Library:
             else:
                 table[op.name] = function or self._along(op, found(self.xp, self.name(op)))
         return table
+
+    def power(self, x: Array, n: Array) -> Array:
+        """``x ** n``; where integers may get a negative power, fractions."""
+        if isinstance(n, (int, float)):
+            if n == 2:
+                return x * x
+            if n == -1:
+                return 1.0 / x
+            if n == 0.5:
+                return self.xp.sqrt(x)
+        if not self.floating(x) and not self.floating(n) and self.negative(n):
+            x = self.real(x)
+        return found(self.xp, self.name(POWER))(x, n)
 
     # Along one axis
 

@@ -26,20 +26,6 @@ _PADE_RADIUS = 5.37  # of the 1-norm: within it the approximant is exact to doub
 # Elementwise
 
 
-def power(x: Array, n: Array) -> Array:
-    """``x ** n``; whole negative powers of integers are fractions."""
-    if isinstance(n, (int, float)):
-        if n == 2:
-            return x * x
-        if n == -1:
-            return 1.0 / x
-        if n == 0.5:
-            return np.sqrt(x)
-    if not _floating(x) and not _floating(n) and np.any(np.less(n, 0)):
-        x = np.asarray(x, dtype=np.float64)
-    return np.power(x, n)
-
-
 def _floating(x: Array) -> bool:
     return isinstance(x, float) or (isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind == "f")
 
@@ -87,7 +73,7 @@ def _native(op: Op) -> Any:
 
 
 def _as_floating(x: Array) -> Array:
-    return x if x.dtype.kind == "f" else x.astype(np.float64)
+    return x if _floating(x) else np.asarray(x, dtype=np.float64)
 
 
 def _triangular_solve(a: Array, b: Array, columns: int, lower: bool, transpose: bool) -> Array:
@@ -126,13 +112,15 @@ NUMPY = Library(
     np,
     axis="axis",
     name=lambda op: op.numpy or op.name,
+    floating=_floating,
     real=_as_floating,
     cast=lambda x, dtype: x.astype(dtype, copy=False),
+    negative=lambda n: np.any(np.less(n, 0)),
 )
 ELEMENTWISE: Table = elementwise_table(
     _native,
     {
-        "power": power,
+        "power": NUMPY.power,
         "sigmoid": sigmoid,
         "where": lambda c, a, b: np.where(np.not_equal(c, 0), a, b),
     },

@@ -37,7 +37,9 @@ def _floating(x: Array) -> bool:
 
 def _real(x: Array) -> Array:
     """``x`` in a floating type: its own, or else the default."""
-    return x if _floating(x) else x.to(torch.get_default_dtype())
+    if _floating(x):
+        return x
+    return x.to(torch.get_default_dtype()) if isinstance(x, torch.Tensor) else float(x)
 
 
 def _tensors(*args: Array) -> list[Array]:
@@ -57,20 +59,6 @@ def _of_tensors(f: Callable) -> Callable:
 
 def _of_reals(f: Callable) -> Callable:
     return lambda *args: f(*[_real(a) for a in _tensors(*args)])
-
-
-def power(x: Array, n: Array) -> Array:
-    """``x ** n``; where integers may get a negative power, fractions."""
-    if isinstance(n, (int, float)):
-        if n == 2:
-            return x * x
-        if n == -1:
-            return 1.0 / x
-        if n == 0.5:
-            return torch.sqrt(x)
-    if not _floating(x) and not _floating(n) and not (isinstance(n, int) and n >= 0):
-        x = _real(x) if isinstance(x, torch.Tensor) else float(x)
-    return torch.pow(x, n)
 
 
 def _sign(x: Array) -> Array:
@@ -142,6 +130,7 @@ TORCH = Library(
     torch,
     axis="dim",
     name=lambda op: op.torch or op.numpy or op.name,
+    floating=_floating,
     real=_real,
     cast=lambda x, dtype: x.to(dtype),
     strict=True,
@@ -150,7 +139,7 @@ TORCH = Library(
 ELEMENTWISE: Table = elementwise_table(
     _native,
     {
-        "power": power,
+        "power": TORCH.power,
         "sign": _sign,
         "stop_gradient": lambda x: x.detach(),
         "cbrt": _cbrt,

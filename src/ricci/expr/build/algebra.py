@@ -151,6 +151,7 @@ POWER = Op(
     rewrite=_power_rule,
     grows=True,
     tame=((0.1, 8), (-3, 3)),
+    torch="pow",
     numba="power",
     traced=("np.float_power", "lax.pow"),
 )
