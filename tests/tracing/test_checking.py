@@ -9,7 +9,7 @@ from checking import check
 from ricci.expr import product
 from ricci.functions import elementwise as e
 from ricci.tracing.basics import lift, like
-from ricci.tracing.lowerings import Lowering
+from ricci.tracing.lowerings import LoweringRow
 from ricci.tracing.rows import table
 
 X = np.array([[0.3, -1.2, 0.7], [1.1, 0.4, -0.5]])
@@ -46,6 +46,6 @@ def test_a_right_lowering_passes():
 @pytest.mark.parametrize("fault", WRONG)
 def test_a_wrong_lowering_fails(fault, monkeypatch):
     lower, message = WRONG[fault]
-    monkeypatch.setitem(table(), np.sin, Lowering("np.sin", np.sin, lower, "test"))
+    monkeypatch.setitem(table(), np.sin, LoweringRow("np.sin", np.sin, lower, "test"))
     with pytest.raises(AssertionError, match=message):
         check(np.sin, X)

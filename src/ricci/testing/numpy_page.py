@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import scipy.special  # noqa: F401  # its functions are in the table once it is imported
 
 from ricci.tracing.arguments import is_refusal
-from ricci.tracing.lowerings import Lowering
+from ricci.tracing.lowerings import LoweringRow
 from ricci.tracing.rows import table
 
 TITLES = {
@@ -48,14 +48,14 @@ def traced_names() -> dict[str, list[str]]:
     return {group: sorted(groups[group], key=str.lower) for group in order if group in groups}
 
 
-def _rows() -> Iterator[Lowering]:
+def _rows() -> Iterator[LoweringRow]:
     """The rows that trace; some are there only to refuse in clear words."""
     for row in table().values():
         if not is_refusal(row.lower):
             yield row
 
 
-def _shown(row: Lowering) -> str:
+def _shown(row: LoweringRow) -> str:
     names = {"getitem": "x[…]", "changed": "x.at[…].set(v), .add(v), …"}
     return names.get(row.name, row.name)
 

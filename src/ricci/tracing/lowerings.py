@@ -18,7 +18,7 @@ from ricci.tracing.frames import user_place
 
 
 @dataclass(frozen=True)
-class Lowering:
+class LoweringRow:
     """A callable that can be traced."""
 
     name: str  # as users write it: "np.linalg.inv"
@@ -33,7 +33,7 @@ class Lowering:
         return Signed(self.name, signature_of(self.function), self.lower)
 
 
-TABLE: dict[Any, Lowering] = {}  # by the callable; the reductions of ufuncs by (ufunc, "reduce")
+TABLE: dict[Any, LoweringRow] = {}  # by the callable; the reductions of ufuncs by (ufunc, "reduce")
 REASONS: dict[Any, str] = {}  # of callables that cannot be traced: why, and what to write instead
 
 
@@ -49,7 +49,7 @@ def lowers(*callables: Any, note: str = "", group: str = "") -> Callable[[Callab
                 if function in TABLE and TABLE[function].lower.__module__ != lower.__module__:
                     raise InvariantError(f"{name_of(function)} has two rows, one of them in {lower.__module__}.")
                 own = group or lower.__module__.rpartition(".")[2]
-                TABLE[function] = Lowering(name_of(function), function, lower, own, note)
+                TABLE[function] = LoweringRow(name_of(function), function, lower, own, note)
         return lower
 
     return put

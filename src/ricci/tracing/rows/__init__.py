@@ -13,19 +13,19 @@ from typing import Any
 from ricci.caches import once
 from ricci.errors import TraceError, nearest
 from ricci.tracing.frames import user_place
-from ricci.tracing.lowerings import REASONS, TABLE, Lowering, name_of
+from ricci.tracing.lowerings import REASONS, TABLE, LoweringRow, name_of
 
 MODULES = "ufuncs choosing over_axes without_nans statistics sequences ordering contractions einsum shaping repeating "
 MODULES += "diagonals several keys creation queries linalg scipy_special"
 
 
-def table() -> dict[Any, Lowering]:
+def table() -> dict[Any, LoweringRow]:
     """The table with all its rows; those of SciPy, which takes long to import, once somebody else has imported it."""
     return _filled("scipy.special" in sys.modules)
 
 
 @once
-def _filled(scipy: bool) -> dict[Any, Lowering]:
+def _filled(scipy: bool) -> dict[Any, LoweringRow]:
     for module in MODULES.split():
         import_module(f"ricci.tracing.rows.{module}")
     if scipy:
@@ -33,7 +33,7 @@ def _filled(scipy: bool) -> dict[Any, Lowering]:
     return TABLE
 
 
-def row_of(function: Any) -> Lowering:
+def row_of(function: Any) -> LoweringRow:
     """The row of a callable, or an error that names the nearest one."""
     row = table().get(function)
     if row is None:
