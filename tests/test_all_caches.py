@@ -169,7 +169,7 @@ USES: dict[str, Callable[[], Any]] = {
         torch_module().ones(3)
     ).numpy(),
     "shapes of rearrange, reduce, repeat": lambda: einops.rearrange(X, "a b -> (a b)"),
-    "signatures of functions": lambda: np.sum(rc.Tensor(X, axes=("b", "d")), axis="d").numpy(),
+    "signatures of functions": lambda: np.sum(rc.Tensor(X, axes=("b", "d")), axis="d").numpy(),  # pyright: ignore[reportArgumentType, reportCallIssue]
     "sizes that are assumed": lambda: loss.diff("w", "w", mode="cross-country")(X=X, y=np.ones(2), w=V),
     "special functions": lambda: rc.parse("y[i] = lgamma(x[i])")(x=V),
     "symmetric matrices": lambda: mirrors(GRAM),
@@ -179,7 +179,7 @@ USES: dict[str, Callable[[], Any]] = {
     "types of arrays": lambda: einops.rearrange(X, "a b -> b a"),
     "types of operands": lambda: rc.sin(rc.Tensor(V)).numpy(),
     "types of trees": lambda: rc.grad(lambda p: (p["a"] ** 2).sum())({"a": V})["a"],
-    "functions of NumPy on tensors": lambda: np.sin(rc.Tensor(V)).numpy(),
+    "functions of NumPy on tensors": lambda: np.sin(rc.Tensor(V)).numpy(),  # pyright: ignore[reportAttributeAccessIssue]
     "weights of sums of edges": lambda: str(
         rc.parse("h[j] = tanh(W[j,i] x[i]); y[k] = V[k,j] h[j] h[j] + U[k,i] x[i]").diff("x", mode="cross-country")
     ),
@@ -255,7 +255,7 @@ def names_of_caches() -> set[str]:
             if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
                 called = getattr(node.func, "id", "")
                 found |= {node.args[0].value} if called in NAMES else set()
-    return found
+    return found  # pyright: ignore[reportReturnType]
 
 
 def kept_elsewhere(text: str) -> list[str]:

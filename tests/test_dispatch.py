@@ -244,7 +244,7 @@ def test_types_are_looked_at_once():
 
 def test_formulas_beside_other_operands_are_refused():
     f, t = rc.variable("x[i,j]"), rc.Tensor(X)
-    for call in (lambda: t * f, lambda: np.multiply(t, f), lambda: rc.maximum(t, f), lambda: rc.numpy.sin(f)):
+    for call in (lambda: t * f, lambda: np.multiply(t, f), lambda: rc.maximum(t, f), lambda: rc.numpy.sin(f)):  # pyright: ignore[reportArgumentType, reportCallIssue]
         with pytest.raises((rc.InputError, TypeError), match=r"(?i)formula"):
             call()
 

@@ -20,9 +20,9 @@ HOUSE = Path(__file__).parent.parent / "benchmarks" / "house.py"
 
 def loaded(path):
     spec = importlib.util.spec_from_file_location(path.stem, path)
-    module = importlib.util.module_from_spec(spec)
+    module = importlib.util.module_from_spec(spec)  # pyright: ignore[reportArgumentType]
     sys.modules[path.stem] = module  # for its dataclasses
-    spec.loader.exec_module(module)
+    spec.loader.exec_module(module)  # pyright: ignore[reportOptionalMemberAccess]
     return module
 
 

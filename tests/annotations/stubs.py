@@ -247,7 +247,7 @@ NUMPY = """
 from typing import Any, Protocol, overload
 
 import numpy as _numpy
-from numpy import *
+from numpy import *  # pyright: ignore  (some of them have other types below)
 from numpy import linalg as linalg
 
 from ricci.tensor import Tensor
@@ -255,12 +255,14 @@ from ricci.tensor import Tensor
 special: Any
 
 class _OfOne(Protocol):
+    def __getattr__(self, name: str) -> Any: ...
     @overload
     def __call__(self, x: Tensor | list[Tensor] | tuple[Tensor, ...], /, *args: Any, **kwargs: Any) -> Tensor: ...
     @overload
     def __call__(self, x: Any = ..., /, *args: Any, **kwargs: Any) -> Any: ...
 
 class _OfTwo(Protocol):
+    def __getattr__(self, name: str) -> Any: ...
     @overload
     def __call__(self, a: Tensor, b: Any, /, *args: Any, **kwargs: Any) -> Tensor: ...
     @overload

@@ -1,5 +1,5 @@
 """What type checkers and ``help`` say of ricci: the generated files are those of the tables, and pyright agrees with
-``expected.py``, with the README and with the docs."""
+all code, that of the README and the docs included, and with ``expected.py``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import importlib.util
 import inspect
 import json
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -99,28 +98,27 @@ def blocks(page: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-def pyright(folder: Path) -> list[dict]:
-    """What it reports, in one run."""
-    options = {"typeCheckingMode": "basic", "pythonVersion": "3.11", "reportMissingImports": False}
-    settings = {"include": ["."], "extraPaths": [str(ROOT / "src")], **options}
-    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
-    command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable, "-p", str(folder)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+def pyright(*places: str) -> list[dict]:
+    """The errors that it reports, in one run, by the settings in pyproject.toml."""
+    command = [sys.executable, "-m", "pyright", "--outputjson", "--pythonpath", sys.executable, *places]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert result.stdout.startswith("{"), result.stdout + result.stderr
     return [found for found in json.loads(result.stdout)["generalDiagnostics"] if found["severity"] == "error"]
 
 
 @pytest.mark.skipif(importlib.util.find_spec("pyright") is None, reason="pyright is not installed")
 def test_pyright_agrees(tmp_path: Path) -> None:
+    """With the sources, tests, examples and benchmarks, and with what the README and the docs show."""
     for page in PAGES:
         (tmp_path / f"page_{page.stem}.py").write_text(blocks(page), encoding="utf-8")
-    shutil.copy(HERE / "expected.py", tmp_path)
     (tmp_path / "wrong.py").write_text(WRONG)
-    found = [(Path(e["file"]).name, e["range"]["start"]["line"] + 1, e["message"]) for e in pyright(tmp_path)]
-    assert [line for file, line, _ in found if file == "wrong.py"] == [5, 6, 7]  # it can tell right from wrong
-    assert not (others := [f"{file}:{line}: {said}" for file, line, said in found if file != "wrong.py"]), "\n".join(
-        others
-    )
+    found = [
+        (Path(error["file"]), error["range"]["start"]["line"] + 1, error["message"])
+        for error in pyright("src", "tests", "examples", "benchmarks", str(tmp_path))
+    ]
+    assert [line for file, line, _ in found if file.name == "wrong.py"] == [5, 6, 7]  # it can tell right from wrong
+    others = [f"{file}:{line}: {said}" for file, line, said in found if file.name != "wrong.py"]
+    assert not others, "\n".join(others)
 
 
 def test_blocks_stand_where_they_are_on_the_page(tmp_path: Path) -> None:

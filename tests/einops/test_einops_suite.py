@@ -58,7 +58,7 @@ def install(shelf: str) -> None:
     for name in ("einops._backends", "einops.parsing", "einops.tests"):
         sys.modules[name] = real[name]
         setattr(shim, name.split(".")[1], real[name])
-    shim.einops = operations
+    shim.einops = operations  # pyright: ignore[reportAttributeAccessIssue]
     for name in ("array_api", "packing", "layers", "layers.torch", "layers.flax", "_torch_specific"):
         alias(name, shim)
     mend_frameworks()
@@ -95,7 +95,7 @@ def alias(name: str, shim: ModuleType) -> None:
         module = None
     if name == "_torch_specific" and module is None:  # asked for by einops' backend; since torch 2.8 it does nothing
         module = ModuleType(name)
-        module.allow_ops_in_compiled_graph = lambda: None
+        module.allow_ops_in_compiled_graph = lambda: None  # pyright: ignore[reportAttributeAccessIssue]
     sys.modules[f"einops.{name}"] = module  # type: ignore[assignment]
     if "." not in name:
         setattr(shim, name, module)
@@ -103,7 +103,7 @@ def alias(name: str, shim: ModuleType) -> None:
         name == "layers.torch" and module is not None
     ):  # the class by which einops' tests ask whether a mix of axes is refused
         inside = sys.modules["einops.layers._einmix"] = ModuleType("einops.layers._einmix")
-        inside._EinmixDebugger = module.EinMix
+        inside._EinmixDebugger = module.EinMix  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def mend_frameworks() -> None:
@@ -114,7 +114,7 @@ def mend_frameworks() -> None:
     import jax
     import torch
 
-    jax.tree_map = jax.tree.map
+    jax.tree_map = jax.tree.map  # pyright: ignore[reportAttributeAccessIssue]
     compiler = torch.compile
     torch.compile = lambda *args, **options: compiler(*args, **{"backend": as_it_is, **options})
 
@@ -147,7 +147,7 @@ def sabotage() -> None:
         return result[..., ::-1] if result.ndim else result
 
     for module in modules:
-        module.rearrange = rearrange
+        module.rearrange = rearrange  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def run_suite(report: str, files: list[str], sabotaged: bool) -> None:
@@ -157,7 +157,7 @@ def run_suite(report: str, files: list[str], sabotaged: bool) -> None:
     import ricci.einops as ours
 
     assert einops.rearrange is ours.rearrange
-    tested = [backend.framework_name for backend in einops.tests.collect_test_backends()]
+    tested = [backend.framework_name for backend in einops.tests.collect_test_backends()]  # pyright: ignore[reportAttributeAccessIssue]
     assert sorted(tested) == sorted(os.environ["EINOPS_TEST_BACKENDS"].split(","))  # the suite is silent about others
     folder = Path(einops.__path__[0]) / "tests"
     if sabotaged:

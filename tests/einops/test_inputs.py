@@ -147,7 +147,7 @@ def test_as_einops(kind, function):
         if wrong is None:
             if fault is not None and (MIXED in str(fault) or (kind == "nothing" and "could not split" in str(fault))):
                 continue  # of nothing, einops does not look at the sizes
-            if kind == "jax" and function == "pack" and isinstance(expected[0], np.ndarray):
+            if kind == "jax" and function == "pack" and isinstance(expected[0], np.ndarray):  # pyright: ignore[reportOptionalSubscript]
                 continue  # an array of NumPy first: einops makes those of JAX alike, ricci the other way round
             assert fault is None, (number, fault)
             assert summary(result) == summary(expected), number
@@ -208,7 +208,7 @@ def test_masks_move():
     moved = rc.rearrange(MASKED, "i (j k) -> k (i j)", k=2)
     np.testing.assert_array_equal(moved.mask, rc.rearrange(MASKED.mask, "i (j k) -> k (i j)", k=2))
     np.testing.assert_array_equal(rc.repeat(MASKED, "i j -> n i j", n=2).mask[1], MASKED.mask)
-    np.testing.assert_array_equal(rc.unpack(MASKED, [(1,), (3,)], "i *")[1].mask, MASKED.mask[:, 1:])
+    np.testing.assert_array_equal(rc.unpack(MASKED, [(1,), (3,)], "i *")[1].mask, MASKED.mask[:, 1:])  # pyright: ignore[reportIndexIssue]
 
 
 def test_the_comparison_can_fail():

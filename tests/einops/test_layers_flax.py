@@ -65,7 +65,7 @@ def test_einmix_same_as_einops(arguments, sizes, shape):
     assert jax.tree.structure(variables) == jax.tree.structure(expected)
     for ours_, theirs_ in zip(jax.tree.leaves(variables), jax.tree.leaves(expected), strict=True):
         assert np.array_equal(ours_, theirs_)
-    np.testing.assert_allclose(ours.apply(variables, x), theirs.apply(variables, x), rtol=1e-6)
+    np.testing.assert_allclose(ours.apply(variables, x), theirs.apply(variables, x), rtol=1e-6)  # pyright: ignore[reportArgumentType, reportCallIssue]
     assert ours.bind(variables).einsum_pattern == theirs.bind(variables).einsum_pattern
 
 
@@ -82,12 +82,12 @@ def test_network_in_transformations():
     network, x = Network(), array((6, 4, 9, 4))
     variables = network.init(KEY, x)
     expected = network.apply(variables, x)
-    np.testing.assert_allclose(jax.jit(network.apply)(variables, x), expected, rtol=1e-5)
+    np.testing.assert_allclose(jax.jit(network.apply)(variables, x), expected, rtol=1e-5)  # pyright: ignore[reportArgumentType, reportCallIssue]
     one_by_one = jax.vmap(lambda x: network.apply(variables, x[None])[0])(x)
-    np.testing.assert_allclose(one_by_one, expected, rtol=1e-5)
+    np.testing.assert_allclose(one_by_one, expected, rtol=1e-5)  # pyright: ignore[reportArgumentType, reportCallIssue]
 
     def loss(variables):
-        return (network.apply(variables, x) ** 2).sum()
+        return (network.apply(variables, x) ** 2).sum()  # pyright: ignore[reportOperatorIssue]
 
     value, gradient = jax.value_and_grad(loss)(variables)
     stepped = jax.tree.map(lambda p, g: p - 1e-3 * g, variables, gradient)

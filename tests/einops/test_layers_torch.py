@@ -64,7 +64,7 @@ def array(shape, seed=0, dtype=torch.float64):
 
 def both(*arguments, kind=None, **sizes):
     """The layer, and that of einops with the same parameters."""
-    ours, theirs = getattr(layers, kind)(*arguments, **sizes), getattr(einops_layers, kind)(*arguments, **sizes)
+    ours, theirs = getattr(layers, kind)(*arguments, **sizes), getattr(einops_layers, kind)(*arguments, **sizes)  # pyright: ignore[reportArgumentType]
     theirs.load_state_dict(ours.state_dict())
     return ours, theirs
 
@@ -168,7 +168,7 @@ def random_mix(rng):
     sizes = {name: size[name] for name in [*names, *new] if name in names or name in weight}
     shape = []
     for group in left_groups:
-        shape += hidden if group == ["..."] else [int(np.prod([size[name] for name in group]))]
+        shape += hidden if group == ["..."] else [int(np.prod([size[name] for name in group]))]  # pyright: ignore[reportOperatorIssue]
     pattern = f"{written(rng, left_groups).replace('(...)', '...')} -> {written(rng, right_groups)}"
     return (pattern, " ".join(weight), None if bias is None else " ".join(bias)), sizes, tuple(shape)
 
@@ -292,8 +292,8 @@ def test_einmix_under_autocast_keeps_the_type():
         (lambda: Rearrange("(a b) -> b a", b=2.0), "must be an integer"),
         (lambda: Rearrange("(a b) -> b a", b=True), "must be an integer"),
         (lambda: Rearrange("(a b) -> b a", b=-1), "negative"),
-        (lambda: Rearrange(7), "A pattern is a text"),
-        (lambda: Rearrange(["a -> a"]), "A pattern is a text"),
+        (lambda: Rearrange(7), "A pattern is a text"),  # pyright: ignore[reportArgumentType]
+        (lambda: Rearrange(["a -> a"]), "A pattern is a text"),  # pyright: ignore[reportArgumentType]
         (lambda: Rearrange("(...) a -> ... a"), "left side"),
         (lambda: Reduce("a b -> a", "summ"), "Unknown reduction summ"),
         (lambda: Reduce("a b -> a", 3), "A reduction is a name or a function"),
@@ -315,8 +315,8 @@ def test_einmix_under_autocast_keeps_the_type():
         (lambda: EinMix("... a -> a ...", "a", "a", a=1), "(?i)all bias dimensions should go after ellipsis"),
         (lambda: EinMix("a b -> a", "a", "b", a=1), "Bias axes b not present in output"),
         (lambda: EinMix("a b -> a b", "a", "b", a=1), "Sizes not provided for bias axes b"),
-        (lambda: EinMix("a b -> a b", "a", 3, a=1), "bias shape should be string"),
-        (lambda: EinMix("a b -> a b", None, a=1), "weight shape is a text"),
+        (lambda: EinMix("a b -> a b", "a", 3, a=1), "bias shape should be string"),  # pyright: ignore[reportArgumentType]
+        (lambda: EinMix("a b -> a b", None, a=1), "weight shape is a text"),  # pyright: ignore[reportArgumentType]
         (lambda: EinMix("a b", "a", a=1), "no arrow"),
         (lambda: EinMix("a b -> b", "a b", a=0, b=2), "must be positive"),
         (lambda: EinMix("a b -> b", "a b", a=1.5, b=2), "must be an integer"),
@@ -506,7 +506,7 @@ def test_compiled_gradients():
     compiled = torch.compile(layer, backend="aot_eager", fullgraph=True, dynamic=True)
     x, y = array((2, 6, 5)).requires_grad_(), array((2, 6, 5)).requires_grad_()
     layer(x).square().sum().backward()
-    expected = layer.weight.grad.clone()
+    expected = layer.weight.grad.clone()  # pyright: ignore[reportOptionalMemberAccess]
     layer.zero_grad()
     compiled(y).square().sum().backward()
     close(y.grad, x.grad)
@@ -567,7 +567,7 @@ def test_what_calls_have_made_is_not_in_the_state():
 
 def test_state_of_the_module_is_kept():
     layer = Rearrange("a b -> b a").eval()
-    layer.note = "mine"
+    layer.note = "mine"  # pyright: ignore[reportArgumentType]
     other = pickle.loads(pickle.dumps(layer))
     assert other.training is False
     assert other.note == "mine"

@@ -148,14 +148,14 @@ def test_tensors_beside_plain(name, beside):
     x = rc.Tensor(X)
     result = function(x, PLAIN[beside](y))
     assert_close([part.numpy() for part in leaves(result)], values, rough)
-    total(lambda *_: result)(x, y).backward()
+    total(lambda *_: result)(x, y).backward()  # pyright: ignore[reportAttributeAccessIssue]
     assert_close([x.grad.numpy()], [by_x], rough)
     if beside == "numpy":
         t = rc.Tensor(y)
-        total(function)(X, t).backward()
+        total(function)(X, t).backward()  # pyright: ignore[reportAttributeAccessIssue]
         assert_close([t.grad.numpy()], [by_y])
         x, t = rc.Tensor(X), rc.Tensor(y)
-        total(function)(x, t).backward()
+        total(function)(x, t).backward()  # pyright: ignore[reportAttributeAccessIssue]
         assert_close([x.grad.numpy(), t.grad.numpy()], [by_x, by_y])
 
 

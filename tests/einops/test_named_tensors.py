@@ -66,7 +66,7 @@ def test_gradients_flow_through_names(name):
     t, call, _ = CALLS[name]
     named, plain = rc.Tensor(t.numpy(), axes=t.axes), rc.Tensor(t.numpy())
     for u in (named, plain):
-        sum([(part * part).sum() for part in parts(call(u))]).backward()
+        sum([(part * part).sum() for part in parts(call(u))]).backward()  # pyright: ignore[reportAttributeAccessIssue]
     np.testing.assert_allclose(named.grad.numpy(), plain.grad.numpy())
 
 

@@ -115,7 +115,7 @@ def test_every_name_of_numpy_is_there():
     assert rnp.special.erf(0.0) == 0.0
     assert "special" in dir(rnp) and "inv" in dir(rnp.linalg)
     with pytest.raises(AttributeError):
-        _ = rnp.no_such_name
+        _ = rnp.no_such_name  # pyright: ignore[reportAttributeAccessIssue]
 
 
 WRONG = [
