@@ -107,7 +107,7 @@ def test_anything_that_has_an_order_is_packed() -> None:
     """A tuple, or an array along its first axis, as einops does."""
     x = np.arange(6).reshape(2, 3)
     for arrays in ((x[0], x[1]), x):
-        packed, shapes = einops.pack(arrays, "*")
+        packed, shapes = einops.pack(arrays, "*")  # pyright: ignore[reportArgumentType]
         assert packed.tolist() == [0, 1, 2, 3, 4, 5] and shapes == [(3,), (3,)]
 
 
@@ -124,7 +124,7 @@ def test_torch() -> None:
     assert packed.shape == (2, 28) and [tuple(shape) for shape in shapes] == [(3, 4), (4,), (3, 4, 1)]
     parts = einops.unpack(packed, shapes, "b *")
     assert all(part.untyped_storage().data_ptr() == packed.untyped_storage().data_ptr() for part in parts)
-    sum((k + 1) * part.sum() for k, part in enumerate(parts)).backward()
+    sum((k + 1) * part.sum() for k, part in enumerate(parts)).backward()  # pyright: ignore[reportAttributeAccessIssue]
     assert x.grad[:, 1:].eq(4).all() and x.grad[:, 0].eq(6).all()
 
 

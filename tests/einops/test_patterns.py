@@ -88,8 +88,8 @@ def test_several_operands_and_sums() -> None:
     found = parse("b c, b d e -> b (c + d e + 2)", wide=True)
     assert found.left == ((("b",), ("c",)), (("b",), ("d",), ("e",)))
     assert found.right == ((("b",), Joined((("c",), ("d", "e"), (2,)))),)
-    assert isinstance(found.right[0][1], Joined) and names_of(found.right[0]) == ["b", "c", "d", "e", 2]
-    assert side_text(found.right[0]) == "b (c + d e + 2)"
+    assert isinstance(found.right[0][1], Joined) and names_of(found.right[0]) == ["b", "c", "d", "e", 2]  # pyright: ignore[reportOptionalSubscript]
+    assert side_text(found.right[0]) == "b (c + d e + 2)"  # pyright: ignore[reportOptionalSubscript]
 
 
 @pytest.mark.parametrize("text", ["a + b", "(a + ) -> a b +", "a, b -> + c"])
