@@ -21,7 +21,7 @@ from ricci.compiler.fused import kernel as kernels_of
 from ricci.compiler.fused import kernel_maps as written
 from ricci.compiler.fused import kernel_source as source
 from ricci.compiler.fused import loops_fused as emit
-from ricci.compiler.fused import shelf
+from ricci.compiler.fused import memory
 from ricci.compiler.fused.loops_fused import FusedEmitter, Saving
 from ricci.compiler.fused.memory import Group
 from ricci.compiler.lower.builder import Builder
@@ -290,7 +290,7 @@ def test_sizes(shape):
 
 def test_results_are_nobody_elses():
     """Large results are in memory that is used again, but never while somebody holds them or a view of them."""
-    shelf.POOL.clear()
+    memory.POOL.clear()
     f, plain = norm(fused=True), norm(fused=False)
     held = []
     for seed in range(5):
@@ -305,15 +305,15 @@ def test_results_are_nobody_elses():
         np.testing.assert_allclose(gradient, want[2], rtol=1e-9, atol=1e-12)
     assert len({part.ctypes.data for part, *_ in held}) == 5
     del held, part, gradient, result
-    assert shelf.POOL.nbytes > 2**20
+    assert memory.POOL.nbytes > 2**20
     first = f(**inputs)[1].ctypes.data
     assert f(**inputs)[1].ctypes.data == first, "memory that nobody holds is used again"
     rc.cache_clear()
-    assert shelf.POOL.nbytes == 0
+    assert memory.POOL.nbytes == 0
 
 
 def test_a_block_is_on_the_shelf_only_with_its_results_in_it(monkeypatch):
-    shelf.POOL.clear()
+    memory.POOL.clear()
     block = kernels_of.ResultBlock(Group("f", (2**18,), [Value((2**18,), "f")] * 2), np.dtype("float64"))
     taken = []
     give = block.shelf.give

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ricci as rc
-from ricci.compiler.lower import masks
+from ricci.compiler.lower import contract
 from ricci.expr import Constant, Structure, one_hot, product, topological, variable, variables
 from ricci.expr.structures import affine
 from ricci.testing import brute_force
@@ -134,7 +134,7 @@ def test_what_a_structure_leaves_out_does_not_spread(road, what):
 
 
 def test_the_check_finds_zeros_that_are_multiplied(monkeypatch):
-    monkeypatch.setattr(masks, "guarded", lambda builder, made, *rest: made)
+    monkeypatch.setattr(contract, "guarded", lambda builder, made, *rest: made)
     assert any(fault for fault, _ in checked_products("numpy", range(400)))
     monkeypatch.setattr(patterns, "selected", lambda arrays, holds, out, number: (np.array(np.nan), ()))
     assert any(fault for fault, _ in checked_products("interpreted", range(400)))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ricci as rc
-from ricci.compiler.lower.partial_sums import PartialSums
+from ricci.compiler.lower.opening import PartialSums
 from ricci.expr import Sum, add, variable
 
 RNG = np.random.default_rng(0)

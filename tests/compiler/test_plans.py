@@ -264,7 +264,8 @@ def test_a_package_that_is_missing_is_named(package: str, install: str, monkeypa
     for module in list(sys.modules):
         if module == package or module.startswith((f"{package}.", f"ricci.compiler.backends.{package}")):
             monkeypatch.delitem(sys.modules, module)
-    monkeypatch.delitem(sys.modules, f"ricci.compiler.emit.{package}_source", raising=False)
+    for module in (f"emit.{package}_source", f"run.{package}_target"):
+        monkeypatch.delitem(sys.modules, f"ricci.compiler.{module}", raising=False)
     monkeypatch.setitem(sys.modules, package, None)  # an import fails now
     with pytest.raises(MissingPackageError, match=install):
         rc.parse("y = a[i] b[i]").compile(package)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -104,9 +104,8 @@ def bind_shapes(prepared: Prepared, shapes: Mapping[str, tuple[int, ...]], sizes
 
 def arguments(prepared: Prepared, inputs: Mapping[str, Any], sizes: Any = None) -> tuple[dict[str, np.ndarray], Env]:
     """The inputs of a call as arrays of NumPy, and all sizes: for those who compute more than the results from them."""
-    needed, facts = prepared.needed, prepared.facts
-    given = {**facts.values, **inputs}
-    check_names(needed, {**dict.fromkeys(facts.inputs), **{v.name: None for v in needed}}, given)
+    given = {**prepared.facts.values, **inputs}
+    check_names(prepared, given)
     arrays = as_arrays(given)
     return arrays, bind_shapes(prepared, {name: array.shape for name, array in arrays.items()}, check_sizes(sizes))
 
@@ -123,13 +122,14 @@ def check_sizes(sizes: Any) -> Mapping[str, int]:
     return sizes
 
 
-def check_names(needed: Iterable[Variable], known: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+def check_names(prepared: Prepared, given: Mapping[str, Any]) -> None:
     """Whether each input that is given exists, and each that is needed is given."""
+    known = {**dict.fromkeys(prepared.inputs), **prepared.facts.inputs}
     for name in given:
         if name not in known:
             listed = ", ".join(known) or "none"
             raise InputError(f"There is no input {name!r}; the inputs are {listed}. {nearest(name, known)}".rstrip())
-    lacking = {v.name for v in needed if v.name not in given}
+    lacking = {v.name for v in prepared.needed if v.name not in given}
     missing = [name for name in known if name in lacking]
     if missing:
         call = ", ".join(f"{name}=…" for name in missing)

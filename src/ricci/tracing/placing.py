@@ -24,7 +24,7 @@ _TYPES = {"i": INT, "b": np.dtype(np.bool_)}
 def _placed(called: tuple, given: Mapping[str, Any], sizes: Mapping[str, int]) -> Any:
     """The results of a formula, as traced arrays; sizes are bound and checked as in any other call."""
     stage, single = called
-    check_names(stage.needed, {**dict.fromkeys(stage.facts.inputs), **{v.name: None for v in stage.needed}}, given)
+    check_names(stage, given)
     lifted = {name: lift(value) for name, value in given.items()}
     kinds = {name: "i" if x.dtype.kind in "iu" else x.dtype.kind for name, x in lifted.items()}
     shapes = tuple([(name, x.shape) for name, x in lifted.items()])

@@ -299,11 +299,15 @@ class Version:
         self.finish = _finisher(derived)
         places = [p for _, p in self.order if p is not None and not isinstance(arrays[p], (float, np.generic))]
         self.simple = places if len(places) == len(self.order) and self.wide is None else None
+        self.direct: Callable[..., Any] | None = None  # the program itself: arguments of this kind have no other
 
     def run(self, arrays: Sequence[Any]) -> Any:
         """The results for arrays of this kind."""
-        if self.simple is not None:
+        if self.direct is not None and self.simple is not None:
+            results = self.direct(*[arrays[p] for p in self.simple])
+        elif self.simple is not None:
             results = self.compiled(*[arrays[p] for p in self.simple])
+            self.direct = self.compiled.shortcut() if self.backend == "numpy" else None
         else:
             results = self.compiled(*[self._input(arrays, name, p) for name, p in self.order])
         if self.casts is not None:

@@ -5,7 +5,7 @@ a few, in as few passes as the sums among them allow: what is between two steps 
 written where they belong. ``nodes`` says what is computed, ``passes`` in which passes, ``source``
 writes them down, ``scalars`` has the functions.
 
-Results of a kernel that are alike lie in one block of memory, of which each is a view; ``shelf`` keeps large blocks.
+Results of a kernel that are alike lie in one block of memory, of which each is a view; ``memory`` keeps large blocks.
 """
 
 from __future__ import annotations
@@ -22,8 +22,7 @@ import numpy as np
 from ricci.caches import once
 from ricci.compiler.fused.entries import Entries, fusable
 from ricci.compiler.fused.kernel_source import DTYPES, KernelWriter
-from ricci.compiler.fused.memory import Group
-from ricci.compiler.fused.shelf import Shelf
+from ricci.compiler.fused.memory import Group, Shelf
 from ricci.compiler.plan.loops import Loop
 from ricci.compiler.plan.program import Value
 from ricci.errors import MissingPackageError

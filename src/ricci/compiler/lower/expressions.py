@@ -15,10 +15,8 @@ import numpy as np
 from ricci.compiler.bind import Bound
 from ricci.compiler.lower.axis_order import AxisOrder
 from ricci.compiler.lower.builder import Builder, PlacedPart
-from ricci.compiler.lower.contract import Contraction
-from ricci.compiler.lower.masks import product_where
-from ricci.compiler.lower.opening import Factors, Opening
-from ricci.compiler.lower.partial_sums import PartialSums
+from ricci.compiler.lower.contract import Contraction, product_where
+from ricci.compiler.lower.opening import Factors, Opening, PartialSums
 from ricci.compiler.lower.paths import REARRANGED
 from ricci.compiler.lower.relations import Gather, Resolving, relations_of
 from ricci.compiler.lower.signs import nonnegative

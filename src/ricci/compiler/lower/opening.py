@@ -3,12 +3,16 @@
 A contraction that only one product needs becomes part of it, so that all orders of multiplication are open. A sum among
 the factors of a contraction, each of whose terms splits, is never made: the contraction is done term by term. Pairs of
 factors that occur in several products are counted, so that an order is preferred which computes them once.
+
+Sums that are parts of others are found by their terms. Expressions keep sums flat: of ``y = x + f(x)`` and
+``z = y + g(y)`` the second is ``x + f(x) + g(y)``, one sum of three terms. So a long residual network, or the steps of
+an integrator, would be added up from the beginning again and again; here a sum begins with the largest one it has.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import cached_property
 
 from ricci.compiler.lower.paths import EXACT, Pairs
@@ -17,6 +21,8 @@ from ricci.compiler.prepare.distribute import candidate, splits
 from ricci.expr import Elementwise, Expr, Product, Structure, Sum, Variable, one
 
 MOST_OPENED = 64  # operands of a product, those of products within it counted in
+FEWEST = 2  # terms of a sum that is worth looking for
+MOST_USES = 64  # sums of one term that are looked at, the latest ones
 Factors = list[tuple[Expr, Labels]]
 
 
@@ -146,3 +152,33 @@ def _numbers(nodes: Sequence[Expr]) -> set[Expr]:
         if not node.shape and not isinstance(node, Variable) and all(a in found for a in node.args):
             found.add(node)
     return found
+
+
+# Sums
+
+
+class PartialSums:
+    """The sums made so far, by their terms."""
+
+    def __init__(self) -> None:
+        self.having: dict[Expr, list[Sum]] = {}
+
+    def note(self, node: Sum) -> None:
+        """A sum that is being made; from now on it may be part of others."""
+        if len(node.args) >= FEWEST:
+            for a in node.args:
+                self.having.setdefault(a, []).append(node)
+
+    def within(self, node: Sum, done: Container[Expr]) -> tuple[Sum, Number] | None:
+        """The largest sum among those ``done`` that is part of ``node``, and how many times it is."""
+        if len(node.args) <= FEWEST:
+            return None
+        shared = Counter(s for a in node.args for s in self.having.get(a, ())[-MOST_USES:])
+        own = dict(zip(node.args, node.coefs, strict=True))
+        best: tuple[Sum, Number] | None = None
+        for found, count in shared.items():
+            if count == len(found.args) and (best is None or count > len(best[0].args)) and found in done:
+                first, theirs = own[found.args[0]], found.coefs[0]
+                if all(own[a] * theirs == c * first for a, c in zip(found.args, found.coefs, strict=True)):
+                    best = found, 1 if first == theirs else first / theirs
+        return best

@@ -6,7 +6,7 @@ result is a diagonal. Axes merged into an index of the result are kept apart unt
 takes, and, where its index is one of the result, scatters at the end. A triangle ``j <= i + c`` is a running sum along
 ``j``: of the result, where ``i`` is an index of it that nothing else has, or else of the one array that has ``j``.
 What is left, other triangles and relations in which no index has the coefficient 1, becomes a mask, and so does where a
-read is outside of its array, if something is multiplied by it (``masks.py``).
+read is outside of its array, if something is multiplied by it (``contract.py``).
 """
 
 from __future__ import annotations

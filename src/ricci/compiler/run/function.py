@@ -102,7 +102,7 @@ class Compiled:
         given = {**facts.values, **self._named(args, inputs)}
         if self._is_recorded(given.values()):
             return self._recorded(given, sizes)
-        check_names(self.stage.needed, {**dict.fromkeys(self.inputs), **facts.inputs}, given)
+        check_names(self.stage, given)
         target = self.backend or target_of(given.values())
         arrays = target.arrays({name: given[name] for name in [*self.inputs, *given] if name in given})
         setting = target.described(arrays, sizes, self.single, self.options, self.typed)
@@ -152,6 +152,11 @@ class Compiled:
             return
         key = tuple([(type(given[name]), given[name].shape, given[name].dtype) for name in self.inputs])
         self._shortcuts.keep(key if len(given) <= len(key) else (*key, self._others(given)), runner.run)
+
+    def shortcut(self) -> Callable[..., Any] | None:
+        """Where calls go whose inputs are passed on as they are, if all have been of one kind."""
+        known = list(self._shortcuts.known.values())
+        return known[0] if len(known) == 1 else None
 
     # To look at
 
