@@ -34,6 +34,7 @@ f = rc.parse("l = 1[i] versine(x[i])")
 assert str(f.diff("x[p]")) == "dl_dx[p] = sin(x[p])"
 assert rc.parse("l = versine(-x)").simplify() == rc.parse("l = versine(x)")
 assert rc.parse("l = abs(versine(x))").simplify() == rc.parse("l = versine(x)")
+assert rc.parse("l = versine(2 x)").equivalent(rc.parse("l = 2 - 2 cos(x)**2"))
 """,
     "numpy": """
 assert np.allclose(rc.parse("y[i] = versine(x[i])")(x=X), 1 - np.cos(X), atol=1e-15)

@@ -61,6 +61,7 @@ class Op:
     symmetric: bool = False
     rewrite: Callable[..., Expr | None] | None = None
     points: dict = field(default_factory=dict)
+    means: Callable[..., Any] | None = None  # what it is, by few other rows, exactly: as ``by``, for proofs
     parity: str = ""  # "odd" or "even"
     inverse: str = ""  # the function that it is the inverse of, where it is defined
     rising: bool = False  # the larger the operand, the larger the value

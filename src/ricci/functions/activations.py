@@ -18,7 +18,7 @@ sigmoid = row(
     lambda x, y: y * (1 - y),
     latex=r"\sigma({0})",
     points={0: HALF},
-    **known(rising=True, range=(0, 1), tame=ANY),
+    **known(rising=True, range=(0, 1), tame=ANY, means=lambda f, x: f.exp(x) / (f.exp(x) + 1)),
     **called(scipy="expit", jax="nn.sigmoid", numba="sigmoid", traced=("lax.logistic",)),
 )
 softplus = row(
@@ -44,7 +44,7 @@ leaky_relu = row(
     None,
     lambda x, y: where(less(0, x), 1, Fraction(1, 100)),
     points={0: 0},
-    **known(rising=True, tame=ANY),
+    **known(rising=True, tame=ANY, means=lambda f, x: Fraction(99, 100) * f.maximum(x, 0) + x / 100),
     **called(by=lambda f, x: f.where(x > 0, x, 0.01 * x), torch="nn.functional.leaky_relu"),
 )
 elu = row(
@@ -62,7 +62,7 @@ gelu = row(  # by erfc, which keeps its accuracy in the left tail
     None,
     lambda x, y: erfc(-x * power(2, -HALF)) / 2 + x * exp(-(x**2) / 2) * (2 * PI) ** -HALF,
     points={0: 0},
-    **known(range=(-0.17, math.inf), tame=ANY),
+    **known(range=(-0.17, math.inf), tame=ANY, means=lambda f, x: x / 2 * f.erfc(-x * f.power(2, -HALF))),
     **called(by=lambda f, x: 0.5 * x * f.erfc(x * -(0.5**0.5))),
 )
 silu = row(
@@ -80,7 +80,7 @@ logaddexp = row(
     special.logaddexp,
     lambda a, b, y: sigmoid(a - b),
     lambda a, b, y: sigmoid(b - a),
-    **known(symmetric=True, tame=(ANY, ANY)),
+    **known(symmetric=True, tame=(ANY, ANY), means=lambda f, a, b: f.log(f.exp(a) + f.exp(b))),
     **called(numba="logaddexp"),
 )
 
@@ -101,7 +101,7 @@ erfc = row(
     math.erfc,
     lambda x, y: -2 * PI**-HALF * exp(-(x**2)),
     points={0: 1},
-    **known(range=(0, 2), tame=ANY),
+    **known(range=(0, 2), tame=ANY, means=lambda f, x: 1 - f.erf(x)),
     **called(scipy="erfc", numba="erfc"),
 )
 erfinv = row(
@@ -130,7 +130,7 @@ log_ndtr = row(
     special.log_ndtr,
     lambda x, y: (2 * PI) ** -HALF * exp(-(x**2) / 2 - y),
     latex=r"\log \Phi({0})",
-    **known(rising=True, range=(-math.inf, 0), tame=ANY),
+    **known(rising=True, range=(-math.inf, 0), tame=ANY, means=lambda f, x: f.log(f.erfc(-x * f.power(2, -HALF)) / 2)),
     **called(scipy="log_ndtr", torch="special.log_ndtr"),
 )
 lgamma = row(

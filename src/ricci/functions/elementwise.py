@@ -171,7 +171,7 @@ exp2 = row(
     lambda x, y: log(2) * y,
     latex=r"2^{{{0}}}",
     points={0: 1, 1: 2},
-    **known(rising=True, range=POSITIVE, tame=(-6, 4)),
+    **known(rising=True, range=POSITIVE, tame=(-6, 4), means=lambda f, x: f.exp(x * f.log(2))),
     **called(numba="exp2"),
 )
 expm1 = row(
@@ -180,7 +180,7 @@ expm1 = row(
     ieee(math.expm1),
     lambda x, y: exp(x),
     points={0: 0},
-    **known(rising=True, range=(-1, INF), tame=(-6, 4)),
+    **known(rising=True, range=(-1, INF), tame=(-6, 4), means=lambda f, x: f.exp(x) - 1),
     **called(numba="expm1"),
 )
 log = row(  # and the inverse of exp, which is among the stable forms
@@ -200,7 +200,7 @@ log2 = row(
     lambda x, y: 1 / (log(2) * x),
     latex=r"\log_2({0})",
     points={1: 0, 2: 1},
-    **known(inverse="exp2", domain="x > 0", rising=True, tame=(0.1, LARGE)),
+    **known(inverse="exp2", domain="x > 0", rising=True, tame=(0.1, LARGE), means=lambda f, x: f.log(x) / f.log(2)),
     **called(numba="log2"),
 )
 log10 = row(
@@ -210,7 +210,7 @@ log10 = row(
     lambda x, y: 1 / (log(10) * x),
     latex=r"\log_{{10}}({0})",
     points={1: 0, 10: 1},
-    **known(domain="x > 0", rising=True, tame=(0.1, LARGE)),
+    **known(domain="x > 0", rising=True, tame=(0.1, LARGE), means=lambda f, x: f.log(x) / f.log(10)),
     **called(numba="log10"),
 )
 log1p = row(
@@ -219,7 +219,7 @@ log1p = row(
     ieee(math.log1p, {-1: -INF}),
     lambda x, y: 1 / (1 + x),
     points={0: 0},
-    **known(inverse="expm1", domain="x > -1", rising=True, tame=(-0.9, 0.9)),
+    **known(inverse="expm1", domain="x > -1", rising=True, tame=(-0.9, 0.9), means=lambda f, x: f.log(1 + x)),
     **called(numba="log1p"),
 )
 
@@ -252,7 +252,7 @@ tan = row(
     lambda x, y: 1 + y**2,
     latex=r"\tan({0})",
     points={0: 0},
-    **known(parity="odd", periodic=True, tame=(-1, 1)),
+    **known(parity="odd", periodic=True, tame=(-1, 1), means=lambda f, x: f.sin(x) / f.cos(x)),
     **called(numba="tan"),
 )
 asin = row(
@@ -302,7 +302,7 @@ sinh = row(
     lambda x, y: cosh(x),
     latex=r"\sinh({0})",
     points={0: 0},
-    **known(parity="odd", rising=True, tame=(-6, 4)),
+    **known(parity="odd", rising=True, tame=(-6, 4), means=lambda f, x: (f.exp(x) - f.exp(-x)) / 2),
     **called(numba="sinh"),
 )
 cosh = row(
@@ -312,7 +312,7 @@ cosh = row(
     lambda x, y: sinh(x),
     latex=r"\cosh({0})",
     points={0: 1},
-    **known(parity="even", range=(1, INF), tame=(-6, 4)),
+    **known(parity="even", range=(1, INF), tame=(-6, 4), means=lambda f, x: (f.exp(x) + f.exp(-x)) / 2),
     **called(numba="cosh"),
 )
 tanh = row(
@@ -322,7 +322,7 @@ tanh = row(
     lambda x, y: 1 - y**2,
     latex=r"\tanh({0})",
     points={0: 0},
-    **known(parity="odd", rising=True, range=(-1, 1), tame=ANY),
+    **known(parity="odd", rising=True, range=(-1, 1), tame=ANY, means=lambda f, x: 2 * f.sigmoid(2 * x) - 1),
     **called(numba="tanh"),
 )
 asinh = row(
@@ -362,7 +362,7 @@ hypot = row(
     lambda a, b, y: a / y,
     lambda a, b, y: b / y,
     note="The length of (a, b); differentiable but at (0, 0).",
-    **known(symmetric=True, range=POSITIVE, tame=((0.1, LARGE), ANY)),
+    **known(symmetric=True, range=POSITIVE, tame=((0.1, LARGE), ANY), means=lambda f, a, b: (a**2 + b**2) ** HALF),
     **called(numba="math.hypot"),
 )
 
@@ -390,6 +390,7 @@ minimum = row(
     latex=r"\min({0}, {1})",
     rewrite=rules(folded(min), _of_two_equal),
     note=_TIE,
+    means=lambda f, a, b: -f.maximum(-a, -b),
     **known(symmetric=True, keeps_sign="all", type="same", whole="kept", choice="compares", tame=(ANY, ANY)),
     **called(numba="minimum", cost=1.0, traced=("lax.min",)),
 )
@@ -408,7 +409,7 @@ where = row(
 )
 
 
-def _comparison(name: str, sign: str, latex: str, holds: Callable[..., bool], traced: str, symmetric=False) -> Op:
+def _comparison(name: str, sign: str, latex: str, holds: Callable[..., bool], traced: str, **facts: Any) -> Op:
     return row(
         name,
         f"1 where a {sign} b, otherwise 0",
@@ -417,15 +418,17 @@ def _comparison(name: str, sign: str, latex: str, holds: Callable[..., bool], tr
         None,
         latex=rf"\left[{{0}} {latex} {{1}}\right]",
         rewrite=folded(holds, lambda x: x == x),
-        **known(symmetric=symmetric, sign=sign, range=(0, 1), type="truth", whole="always", choice="compares"),
+        **known(sign=sign, range=(0, 1), type="truth", whole="always", choice="compares", **facts),
         **called(numba=f"{{0}} {sign} {{1}}", traced=(f"lax.{traced}", f"aten.{traced}")),
     )
 
 
 less = _comparison("less", "<", "<", operator.lt, "lt")
-less_equal = _comparison("less_equal", "<=", r"\le", operator.le, "le")
+less_equal = _comparison("less_equal", "<=", r"\le", operator.le, "le", means=lambda f, a, b: 1 - f.less(b, a))
 equal = _comparison("equal", "==", "=", operator.eq, "eq", symmetric=True)
-not_equal = _comparison("not_equal", "!=", r"\ne", operator.ne, "ne", symmetric=True)
+not_equal = _comparison(
+    "not_equal", "!=", r"\ne", operator.ne, "ne", symmetric=True, means=lambda f, a, b: 1 - f.equal(a, b)
+)
 
 
 @short("1 where a > b, otherwise 0", operator.gt, sign=">", type="truth", traced=("lax.gt", "aten.gt"))

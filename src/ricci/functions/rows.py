@@ -33,6 +33,8 @@ def row(name: str, help: str, value: Callable[..., Any] | None, *partials: Parti
     """An elementwise row. Without a value it has the one of its definition ``by`` other rows."""
     if value is None:
         value = _defined(more["by"])
+    if "by" in more and not more.get("identity"):
+        more.setdefault("means", more["by"])
     if more.get("domain"):
         more.setdefault("note", f"For {more['domain']}.")
     if more.get("tame") and not isinstance(more["tame"][0], tuple):

@@ -1,15 +1,16 @@
 """Functions entry by entry, brought to few: exponentials, logarithms, sine and cosine, choices.
 
-What is not here is taken as it is, of an operand in normal form.
+The others are what their rows say that they are; what these do not say is taken as it is, of an operand in normal form.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from ricci.expr import POWER, Elementwise, numeric
-from ricci.expr.op import OPS
-from ricci.simplify.proof.exponents import HALF, ONE, Powers, negative
+from ricci.expr.op import OPS, Op
+from ricci.simplify.proof.exponents import ONE, Powers
 from ricci.simplify.proof.polynomials import Factor, Poly, number, plain, total
 
 LONGEST_ANGLE = 3  # terms of an angle, of which sine and cosine are those of its terms
@@ -25,8 +26,14 @@ class Entrywise(Powers):
             if n is not None:
                 return self.power(args[0], Fraction(n))
             return self.exp(self.times(args[1], self.log(args[0])))
-        known = getattr(self, f"_{node.op.name}", None)
-        return self.opaque(node.op, args) if known is None else known(*args)
+        return self.of(node.op, args)
+
+    def of(self, op: Op, args: Sequence[Poly]) -> Poly:
+        """What is known of a function here, what its row says that it is, or it as it is."""
+        known = getattr(self, f"_{op.name}", None)
+        if known is not None:
+            return known(*args)
+        return self.opaque(op, args) if op.means is None else op.means(Known(self), *[Part(self, x) for x in args]).poly
 
     def _exp(self, x: Poly) -> Poly:
         return self.exp(x)
@@ -34,64 +41,8 @@ class Entrywise(Powers):
     def _log(self, x: Poly) -> Poly:
         return self.log(x)
 
-    def _log1p(self, x: Poly) -> Poly:
-        return self.log(total([(1, ONE), (1, x)]))
-
-    def _expm1(self, x: Poly) -> Poly:
-        return total([(1, self.exp(x)), (-1, ONE)])
-
-    def _exp2(self, x: Poly) -> Poly:
-        return self.exp(self.times(x, self.log(number(2))))
-
-    def _log2(self, x: Poly) -> Poly:
-        return self.times(self.log(x), self.power(self.log(number(2)), Fraction(-1)))
-
-    def _log10(self, x: Poly) -> Poly:
-        return self.times(self.log(x), self.power(self.log(number(10)), Fraction(-1)))
-
-    def _sinh(self, x: Poly) -> Poly:
-        return total([(HALF, self.exp(x)), (-HALF, self.exp(negative(x)))])
-
-    def _cosh(self, x: Poly) -> Poly:
-        return total([(HALF, self.exp(x)), (HALF, self.exp(negative(x)))])
-
-    def _tanh(self, x: Poly) -> Poly:
-        square = self.exp(total([(2, x)]))
-        return self.times(total([(1, square), (-1, ONE)]), self._inverse(total([(1, square), (1, ONE)])))
-
-    def _sigmoid(self, x: Poly) -> Poly:
-        e = self.exp(x)
-        return self.times(e, self._inverse(total([(1, e), (1, ONE)])))
-
-    def _silu(self, x: Poly) -> Poly:
-        return self.times(x, self._sigmoid(x))
-
-    def _softplus(self, x: Poly) -> Poly:
-        return self.log(total([(1, ONE), (1, self.exp(x))]))
-
-    def _logaddexp(self, a: Poly, b: Poly) -> Poly:
-        return self.log(total([(1, self.exp(a)), (1, self.exp(b))]))
-
-    def _hypot(self, a: Poly, b: Poly) -> Poly:
-        return self.power(total([(1, self.power(a, Fraction(2))), (1, self.power(b, Fraction(2)))]), HALF)
-
-    def _erfc(self, x: Poly) -> Poly:
-        return total([(1, ONE), (-1, self.opaque(OPS["erf"], [x]))])
-
-    def _gelu(self, x: Poly) -> Poly:
-        return self.times(total([(HALF, x)]), total([(1, ONE), (1, self._normal_erf(x))]))
-
-    def _log_ndtr(self, x: Poly) -> Poly:
-        return self.log(total([(HALF, ONE), (HALF, self._normal_erf(x))]))
-
-    def _normal_erf(self, x: Poly) -> Poly:
-        return self.opaque(OPS["erf"], [self.times(x, self.power(number(2), -HALF))])
-
     def _inverse(self, x: Poly) -> Poly:
         return self.power(x, Fraction(-1))
-
-    def _tan(self, x: Poly) -> Poly:
-        return self.times(self._sin(x), self._inverse(self._cos(x)))
 
     def _sin(self, x: Poly) -> Poly:
         return self._angle(x)[0]
@@ -136,34 +87,69 @@ class Entrywise(Powers):
     def _sign(self, x: Poly) -> Poly:
         return self.sign(x)
 
-    def _relu(self, x: Poly) -> Poly:
-        return self.larger(x, {})
-
-    def _leaky_relu(self, x: Poly) -> Poly:
-        return total([(Fraction(99, 100), self.larger(x, {})), (Fraction(1, 100), x)])
-
     def _maximum(self, a: Poly, b: Poly) -> Poly:
         return self.larger(a, b)
-
-    def _minimum(self, a: Poly, b: Poly) -> Poly:
-        return negative(self.larger(negative(a), negative(b)))
 
     def _less(self, a: Poly, b: Poly) -> Poly:
         return self.step(total([(1, b), (-1, a)]))
 
-    def _less_equal(self, a: Poly, b: Poly) -> Poly:
-        return total([(1, ONE), (-1, self._less(b, a))])
-
     def _equal(self, a: Poly, b: Poly) -> Poly:
         return self.nothing(total([(1, a), (-1, b)]))
 
-    def _not_equal(self, a: Poly, b: Poly) -> Poly:
-        return total([(1, ONE), (-1, self._equal(a, b))])
-
     def _where(self, c: Poly, a: Poly, b: Poly) -> Poly:
-        holds = c if self._is_choice(c) else self._not_equal(c, {})
+        holds = c if self._is_choice(c) else total([(1, ONE), (-1, self.nothing(c))])
         return total([(1, self.times(holds, a)), (1, b), (-1, self.times(holds, b))])
 
     def _is_choice(self, c: Poly) -> bool:
         """Whether a condition is 0 or 1: then it is its own square."""
         return self.times(c, c) == c
+
+
+class Part:
+    """A polynomial with the operators of numbers, for what rows say of functions."""
+
+    def __init__(self, proof: Entrywise, poly: Poly):
+        self.proof, self.poly = proof, poly
+
+    def other(self, x: Part | float) -> Poly:
+        return x.poly if isinstance(x, Part) else number(x)
+
+    def __add__(self, x: Part | float) -> Part:
+        return Part(self.proof, total([(1, self.poly), (1, self.other(x))]))
+
+    def __mul__(self, x: Part | float) -> Part:
+        return Part(self.proof, self.proof.times(self.poly, self.other(x)))
+
+    def __pow__(self, r: Fraction | int) -> Part:
+        return Part(self.proof, self.proof.power(self.poly, Fraction(r)))
+
+    def __neg__(self) -> Part:
+        return self * -1
+
+    def __sub__(self, x: Part | float) -> Part:
+        return self + -1 * Part(self.proof, self.other(x))
+
+    def __rsub__(self, x: float) -> Part:
+        return -self + x
+
+    def __truediv__(self, x: Part | float) -> Part:
+        return self * Part(self.proof, self.other(x)) ** -1
+
+    def __gt__(self, x: Part | float) -> Part:
+        return Part(self.proof, self.proof.step((self - x).poly))
+
+    __radd__, __rmul__ = __add__, __mul__
+
+
+class Known:
+    """The rows, on polynomials."""
+
+    def __init__(self, proof: Entrywise):
+        self.proof = proof
+
+    def power(self, x: float, r: Fraction) -> Part:
+        return Part(self.proof, number(x)) ** r
+
+    def __getattr__(self, name: str) -> Callable[..., Part]:
+        zero = Part(self.proof, {})
+        return lambda *args: Part(self.proof, self.proof.of(OPS[name], [zero.other(x) for x in args]))
