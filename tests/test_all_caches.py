@@ -227,7 +227,6 @@ TABLES = {
     "kinds": "what rooms have registered when they were imported",
     "expr.op": "the rows of functions",
     "tracing.lowerings": "the rows of NumPy's functions",
-    "tracing.jaxprs": "the rows of JAX's operations",
     "tracing.pytorch.aten": "the rows of PyTorch's operations",
     "expr.nodes": "interning: what is equal is one object",
     "expr.dims": "interning: what is equal is one object",

@@ -36,7 +36,7 @@ CYCLES = {
     ("ricci.einops.backends", "ricci.einops.backends.operands"),
 }
 # Names of files and classes that occur twice: none may come to these.
-FILES = {"equations", "operations"}
+FILES = {"equations"}
 LAYERS = {"EinMix", "Rearrange", "Reduce", "Repeat"}  # which have the names that einops gives them
 CLASSES = {"Plan", "Side", "Step"}
 

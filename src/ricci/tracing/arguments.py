@@ -13,6 +13,7 @@ of them that it needs (its first ones, without defaults, may have names of its o
     Type          a type of NumPy's, or None
     Mask          truth values spread over the first array; None where all are true
 
+Without annotations, as in a line of a table, ``x`` and ``y`` are arrays, ``parts`` several, and ``dtype`` is a type.
 All else comes as it was given, or as NumPy's default. A parameter that a lowering does not name must be at its default,
 unless it is about memory alone. ``keepdims`` is done here: a lowering leaves out the axes that it was given.
 """
@@ -164,7 +165,7 @@ def mask_of(x: Traced, where: Any) -> Traced | None:
     return like(mask, expanded(mask.expr, x.shape))
 
 
-CONVERSIONS: dict[str, Callable[[BoundCall, Any], Any]] = {
+CONVERSIONS: dict[Any, Callable[[BoundCall, Any], Any]] = {
     "Traced": _array,
     "Traced | None": _array_or_none,
     "list[Traced]": arrays_of,
@@ -177,6 +178,8 @@ CONVERSIONS: dict[str, Callable[[BoundCall, Any], Any]] = {
     "Mask": lambda bound, value: mask_of(bound.x, value),
 }
 
+WANTED = {"x": "Traced", "y": "Traced", "parts": "list[Traced]", "dtype": "Type"}  # where there are no annotations
+
 
 class Signed:
     """A lowering and the signature of what it stands for: how the arguments of a call become its own."""
@@ -187,11 +190,13 @@ class Signed:
         signature: inspect.Signature,
         lower: Callable[..., Any],
         no_matter: Sequence[str] = NO_MATTER,
+        as_given: bool = False,
     ):
         self.name, self.signature, self.lower, self.no_matter = name, signature, lower, no_matter
         theirs = signature.parameters.values()
         own = inspect.signature(lower).parameters
-        kinds = {p.annotation for p in own.values()}
+        wanted = {} if as_given else {name: WANTED.get(name) for name in own} | getattr(lower, "__annotations__", {})
+        kinds = {*wanted.values()}
         self.positions = [p.name for p in theirs if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         self.operands = [p.name for p in theirs if p.kind is p.POSITIONAL_ONLY]
         self.keywords = {p.name for p in theirs if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
@@ -200,16 +205,18 @@ class Signed:
         self.defaults = {p.name: p.default for p in theirs if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)}
         self.required = [name for name, default in self.defaults.items() if default is inspect.Parameter.empty]
         self.own_star = next((p for p in own.values() if p.kind is p.VAR_POSITIONAL), None)
-        self.star_as = None if self.own_star is None else CONVERSIONS.get(self.own_star.annotation)
+        self.star_as = None if self.own_star is None else CONVERSIONS.get(wanted.get(self.own_star.name))
         self.of_operands = self.own_star is not None and self.star is None  # as ufuncs, which take all in one
         self.passes_more = any(p.kind is p.VAR_KEYWORD for p in own.values())
-        self.taken = self._taken(own)
+        self.taken = self._taken(own, wanted)
         self.used = {source for _, source, _, _ in self.taken} | {self.star} | {*self.operands * self.of_operands}
         self.keeps = "keepdims" in self.defaults and "keepdims" not in own and bool(kinds & {"Axes", "Axis", "OneAxis"})
-        first = next((name for name, p in own.items() if p.annotation == "Traced"), None)
+        first = next((name for name in own if wanted.get(name) == "Traced"), None)
         self.flattens = first if "OneAxis" in kinds else None
 
-    def _taken(self, own: Mapping[str, inspect.Parameter]) -> list[tuple[str, str, Any, Any]]:
+    def _taken(
+        self, own: Mapping[str, inspect.Parameter], wanted: Mapping[str, Any]
+    ) -> list[tuple[str, str, Any, Any]]:
         """For each parameter of the lowering: whose value it gets, its default, and what it is made."""
         found = []
         for place, p in enumerate(own.values()):
@@ -220,7 +227,7 @@ class Signed:
             default = self.defaults.get(source, NONE)
             if default is NONE or default is p.empty:
                 default = None if p.default is p.empty else p.default
-            found.append((p.name, source, default, CONVERSIONS.get(p.annotation)))
+            found.append((p.name, source, default, CONVERSIONS.get(wanted.get(p.name))))
         return found
 
     def __call__(self, args: tuple, kwargs: dict[str, Any]) -> Any:

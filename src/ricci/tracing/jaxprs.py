@@ -42,57 +42,10 @@ def _ignoring(function: Callable[..., Any]) -> Callable[..., Any]:
 ROWS |= {name: _ignoring(function) for name, function in _SAME.items()}
 
 
-def _row(*names: str) -> Callable[[Callable], Callable]:
-    def put(lower: Callable) -> Callable:
-        ROWS.update(dict.fromkeys(names, lower))
-        return lower
-
-    return put
+def _ints(values: Sequence[Any]) -> tuple[int, ...]:
+    return tuple(map(int, values))
 
 
-@_row("div")
-def _div(x: Array, y: Array, **_: Any) -> Any:
-    whole = x.dtype.kind in "iu"
-    return np.trunc(x / y) if whole else x / y
-
-
-@_row("integer_pow")
-def _integer_pow(x: Array, y: int, **_: Any) -> Any:
-    return x**y
-
-
-@_row("round")
-def _round(x: Array, rounding_method: Any = 0, **_: Any) -> Any:
-    """Half to even, or away from zero."""
-    return np.round(x) if int(rounding_method) == 1 else np.sign(x) * np.floor(np.absolute(x) + 0.5)
-
-
-@_row("stop_gradient")
-def _stop(x: Array, **_: Any) -> Any:
-    return fresh(stop_gradient(x.expr), x.dtype) if x.dtype.kind == "f" else x
-
-
-@_row("select_n")
-def _select(which: Array, *cases: Array, **_: Any) -> Any:
-    if len(cases) == 2:
-        return np.where(which, cases[1], cases[0])
-    return np.choose(which, cases)
-
-
-@_row("clamp")
-def _clamp(low: Array, x: Array, high: Array, **_: Any) -> Any:
-    return np.clip(x, low, high)
-
-
-@_row("convert_element_type")
-def _convert(x: Array, new_dtype: Any, **_: Any) -> Any:
-    return cast(x, checked_dtype(np.dtype(new_dtype)))
-
-
-# Shapes
-
-
-@_row("broadcast_in_dim")
 def _broadcast(x: Array, shape: Sequence[int], broadcast_dimensions: Sequence[int], **_: Any) -> Any:
     places = [1] * len(shape)
     for axis, place in enumerate(broadcast_dimensions):
@@ -100,57 +53,17 @@ def _broadcast(x: Array, shape: Sequence[int], broadcast_dimensions: Sequence[in
     return np.broadcast_to(np.reshape(x, tuple(places)), tuple(shape))
 
 
-@_row("reshape")
-def _reshape(x: Array, new_sizes: Sequence[int], dimensions: Any = None, **_: Any) -> Any:
-    return np.reshape(x if dimensions is None else np.transpose(x, dimensions), tuple(map(int, new_sizes)))
-
-
-@_row("transpose")
-def _transpose(x: Array, permutation: Sequence[int], **_: Any) -> Any:
-    return np.transpose(x, tuple(map(int, permutation)))
-
-
-@_row("squeeze")
-def _squeeze(x: Array, dimensions: Sequence[int], **_: Any) -> Any:
-    return np.squeeze(x, tuple(map(int, dimensions)))
-
-
-@_row("expand_dims")
-def _expand(x: Array, dimensions: Sequence[int], **_: Any) -> Any:
-    return np.expand_dims(x, tuple(map(int, dimensions)))
-
-
-@_row("concatenate")
-def _concatenate(*xs: Array, dimension: int, **_: Any) -> Any:
-    return np.concatenate(xs, axis=int(dimension))
-
-
-@_row("split")
-def _split(x: Array, sizes: Sequence[int], axis: int, **_: Any) -> Any:
-    return np.split(x, np.cumsum(sizes)[:-1].tolist(), axis=int(axis))
-
-
-@_row("slice")
 def _slice(x: Array, start_indices: Any, limit_indices: Any, strides: Any, **_: Any) -> Any:
-    steps = strides or [1] * x.ndim
-    return x[
-        tuple([slice(int(a), int(b), int(c)) for a, b, c in zip(start_indices, limit_indices, steps, strict=True)])
-    ]
+    bounds = zip(_ints(start_indices), _ints(limit_indices), _ints(strides or [1] * x.ndim), strict=True)
+    return x[tuple([slice(*each) for each in bounds])]
 
 
-@_row("pad")
 def _pad(x: Array, value: Array, padding_config: Sequence[tuple[int, int, int]], **_: Any) -> Any:
     if any(low < 0 or high < 0 or inner for low, high, inner in padding_config):
         raise TraceError("jax.lax.pad is traced with padding outside alone, neither negative nor in between.")
     return np.pad(x, [(int(low), int(high)) for low, high, _ in padding_config], constant_values=value)
 
 
-@_row("rev")
-def _rev(x: Array, dimensions: Sequence[int], **_: Any) -> Any:
-    return np.flip(x, tuple(map(int, dimensions)))
-
-
-@_row("iota")
 def _iota(*_: Any, dtype: Any, shape: Sequence[int], dimension: int, **__: Any) -> Any:
     places = [1] * len(shape)
     places[dimension] = shape[dimension]
@@ -158,41 +71,17 @@ def _iota(*_: Any, dtype: Any, shape: Sequence[int], dimension: int, **__: Any) 
     return lift(np.broadcast_to(counted, tuple(shape)).copy())
 
 
-# Reductions and order
-
-
 def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda x, axes, **_: function(x, axis=tuple(map(int, axes))) if axes else x
-
-
-_REDUCTIONS = {"reduce_sum": np.sum, "reduce_max": np.max, "reduce_min": np.min, "reduce_prod": np.prod}
-_REDUCTIONS |= {"reduce_and": np.all, "reduce_or": np.any}
-ROWS |= {name: _reduction(function) for name, function in _REDUCTIONS.items()}
-
-
-@_row("argmax")
-def _argmax(x: Array, axes: Sequence[int], **_: Any) -> Any:
-    return np.argmax(x, axis=int(axes[0]))
-
-
-@_row("argmin")
-def _argmin(x: Array, axes: Sequence[int], **_: Any) -> Any:
-    return np.argmin(x, axis=int(axes[0]))
+    return lambda x, axes, **_: function(x, axis=_ints(axes)) if axes else x
 
 
 def _cumulative(function: Callable[..., Any]) -> Callable[..., Any]:
     def lower(x: Array, axis: int, reverse: bool = False, **_: Any) -> Any:
-        if not reverse:
-            return function(x, axis=axis)
-        return np.flip(function(np.flip(x, axis), axis=axis), axis)
+        return np.flip(function(np.flip(x, axis), axis=axis), axis) if reverse else function(x, axis=axis)
 
     return lower
 
 
-ROWS |= {"cumsum": _cumulative(np.cumsum), "cumprod": _cumulative(np.cumprod)}
-
-
-@_row("sort")
 def _sort(*xs: Array, dimension: int, num_keys: int, **_: Any) -> Any:
     """Several arrays are sorted as the first one is."""
     if num_keys != 1:
@@ -202,7 +91,6 @@ def _sort(*xs: Array, dimension: int, num_keys: int, **_: Any) -> Any:
     return [np.sort(xs[0], axis=dimension), *rest]
 
 
-@_row("top_k")
 def _top_k(x: Array, k: int, axis: int = -1, **_: Any) -> Any:
     """The largest first; among equal ones the first."""
     back = np.flip(x, axis)
@@ -211,7 +99,6 @@ def _top_k(x: Array, k: int, axis: int = -1, **_: Any) -> Any:
     return [np.flip(np.sort(back, axis=axis), axis)[key], places[key]]
 
 
-@_row("dot_general")
 def _dot_general(x: Array, y: Array, dimension_numbers: Any, **_: Any) -> Any:
     """The axes of batches, then the others of the first operand, then those of the second."""
     (left, right), (left_batch, right_batch) = dimension_numbers
@@ -224,6 +111,46 @@ def _dot_general(x: Array, y: Array, dimension_numbers: Any, **_: Any) -> Any:
     out = [*batch, *[n for n in [*a, *b] if n not in summed and n not in batch]]
     return fresh(product([(x.expr, a), (y.expr, b)], list(dict.fromkeys(out))), common(x, y))
 
+
+ROWS |= {
+    "div": lambda x, y, **_: np.trunc(x / y) if x.dtype.kind in "iu" else x / y,
+    "integer_pow": lambda x, y, **_: x**y,
+    "round": lambda x, rounding_method=0, **_: (  # half to even, or away from zero
+        np.round(x) if int(rounding_method) == 1 else np.sign(x) * np.floor(np.absolute(x) + 0.5)
+    ),
+    "stop_gradient": lambda x, **_: fresh(stop_gradient(x.expr), x.dtype) if x.dtype.kind == "f" else x,
+    "select_n": lambda which, *cases, **_: (
+        np.where(which, cases[1], cases[0]) if len(cases) == 2 else np.choose(which, cases)
+    ),
+    "clamp": lambda low, x, high, **_: np.clip(x, low, high),
+    "convert_element_type": lambda x, new_dtype, **_: cast(x, checked_dtype(np.dtype(new_dtype))),
+    "broadcast_in_dim": _broadcast,
+    "reshape": lambda x, new_sizes, dimensions=None, **_: np.reshape(
+        x if dimensions is None else np.transpose(x, dimensions), _ints(new_sizes)
+    ),
+    "transpose": lambda x, permutation, **_: np.transpose(x, _ints(permutation)),
+    "squeeze": lambda x, dimensions, **_: np.squeeze(x, _ints(dimensions)),
+    "expand_dims": lambda x, dimensions, **_: np.expand_dims(x, _ints(dimensions)),
+    "concatenate": lambda *xs, dimension, **_: np.concatenate(xs, axis=int(dimension)),
+    "split": lambda x, sizes, axis, **_: np.split(x, np.cumsum(sizes)[:-1].tolist(), axis=int(axis)),
+    "slice": _slice,
+    "pad": _pad,
+    "rev": lambda x, dimensions, **_: np.flip(x, _ints(dimensions)),
+    "iota": _iota,
+    "reduce_sum": _reduction(np.sum),
+    "reduce_prod": _reduction(np.prod),
+    "reduce_max": _reduction(np.max),
+    "reduce_min": _reduction(np.min),
+    "reduce_and": _reduction(np.all),
+    "reduce_or": _reduction(np.any),
+    "argmax": lambda x, axes, **_: np.argmax(x, axis=int(axes[0])),
+    "argmin": lambda x, axes, **_: np.argmin(x, axis=int(axes[0])),
+    "cumsum": _cumulative(np.cumsum),
+    "cumprod": _cumulative(np.cumprod),
+    "sort": _sort,
+    "top_k": _top_k,
+    "dot_general": _dot_general,
+}
 
 # Calls
 

@@ -55,6 +55,12 @@ def lowers(*callables: Any, note: str = "", group: str = "") -> Callable[[Callab
     return put
 
 
+def lines(module: str, lowerings: dict[Any, Callable[..., Any]]) -> None:
+    """Puts several into the table, each in a line, listed with a module."""
+    for function, lower in lowerings.items():
+        lowers(function, group=module.rpartition(".")[2])(lower)
+
+
 def name_of(function: Any) -> str:
     """What users call a function: ``np.linalg.inv``."""
     if isinstance(function, tuple):

@@ -115,7 +115,7 @@ def _lowering(op: Any) -> Signed:
         kind = inspect.Parameter.KEYWORD_ONLY if a.kwarg_only else inspect.Parameter.POSITIONAL_OR_KEYWORD
         default = a.default_value if a.has_default_value() else inspect.Parameter.empty
         found.append(inspect.Parameter(a.name, kind, default=default))
-    return Signed(_shown(op), inspect.Signature(found), operations()[_name(op)].lower, _NO_MATTER)
+    return Signed(_shown(op), inspect.Signature(found), operations()[_name(op)].lower, _NO_MATTER, as_given=True)
 
 
 def _array(x: Any) -> Any:

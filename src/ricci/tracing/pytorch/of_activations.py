@@ -10,95 +10,66 @@ import torch.nn.functional as F
 
 from ricci.errors import TraceError
 from ricci.tracing.own_functions import lowering
-from ricci.tracing.pytorch.aten import Array, lowers, whole
+from ricci.tracing.pytorch.aten import Array, rows, whole
 
 _sigmoid: Any = lowering("sigmoid")
 _softplus: Any = lowering("softplus")
 
 
-@lowers("relu6")
-def relu6(self: Array) -> Any:
-    return hardtanh(self, 0, 6)
-
-
-@lowers("gelu")
-def gelu(self: Array, approximate: str = "none") -> Any:
+def _gelu(x: Array, approximate: str = "none") -> Any:
     if approximate == "none":
-        return lowering("gelu")(self)
-    return self * (1 + np.tanh(math.sqrt(2 / math.pi) * (self + 0.044715 * self**3))) / 2
+        return lowering("gelu")(x)
+    return x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))) / 2
 
 
-@lowers("softplus")
-def softplus(self: Array, beta: Any = 1, threshold: Any = 20) -> Any:
-    """log(1 + exp(β x))/β, and x where β x is above the threshold."""
-    return np.where(self * beta > threshold, self, _softplus(self * beta) / beta)
-
-
-@lowers("log_sigmoid_forward")
-def log_sigmoid(self: Array) -> Any:
-    return -_softplus(-self), None
-
-
-@lowers("mish")
-def mish(self: Array) -> Any:
-    return self * np.tanh(_softplus(self))
-
-
-@lowers("elu")
-def elu(self: Array, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
+def _elu(x: Array, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
     """s x above 0, and s α (exp(t x) - 1) below, where exp is computed of nothing positive."""
-    below = np.expm1(np.where(self > 0, 0, self) * input_scale)
-    return scale * np.where(self > 0, self, alpha * below)
+    below = np.expm1(np.where(x > 0, 0, x) * input_scale)
+    return scale * np.where(x > 0, x, alpha * below)
 
 
-@lowers("leaky_relu")
-def leaky_relu(self: Array, negative_slope: Any = 0.01) -> Any:
-    return np.where(self > 0, self, negative_slope * self)
+def _leaky(x: Array, slope: Any) -> Any:
+    return np.where(x > 0, x, slope * x)
 
 
-@lowers("_prelu_kernel")
-def prelu(self: Array, weight: Array) -> Any:
-    return np.where(self > 0, self, weight * self)
+def _hardtanh(x: Array, min_val: Any = -1, max_val: Any = 1) -> Any:
+    return np.where(x <= min_val, min_val, np.where(x >= max_val, max_val, x))
+
+
+def _softshrink(x: Array, lambd: Any = 0.5) -> Any:
+    return np.where(x > lambd, x - lambd, np.where(x < -lambd, x + lambd, 0 * x))
+
+
+def _gated(x: Array, dim: int = -1) -> Any:
+    left, right = np.split(x, 2, axis=dim)
+    return left * _sigmoid(right)
+
+
+rows(
+    __name__,
+    {
+        "relu6": lambda x: _hardtanh(x, 0, 6),
+        "gelu": _gelu,
+        # log(1 + exp(β x))/β, and x where β x is above the threshold
+        "softplus": lambda x, beta=1, threshold=20: np.where(x * beta > threshold, x, _softplus(x * beta) / beta),
+        "log_sigmoid_forward": lambda x: (-_softplus(-x), None),
+        "mish": lambda x: x * np.tanh(_softplus(x)),
+        "elu": _elu,
+        "leaky_relu": lambda x, negative_slope=0.01: _leaky(x, negative_slope),
+        "_prelu_kernel": _leaky,
+        "hardtanh": _hardtanh,
+        "hardsigmoid": lambda x: _hardtanh(x + 3, 0, 6) / 6,
+        "hardswish": lambda x: np.where(x <= -3, 0 * x, np.where(x >= 3, x, x * (x + 3) / 6)),
+        "hardshrink": lambda x, lambd=0.5: np.where(np.absolute(x) <= lambd, 0, x),
+        "softshrink": _softshrink,
+        "threshold": lambda x, threshold, value: np.where(x <= threshold, value, x),
+        "glu": _gated,
+    },
+)
 
 
 @whole("nn.functional.rrelu", F.rrelu)
 def rrelu(input: Array, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = False, inplace: bool = False) -> Any:
     if training or inplace:
         raise TraceError("F.rrelu draws random numbers in training; give training=False, and leave out inplace.")
-    return leaky_relu(input, (lower + upper) / 2)
-
-
-@lowers("hardtanh")
-def hardtanh(self: Array, min_val: Any = -1, max_val: Any = 1) -> Any:
-    return np.where(self <= min_val, min_val, np.where(self >= max_val, max_val, self))
-
-
-@lowers("hardsigmoid")
-def hardsigmoid(self: Array) -> Any:
-    return hardtanh(self + 3, 0, 6) / 6
-
-
-@lowers("hardswish")
-def hardswish(self: Array) -> Any:
-    return np.where(self <= -3, 0 * self, np.where(self >= 3, self, self * (self + 3) / 6))
-
-
-@lowers("hardshrink")
-def hardshrink(self: Array, lambd: Any = 0.5) -> Any:
-    return np.where(np.absolute(self) <= lambd, 0, self)
-
-
-@lowers("softshrink")
-def softshrink(self: Array, lambd: Any = 0.5) -> Any:
-    return np.where(self > lambd, self - lambd, np.where(self < -lambd, self + lambd, 0 * self))
-
-
-@lowers("threshold")
-def threshold(self: Array, threshold: Any, value: Any) -> Any:
-    return np.where(self <= threshold, value, self)
-
-
-@lowers("glu")
-def glu(self: Array, dim: int = -1) -> Any:
-    left, right = np.split(self, 2, axis=dim)
-    return left * _sigmoid(right)
+    return _leaky(input, (lower + upper) / 2)

@@ -23,7 +23,7 @@ from ricci.functions import elementwise as e
 from ricci.tracing.arguments import Type
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import broadcast_shape, fresh, like, normal_axis
-from ricci.tracing.lowerings import TABLE, lowers
+from ricci.tracing.lowerings import TABLE, lines, lowers
 from ricci.tracing.rows.along import entry, flat, vector
 from ricci.tracing.rows.ufuncs import UFUNCS
 
@@ -119,31 +119,31 @@ def _joint(name: str, a: Traced, b: Traced, pairs: Sequence[tuple[int, int]]) ->
     return contraction(name, [(a, left), (b, right)], [x for x in (*left, *right) if x not in summed])
 
 
-@lowers(np.dot)
-def dot(a: Traced, b: Traced) -> Traced:
-    return _joint("np.dot", a, b, [(a.ndim - 1, max(b.ndim - 2, 0))] if a.ndim and b.ndim else [])
+def _inner(name: str, x: Traced, y: Traced, axis: int) -> Traced:
+    """The last axis of one with an axis of the other, unless one is a number."""
+    return _joint(name, x, y, [(x.ndim - 1, axis)] if x.ndim and y.ndim else [])
 
 
-@lowers(np.inner)
-def inner(a: Traced, b: Traced) -> Traced:
-    return _joint("np.inner", a, b, [(a.ndim - 1, b.ndim - 1)] if a.ndim and b.ndim else [])
+def _all_together(x: Traced, y: Traced) -> Traced:
+    if x.shape != y.shape:
+        x, y = flat(x), flat(y)
+    return _joint("np.vdot", x, y, [(k, k) for k in range(x.ndim)])
 
 
-@lowers(np.vdot)
-def vdot(a: Traced, b: Traced) -> Traced:
-    if a.shape != b.shape:
-        a, b = flat(a), flat(b)
-    return _joint("np.vdot", a, b, [(k, k) for k in range(a.ndim)])
+def _vector(x: Traced) -> Traced:
+    return vector(x, "An operand of np.linalg.outer")
 
 
-@lowers(np.outer)
-def outer(a: Traced, b: Traced) -> Traced:
-    return _joint("np.outer", flat(a), flat(b), [])
-
-
-@lowers(np.linalg.outer)
-def linalg_outer(x1: Traced, x2: Traced) -> Traced:
-    return _joint("np.linalg.outer", vector(x1, "np.linalg.outer: x1"), vector(x2, "np.linalg.outer: x2"), [])
+lines(
+    __name__,
+    {
+        np.dot: lambda x, y: _inner("np.dot", x, y, max(y.ndim - 2, 0)),
+        np.inner: lambda x, y: _inner("np.inner", x, y, y.ndim - 1),
+        np.vdot: _all_together,
+        np.outer: lambda x, y: _joint("np.outer", flat(x), flat(y), []),
+        np.linalg.outer: lambda x, y: _joint("np.linalg.outer", _vector(x), _vector(y), []),
+    },
+)
 
 
 @lowers(np.tensordot, np.linalg.tensordot)

@@ -10,52 +10,43 @@ import numpy as np
 from ricci.errors import InputError
 from ricci.expr import Expr, affine, moving, triangle
 from ricci.functions import elementwise as e
-from ricci.tracing.arguments import Type
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import like, normal_axes
-from ricci.tracing.lowerings import lowers
+from ricci.tracing.lowerings import lines, lowers
 from ricci.tracing.rows.along import converted, flat, of_order
 
 
-def _line(name: str, x: Traced, offset: int, axis1: int, axis2: int) -> Expr:
+def _line(name: str, x: Traced, offset: int, axis1: int, axis2: int) -> Traced:
+    """A diagonal, as the last axis."""
     rows, columns = normal_axes(of_order(x, 2, name), (axis1, axis2))
-    return moving.diagonal(x.expr, (rows, columns), offset)
+    return like(x, moving.diagonal(x.expr, (rows, columns), offset))
 
 
-@lowers(np.diagonal)
-def diagonal(x: Traced, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Traced:
-    return like(x, _line("np.diagonal", x, offset, axis1, axis2))
-
-
-@lowers(getattr(np.linalg, "diagonal", None))
-def linalg_diagonal(x: Traced, offset: int = 0) -> Traced:
-    return diagonal(x, offset, -2, -1)
-
-
-@lowers(np.trace)
-def trace(x: Traced, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Type = None) -> Traced:
+def _trace(x: Traced, offset: int, axis1: int, axis2: int, dtype: Any) -> Traced:
     line = _line("np.trace", x, offset, axis1, axis2)
-    found = moving.transposed(line, range(len(line.shape) - 1))
+    found = moving.transposed(line.expr, range(line.ndim - 1))
     return converted(like(x, found, np.trace(np.zeros((1, 1), x.dtype)).dtype), dtype)
 
 
-@lowers(getattr(np.linalg, "trace", None))
-def linalg_trace(x: Traced, offset: int = 0, dtype: Type = None) -> Traced:
-    return trace(x, offset, -2, -1, dtype)
-
-
-@lowers(np.diag)
-def diag(x: Traced, k: int = 0) -> Traced:
+def _diag(x: Traced, k: int) -> Traced:
     if x.ndim == 2:
-        return diagonal(x, k)
+        return _line("np.diag", x, k, 0, 1)
     if x.ndim != 1:
         raise InputError(f"np.diag takes a vector or a matrix, not an array of the shape {x.shape}.")
     return like(x, moving.on_diagonal(x.expr, k))
 
 
-@lowers(np.diagflat)
-def diagflat(x: Traced, k: int = 0) -> Traced:
-    return like(x, moving.on_diagonal(flat(x).expr, k))
+lines(
+    __name__,
+    {
+        np.diagonal: lambda x, offset=0, axis1=0, axis2=1: _line("np.diagonal", x, offset, axis1, axis2),
+        np.linalg.diagonal: lambda x, offset=0: _line("np.linalg.diagonal", x, offset, -2, -1),
+        np.trace: lambda x, offset=0, axis1=0, axis2=1, dtype=None: _trace(x, offset, axis1, axis2, dtype),
+        np.linalg.trace: lambda x, offset=0, dtype=None: _trace(x, offset, -2, -1, dtype),
+        np.diag: lambda x, k=0: _diag(x, k),
+        np.diagflat: lambda x, k=0: like(x, moving.on_diagonal(flat(x).expr, k)),
+    },
+)
 
 
 def _kept(function: Any, inside: Callable[[int, int, int], Expr]) -> None:

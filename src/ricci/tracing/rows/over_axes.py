@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ricci.caches import once
 from ricci.errors import InputError, ShapeError, TraceError
 from ricci.expr import Expr, broadcast, constant, product, zero
 from ricci.expr.moving import everywhere, expanded
@@ -48,11 +49,16 @@ def sizes(x: Traced, axes: Sequence[int]) -> int:
     return math.prod([x.shape[a] for a in axes])
 
 
+@once
+def reduced_type(ufunc: np.ufunc, dtype: np.dtype) -> np.dtype:
+    return ufunc.reduce(np.ones(1, dtype)).dtype
+
+
 def reduce(
     ufunc: np.ufunc, x: Traced, axes: Sequence[int], dtype: Any = None, initial: Any = None, mask: Mask = None
 ) -> Traced:
     """A ufunc of two operands, applied to all entries along ``axes``, those that the mask leaves in."""
-    found = dtype if dtype is not None else ufunc.reduce(np.ones(1, x.dtype)).dtype
+    found = dtype if dtype is not None else reduced_type(ufunc, x.dtype)
     if ufunc.identity is None and mask is not None and initial is None:
         raise InputError(f"np.{ufunc.__name__} has no neutral element: with where=, say what to start from, initial=….")
     x = masked(converted(x, dtype), mask, initial if ufunc.identity is None else ufunc.identity)

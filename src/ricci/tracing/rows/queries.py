@@ -3,38 +3,30 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ricci.tracing.arguments import Axes
 from ricci.tracing.array import Traced
-from ricci.tracing.lowerings import lowers
+from ricci.tracing.lowerings import lines, lowers
 
-# Of one array
-ANSWERS: dict[Any, Callable[[Traced], Any]] = {
-    np.shape: lambda x: x.shape,
-    np.ndim: lambda x: x.ndim,
-    np.iscomplexobj: lambda x: False,
-    np.isrealobj: lambda x: True,
-    np.iscomplex: lambda x: np.zeros(x.shape, bool),
-    np.isreal: lambda x: np.ones(x.shape, bool),
-    np.diag_indices_from: lambda x: np.diag_indices_from(np.empty(x.shape)),
-}
-
-
-def _answered(function: Any, answer: Callable[[Traced], Any], note: str = "") -> None:
-    def lower(x: Traced) -> Any:
-        return answer(x)
-
-    lowers(function, note=note)(lower)
-
-
-for _function, _answer in ANSWERS.items():
-    _answered(_function, _answer)
-_answered(np.isscalar, lambda x: False, "through ricci.numpy")
-_answered(np.iterable, lambda x: x.ndim > 0, "through ricci.numpy")
+lines(
+    __name__,
+    {
+        np.shape: lambda x: x.shape,
+        np.ndim: lambda x: x.ndim,
+        np.iscomplexobj: lambda x: False,
+        np.isrealobj: lambda x: True,
+        np.iscomplex: lambda x: np.zeros(x.shape, bool),
+        np.isreal: lambda x: np.ones(x.shape, bool),
+        np.diag_indices_from: lambda x: np.diag_indices_from(np.empty(x.shape)),
+        np.tril_indices_from: lambda x, k=0: np.tril_indices_from(np.empty(x.shape), k),
+        np.triu_indices_from: lambda x, k=0: np.triu_indices_from(np.empty(x.shape), k),
+    },
+)
+lowers(np.isscalar, note="through ricci.numpy")(lambda x: False)
+lowers(np.iterable, note="through ricci.numpy")(lambda x: x.ndim > 0)
 
 
 @lowers(np.size)
@@ -59,13 +51,3 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
 @lowers(np.common_type)
 def common_type(*arrays: Traced) -> Any:
     return np.common_type(*[np.empty(0, x.dtype) for x in arrays])
-
-
-@lowers(np.tril_indices_from)
-def tril_indices_from(x: Traced, k: int = 0) -> tuple[np.ndarray, ...]:
-    return np.tril_indices_from(np.empty(x.shape), k)
-
-
-@lowers(np.triu_indices_from)
-def triu_indices_from(x: Traced, k: int = 0) -> tuple[np.ndarray, ...]:
-    return np.triu_indices_from(np.empty(x.shape), k)

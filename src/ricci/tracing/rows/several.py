@@ -15,8 +15,8 @@ import numpy as np
 from ricci.errors import InputError, ShapeError
 from ricci.tracing.arguments import Axis, Known, Type
 from ricci.tracing.array import Traced
-from ricci.tracing.basics import lift, normal_axis
-from ricci.tracing.lowerings import lowers
+from ricci.tracing.basics import concrete, lift, normal_axis
+from ricci.tracing.lowerings import TABLE, lines, lowers
 from ricci.tracing.rows.along import converted, entry, flat, joined, of_order, part, with_axes
 from ricci.tracing.rows.shaping import at_least, expand_dims
 
@@ -54,30 +54,26 @@ def stack(arrays: list[Traced], axis: int = 0, dtype: Type = None) -> Traced:
     return concatenated("np.stack", [expand_dims(x, (axis,)) for x in arrays], axis, dtype)
 
 
-@lowers(np.vstack, getattr(np, "row_stack", None))
-def vstack(tup: list[Traced], dtype: Type = None) -> Traced:
-    return concatenated("np.vstack", [at_least(x, 2) for x in tup], 0, dtype)
+def _columns(x: Traced) -> Traced:
+    return x if x.ndim > 1 else with_axes(at_least(x, 1), 1)
 
 
-@lowers(np.hstack)
-def hstack(tup: list[Traced], dtype: Type = None) -> Traced:
-    parts = [at_least(x, 1) for x in tup]
+def _beside(parts: Sequence[Traced], dtype: Any) -> Traced:
+    parts = [at_least(x, 1) for x in parts]
     return concatenated("np.hstack", parts, 0 if parts[0].ndim == 1 else 1, dtype)
 
 
-@lowers(np.dstack)
-def dstack(tup: list[Traced]) -> Traced:
-    return concatenated("np.dstack", [at_least(x, 3) for x in tup], 2)
-
-
-@lowers(np.column_stack)
-def column_stack(tup: list[Traced]) -> Traced:
-    return concatenated("np.column_stack", [x if x.ndim > 1 else with_axes(at_least(x, 1), 1) for x in tup], 1)
-
-
-@lowers(np.append)
-def append(arr: Traced, values: Traced, axis: int | None = None) -> Traced:
-    return concatenated("np.append", [arr, values], axis)
+lines(
+    __name__,
+    {
+        np.vstack: lambda parts, dtype=None: concatenated("np.vstack", [at_least(x, 2) for x in parts], 0, dtype),
+        np.hstack: lambda parts, dtype=None: _beside(parts, dtype),
+        np.dstack: lambda parts: concatenated("np.dstack", [at_least(x, 3) for x in parts], 2),
+        np.column_stack: lambda parts: concatenated("np.column_stack", [_columns(x) for x in parts], 1),
+        np.append: lambda x, y, axis=None: concatenated("np.append", [x, y], axis),
+    },
+)
+lowers(getattr(np, "row_stack", None))(TABLE[np.vstack].lower)
 
 
 @lowers(np.block)
@@ -135,19 +131,18 @@ def split(x: Traced, indices_or_sections: Known, axis: Axis = 0) -> list[Traced]
     return array_split(x, asked, axis)
 
 
-@lowers(np.hsplit)
-def hsplit(x: Traced, indices_or_sections: Known) -> list[Traced]:
-    return split(of_order(x, 1, "np.hsplit"), indices_or_sections, 1 if x.ndim > 1 else 0)
+def _cut(name: str, x: Traced, at: Any, axis: int, least: int) -> list[Traced]:
+    return split(of_order(x, least, name), concrete(at, f"{name}: indices_or_sections"), axis)
 
 
-@lowers(np.vsplit)
-def vsplit(x: Traced, indices_or_sections: Known) -> list[Traced]:
-    return split(of_order(x, 2, "np.vsplit"), indices_or_sections, 0)
-
-
-@lowers(np.dsplit)
-def dsplit(x: Traced, indices_or_sections: Known) -> list[Traced]:
-    return split(of_order(x, 3, "np.dsplit"), indices_or_sections, 2)
+lines(
+    __name__,
+    {
+        np.hsplit: lambda x, at: _cut("np.hsplit", x, at, 1 if x.ndim > 1 else 0, 1),
+        np.vsplit: lambda x, at: _cut("np.vsplit", x, at, 0, 2),
+        np.dsplit: lambda x, at: _cut("np.dsplit", x, at, 2, 3),
+    },
+)
 
 
 @lowers(getattr(np, "unstack", None))

@@ -10,11 +10,11 @@ import numpy as np
 
 from ricci.errors import AxisError, InputError, ShapeError
 from ricci.expr import moving
-from ricci.tracing.arguments import Axes, Axis, Ints, Type, whole_numbers
+from ricci.tracing.arguments import Axes, Axis, Ints, whole_numbers
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import broadcast_shape, like, normal_axes
 from ricci.tracing.casting import cast
-from ricci.tracing.lowerings import lowers
+from ricci.tracing.lowerings import lines, lowers
 from ricci.tracing.rows.along import broadcast, of_order, shaped, with_axes
 
 # Sizes
@@ -61,11 +61,6 @@ def squeeze(x: Traced, axis: Any = None) -> Traced:
         if x.shape[a] != 1:
             raise ShapeError(f"np.squeeze takes away axes of size 1; axis {a} of the shape {x.shape} is not one.")
     return like(x, moving.without_ones(x.expr, gone))
-
-
-@lowers(np.broadcast_to)
-def broadcast_to(x: Traced, shape: Ints) -> Traced:
-    return broadcast(x, shape)
 
 
 @lowers(np.broadcast_arrays)
@@ -117,11 +112,6 @@ def transpose(x: Traced, axes: Any = None) -> Traced:
     return like(x, moving.transposed(x.expr, order))
 
 
-@lowers(np.matrix_transpose, np.linalg.matrix_transpose)
-def matrix_transpose(x: Traced) -> Traced:
-    return swapaxes(of_order(x, 2, "np.matrix_transpose"), x.ndim - 2, x.ndim - 1)
-
-
 @lowers(np.swapaxes)
 def swapaxes(x: Traced, axis1: Axis, axis2: Axis) -> Traced:
     order = list(range(x.ndim))
@@ -158,16 +148,6 @@ def flip(x: Traced, axis: Axes) -> Traced:
     return like(x, e)
 
 
-@lowers(np.fliplr)
-def fliplr(x: Traced) -> Traced:
-    return flip(of_order(x, 2, "np.fliplr"), (1,))
-
-
-@lowers(np.flipud)
-def flipud(x: Traced) -> Traced:
-    return flip(of_order(x, 1, "np.flipud"), (0,))
-
-
 @lowers(np.rot90)
 def rot90(x: Traced, k: int = 1, axes: Sequence[int] = (0, 1)) -> Traced:
     chosen = normal_axes(x, tuple(axes))
@@ -184,11 +164,19 @@ def rot90(x: Traced, k: int = 1, axes: Sequence[int] = (0, 1)) -> Traced:
     return flip(swapaxes(x, first, second), (second,))
 
 
-@lowers(np.copy)
-def copy(x: Traced) -> Traced:
-    return x
+def _turned(x: Traced) -> Traced:
+    return swapaxes(of_order(x, 2, "np.matrix_transpose"), x.ndim - 2, x.ndim - 1)
 
 
-@lowers(np.astype)
-def astype(x: Traced, dtype: Type) -> Traced:
-    return cast(x, dtype)
+lines(
+    __name__,
+    {
+        np.fliplr: lambda x: flip(of_order(x, 2, "np.fliplr"), (1,)),
+        np.flipud: lambda x: flip(of_order(x, 1, "np.flipud"), (0,)),
+        np.matrix_transpose: _turned,
+        np.linalg.matrix_transpose: _turned,
+        np.broadcast_to: lambda x, shape: broadcast(x, whole_numbers(shape, "np.broadcast_to: shape")),
+        np.copy: lambda x: x,
+        np.astype: cast,
+    },
+)
