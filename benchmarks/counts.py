@@ -114,7 +114,8 @@ def counted(tree: Path) -> dict[str, str]:
     lines = {module: text.count("\n") for module, text in texts.items()}
     found = house.imports(texts)
     files, classes = house.twice(texts)
-    rows = {"lines": f"{sum(lines.values()):,}", "modules": str(len(lines))}
+    stubs = sum(path.read_text().count("\n") for path in tree.rglob("*.pyi"))
+    rows = {"lines": f"{sum(lines.values()):,}", "lines of stubs, generated": f"{stubs:,}", "modules": str(len(lines))}
     for walk in WALKS:
         entered = followed(tree, walk)
         rows[f"{walk}: modules entered"] = str(len(set(entered)))
