@@ -9,7 +9,7 @@ A cache has a name and a bound. When it is full, what was used longest ago leave
 - :func:`cached`, for functions whose arguments are the key: ``functools.lru_cache``.
 - :class:`Pool`, for memory that is taken for a call and given back; its bound is in bytes.
 
-What is computed once and depends on nothing but the machine (:func:`once`) is no cache and stays.
+What is made once, of the machine or of a row of a table (:func:`once`), is no cache and stays.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ricci.grid import Grid, Shown
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
-once = functools.cache  # for functions without arguments
+once = functools.cache  # for functions of nothing, or of the rows of a table
 
 _LOCK = threading.RLock()
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ricci.caches import cached
+from ricci.caches import once
 from ricci.compiler.backends.numpy_table import ELEMENTWISE
 from ricci.dispatch import Rule
 from ricci.errors import InputError
@@ -25,7 +25,7 @@ from ricci.tracing.basics import BOOL, INT, common, floating, lift, like, normal
 from ricci.tracing.operand import Operand
 
 
-@cached("functions of the table on arrays", 1024)
+@once
 def own_function(name: str) -> Rule:
     """A function of the table, as it is called on arrays of all kinds."""
     row, of_numpy = FUNCTIONS[name], getattr(np, name, None)
@@ -44,7 +44,7 @@ def _along_axes(function: Any) -> Callable[..., Any]:
     return native
 
 
-@cached("functions on traced arrays", 1024)
+@once
 def lowering(name: str) -> Callable[..., Traced]:
     """A function of the table on traced arrays."""
     row = FUNCTIONS[name]
