@@ -191,12 +191,13 @@ class FormulaCall(Rule):
     ``source`` is what is called, and ``called`` what it is made of: results that are prepared, and whether it is one.
     """
 
-    __slots__ = ("called", "inputs", "key", "sizes")
+    __slots__ = ("called", "hash", "inputs", "key", "sizes")
 
     def __init__(self, source: Any, name: str, called: tuple, inputs: tuple[str, ...], sizes: Mapping[str, int]):
         super().__init__(self.placed, name)
         self.called, self.inputs, self.sizes = called, inputs, dict(sizes)
         self.key = (source, inputs, tuple(sorted(self.sizes.items())))
+        self.hash = hash((id(source), *self.key[1:]))
 
     def placed(self, *values: Any) -> Any:
         """Its expressions, with what is traced in place of the inputs."""
@@ -206,7 +207,7 @@ class FormulaCall(Rule):
         return isinstance(other, FormulaCall) and self.key[0] is other.key[0] and self.key[1:] == other.key[1:]
 
     def __hash__(self) -> int:
-        return hash((id(self.key[0]), *self.key[1:]))
+        return self.hash
 
 
 def call_formula(source: Any, name: str, called: tuple, inputs: Mapping[str, Any], sizes: Mapping[str, int]) -> Any:

@@ -66,20 +66,21 @@ def kept(value: Any) -> Any:
 
 
 def short(function: Any, args: tuple) -> Any:
-    """A function of tensors of floats without names, arrays and plain values, that gives floats: the short way.
+    """A function of tensors of floats without names, arrays and plain values: the short way.
 
     It does what :func:`call` does, which is for all that it does not know, where it says ``NotImplemented``.
     """
-    native = function.native if type(function) is Rule else _natives.get(function)
-    if native is None:
-        if type(function) is tuple or isinstance(function, Rule) or function not in table():
+    rule = isinstance(function, Rule)
+    native = function.native if rule else _natives.get(function)
+    if native is None and not rule:
+        if type(function) is tuple or function not in table():
             return NotImplemented
         native = function
         _met.keep(function, native)
     if state.watch is not None:
         return NotImplemented
     needed = copied = False
-    values = []
+    tensors, values = [], []
     for a in args:
         kind = type(a)
         if isinstance(a, Recorded):
@@ -87,19 +88,22 @@ def short(function: Any, args: tuple) -> Any:
             if a._axes is not None or value.dtype.kind != "f":
                 return NotImplemented
             needed = needed or a.requires_grad
+            tensors.append(a)
             values.append(value)
-        elif kind in _PLAIN:
-            values.append(a)
-        elif kind is np.ndarray and (a.dtype.kind == "f" or type(function) is not Rule):
+        elif kind is np.ndarray and (native is None or not rule or a.dtype.kind == "f"):
             values.append(a)
             copied = True
-        elif (kind is tuple and _KEYS.issuperset(map(type, a))) or kind is slice or kind is EllipsisType:
-            values.append(a)
-        else:
+        elif type(function) is FormulaCall or not _is_plain(kind, a):
             return NotImplemented
+        else:
+            values.append(a)
+    if native is None:
+        return _evaluated(function, kept(args) if copied else args, {}, tensors, False)
     value = native(*values)
     if not isinstance(value, (np.ndarray, np.generic)) or value.dtype.kind == "c":
-        return _wrapped(function, value, *_noted(function, args, {}))
+        needed = needed and state.recording
+        node = GraphCall(function, kept(args), {}, tuple(tensors)) if needed else None
+        return _wrapped(function, value, node, needed, tensors)
     if value.dtype.kind != "f":
         return value
     if needed and state.recording:
@@ -107,18 +111,15 @@ def short(function: Any, args: tuple) -> Any:
     return made(value, None)
 
 
+def _is_plain(kind: type, a: Any) -> bool:
+    """Whether an argument is a number, a name, a shape, an axis or a key of entries, without tensors in it."""
+    return kind in _PLAIN or kind is slice or a is ... or (kind is tuple and _KEYS.issuperset(map(type, a)))
+
+
 _met = Cache("functions of NumPy on tensors", 1024)  # those of the table that have been called
 _natives = _met.known
 _PLAIN = PLAIN | {np.float64}
 _KEYS = frozenset([int, slice, type(None), EllipsisType])  # in shapes, axes and the keys of entries
-
-
-def _noted(function: Any, args: tuple, kwargs: dict) -> tuple[GraphCall | None, bool, list[Recorded]]:
-    """The node of a call, if it needs one, whether gradients flow through it, and the tensors among its arguments."""
-    tensors: list[Recorded] = []
-    raw((args, *kwargs.values()), tensors)
-    needed = state.recording and any(t.requires_grad for t in tensors)
-    return GraphCall(function, kept(args), kept(kwargs), tuple(tensors)) if needed else None, needed, tensors
 
 
 def call(function: Any, args: tuple, kwargs: dict) -> Any:
@@ -137,7 +138,8 @@ def call(function: Any, args: tuple, kwargs: dict) -> Any:
     more = {name: raw(value, tensors) for name, value in kwargs.items()} if kwargs else kwargs
     needed = state.recording and any(t.requires_grad for t in tensors)
     if rule is not None and (rule.native is None or named or (rule.of_floats and not _are_floats(values))):
-        return _evaluated(rule, args, kwargs, tensors, needed, named)
+        given = (kept(args), kept(kwargs)) if needed else (args, kwargs)
+        return _evaluated(rule, *given, tensors, named)
     if rule is not None:
         value, known = rule.native(*values, **more), True  # type: ignore[misc]
     else:
@@ -152,7 +154,7 @@ def call(function: Any, args: tuple, kwargs: dict) -> Any:
         node = GraphCall(function, *given, tuple(tensors))
         if (kwargs and rule is None) or named:  # so that what cannot be differentiated is refused here; for the names
             node = _resolved(node, value, needed)
-    return _wrapped(function, value, node, needed, tensors)
+    return _wrapped(function, value, node, needed, tensors, named)
 
 
 def _are_floats(values: Sequence[Any]) -> bool:
@@ -160,14 +162,16 @@ def _are_floats(values: Sequence[Any]) -> bool:
     return all(v.dtype.kind == "f" if hasattr(v, "dtype") else type(v) in _PLAIN for v in values)
 
 
-def _evaluated(rule: Rule, args: tuple, kwargs: dict, tensors: list[Recorded], needed: bool, named: bool) -> Any:
+def _evaluated(rule: Rule, args: tuple, kwargs: dict, tensors: list[Recorded], named: bool) -> Any:
     """The value of a rule is that of the expressions it makes."""
-    node = GraphCall(rule, *((kept(args), kept(kwargs)) if needed else (args, kwargs)), tuple(tensors))
+    node = GraphCall(rule, args, kwargs, tuple(tensors))
     operation = resolve(node).operation
-    met = [x for x in node.parents if isinstance(x, Recorded)]  # also those that the function found by itself
-    needed = state.recording and any(t.requires_grad for t in met)
+    if len(node.parents) > len(tensors):  # also those that the function found by itself
+        tensors = [x for x in node.parents if isinstance(x, Recorded)]
+        named = named or any(t._axes is not None for t in tensors)
+    needed = state.recording and any(t.requires_grad for t in tensors)
     value = unflatten(operation.form, _values(operation, node.inputs))
-    return _wrapped(rule, value, node if needed or named else None, needed, met)
+    return _wrapped(rule, value, node if needed or named else None, needed, tensors, named)
 
 
 def apply(lower: Callable[..., Any], name: str, args: tuple, kwargs: dict) -> Any:
@@ -181,7 +185,9 @@ def apply(lower: Callable[..., Any], name: str, args: tuple, kwargs: dict) -> An
     >>> y, x.grad
     (Tensor(5., op=energy), Tensor([2., 4.]))
     """
-    return call(_rule(lower, name), args, kwargs)
+    rule = _rule(lower, name)
+    quick = NotImplemented if kwargs else short(rule, args)
+    return call(rule, args, kwargs) if quick is NotImplemented else quick
 
 
 @cached("rules of functions on tensors", 1024)
@@ -237,15 +243,17 @@ def _values(operation: Operation, inputs: Sequence[Any]) -> list[Any]:
 # Results
 
 
-def _wrapped(function: Any, value: Any, node: GraphCall | None, needed: bool, tensors: Sequence[Recorded]) -> Any:
+def _wrapped(
+    function: Any, value: Any, node: GraphCall | None, needed: bool, tensors: Sequence[Recorded], named: bool = False
+) -> Any:
     """The results as tensors: floats, and whole numbers made of such. Truths and places are plain arrays."""
     single = isinstance(value, (np.ndarray, np.generic))
-    if single and value.dtype.kind == "f" and (node is None or node.operation is None) and state.watch is None:
+    if single and value.dtype.kind == "f" and not named and state.watch is None:
         return made(value, node if needed else None, next(numbers))
     whole = any(t._value.dtype.kind in "iu" for t in tensors)
     leaves, form = ([value], None) if single else flatten(value)
     namings: Sequence[Any] = [None] * len(leaves)
-    if node is not None and node.operation is not None and any(t._axes is not None for t in tensors):
+    if named and node is not None and node.operation is not None:
         known = [x._axes if isinstance(x, Recorded) else None for x in node.inputs]
         namings = node.operation.operation.namings(tuple(known))
     if node is not None and form is not None:
