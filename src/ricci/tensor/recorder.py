@@ -93,7 +93,7 @@ def short(function: Any, args: tuple) -> Any:
         elif kind is np.ndarray and (native is None or not rule or a.dtype.kind == "f"):
             values.append(a)
             copied = True
-        elif type(function) is FormulaCall or not _is_plain(kind, a):
+        elif type(function) is FormulaCall or not (kind in _NUMBERS if rule else _is_plain(kind, a)):
             return NotImplemented
         else:
             values.append(a)
@@ -119,6 +119,7 @@ def _is_plain(kind: type, a: Any) -> bool:
 _met = Cache("functions of NumPy on tensors", 1024)  # those of the table that have been called
 _natives = _met.known
 _PLAIN = PLAIN | {np.float64}
+_NUMBERS = frozenset([float, int, np.float64])
 _KEYS = frozenset([int, slice, type(None), EllipsisType])  # in shapes, axes and the keys of entries
 
 
@@ -159,7 +160,7 @@ def call(function: Any, args: tuple, kwargs: dict) -> Any:
 
 def _are_floats(values: Sequence[Any]) -> bool:
     """Whether all arrays are of floats; what are no arrays are numbers and axes."""
-    return all(v.dtype.kind == "f" if hasattr(v, "dtype") else type(v) in _PLAIN for v in values)
+    return all(v.dtype.kind == "f" if hasattr(v, "dtype") else type(v) in _NUMBERS for v in values)
 
 
 def _evaluated(rule: Rule, args: tuple, kwargs: dict, tensors: list[Recorded], named: bool) -> Any:
