@@ -20,20 +20,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import ricci
-from ricci.errors import AxisError, InputError, NotationError, RicciError, ShapeError
-from ricci.scopes import (
-    WATCHERS,
-    AxisSizeError,
-    AxisSpaceError,
-    Scope,
-    Watcher,
-    axes,
-    check,
-    note,
-    shapes,
-    signature,
-    watch,
-)
+from ricci.einops import watch
+from ricci.einops.watch import WATCHERS, Watcher, check, note
+from ricci.errors import AxisError, AxisSizeError, AxisSpaceError, InputError, NotationError, RicciError, ShapeError
+from ricci.scopes import AxisScope, axes, shapes, signature
 
 
 def of_ricci(function):
@@ -831,11 +821,11 @@ def test_anonymous_and_repeated_axes():
     "text, fault, carets",
     [
         ("b t -> b -> t", "one arrow", "           ^^"),
-        ("b [t]", "no place for this", "    ^"),
-        ("b (h", "no place for this", "    ^"),
-        ("b (h (d))", "no place for this", "    ^"),
-        ("b 2x", "neither a name nor a number", "    ^^"),
-        ("... b ...", "at most one ellipsis", "        ^^^"),
+        ("b [t]", "Unknown character", "    ^"),
+        ("b (h", "not closed", "    ^"),
+        ("b (h (d))", "brackets inside brackets", "       ^"),
+        ("b 2x", "Invalid axis identifier", "    ^^"),
+        ("... b ...", "stands once", "        ^^^"),
         ("(h _)", "have names", "  ^^^^^"),
     ],
 )
@@ -871,7 +861,7 @@ def test_what_a_signature_does_not_describe():
             signature("b")(function)
         with pytest.raises(InputError, match=r"rc.shapes cannot list the operations of"):
             shapes(function)
-    for thing in (Scope, classmethod(items), property(items), 3):
+    for thing in (AxisScope, classmethod(items), property(items), 3):
         with pytest.raises(InputError, match="describes a function"):
             signature("b")(thing)  # type: ignore[arg-type]
 

@@ -303,8 +303,8 @@ PACK = [
     ("a a *", "a", 2, ["uplicate"]),
     ("a 1 *", "1", 2, ["Invalid"]),
     ("a _b *", "_b", 2, ["Invalid", "underscore"]),
-    ("a (b) *", "(b)", 2, ["Invalid"]),
-    ("a b c *", "a b c *", 0, ["(4, 6)", "3 axes"]),
+    ("a (b) *", "(", 2, ["Invalid"]),
+    ("a b c *", "a b c *", 0, ["(4, 6)", "at least 3 dims"]),
 ]
 
 

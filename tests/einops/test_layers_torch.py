@@ -333,7 +333,7 @@ def test_message_names_the_layer_and_points():
         Reduce("b (h p) -> b h q", "max", p=2)
     assert str(told.value).splitlines()[:3] == [
         "Error while preparing Reduce('b (h p) -> b h q', 'max', p=2): "
-        "Unexpected identifiers on the right side of reduce max: q.",
+        "Unexpected identifiers on the right side of reduce: q.",
         "  b (h p) -> b h q",
         "                 ^",
     ]

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import ricci as rc
-from ricci.einops import operations
-from ricci.scopes import WATCHERS, AxisSizeError, AxisSpaceError, watch
+from ricci.einops import rearranging, watch
+from ricci.einops.watch import WATCHERS
+from ricci.errors import AxisSizeError, AxisSpaceError
 
 PLACES = np.array([1, 0])
 
@@ -243,7 +244,7 @@ def test_calls_are_looked_up_again_after_a_scope(monkeypatch):
     with rc.axes():
         rc.rearrange(x, "t d -> d t")
     rc.rearrange(x, "t d -> d t")
-    monkeypatch.setattr(operations, "first_call", lambda *_: pytest.fail("not looked up"))
+    monkeypatch.setattr(rearranging, "first", lambda *_: pytest.fail("not looked up"))
     assert rc.rearrange(x, "t d -> d t").shape == (4, 3)
     assert rc.rearrange(np.ones((5, 2)), "t d -> d t").shape == (2, 5)
     with rc.axes(), pytest.raises(pytest.fail.Exception, match="not looked up"):  # in a scope every call is seen

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from ricci.einops.operations import rearrange, reduce, repeat
 from ricci.einops.packing import pack, unpack
+from ricci.einops.rearranging import rearrange, reduce, repeat
 
 __all__ = ["asnumpy", "pack", "rearrange", "reduce", "repeat", "unpack"]
 

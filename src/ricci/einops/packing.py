@@ -8,47 +8,112 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import index
-from typing import Any
+from typing import Any, NamedTuple
 
 from ricci.caches import cached
-from ricci.einops.backends import backend_of, compiling
-from ricci.einops.naming import check, note, watched
-from ricci.einops.operations import all_plain, plain_kinds
-from ricci.einops.patterns import check_name, check_text
-from ricci.einops.products import as_torch, common_backend, of_one_kind, traced_beside_torch
-from ricci.einops.recipes import differ, divides
+from ricci.einops.backends import any_compiling, backend_of, compiling
+from ricci.einops.backends.base import Backend
+from ricci.einops.driver import Planned, Request, Task, first, plain_kinds
+from ricci.einops.grammar import ELLIPSIS, PACKED, STAR, check_text, parse_side
+from ricci.einops.inference import all_plain, differ, divides, total
+from ricci.einops.labels import Kind, Labels, labelled
 from ricci.errors import EinopsError, EinopsTypeError
 from ricci.kinds import as_numpy, kind_of
-from ricci.scopes.watch import CallCache
 
-_packs = CallCache("calls of pack", 2048)
-_unpacks = CallCache("calls of unpack", 2048)
+
+class Star(NamedTuple):
+    """A pattern with a star: its labels, and how many axes stand before and after it."""
+
+    labels: Labels
+    before: int
+    after: int
+
+
+_APART = Kind(PACKED, apart=True, skips=True)
 
 
 @cached("patterns of pack", 512)
-def read(pattern: str, operation: str) -> tuple[int, int]:
-    """The numbers of axes before and after the star."""
-    words = pattern.split()
-    at = 0
-    for k, word in enumerate(words):
-        at = pattern.index(word, at)
-        if word in words[:k]:
-            raise EinopsError(f"Duplicates in axes names in {operation}: {word}.", pattern, at, at + len(word))
-        if word != "*" and not check_name(word):
-            hint = "Axis names are Python identifiers that do not start or end with an underscore."
-            raise EinopsError(f"Invalid axis name {word} in {operation}.", pattern, at, at + len(word), hint)
-        at += len(word)
-    if "*" not in words:
+def read(pattern: str, ndims: tuple[int, ...], operation: str) -> Star:
+    """A pattern of pack, where the star stands for any axes of each array, or of unpack, where it is one axis."""
+    side = parse_side(pattern, PACKED)
+    if (STAR,) not in side:
         hint = "Write * where the axes that differ are: 'b * c'."
         raise EinopsError(f"No *-axis in {operation}.", pattern, 0, max(1, len(pattern)), hint)
-    return words.index("*"), len(words) - words.index("*") - 1
+    at = side.index((STAR,))
+    any_axes = (*side[:at], ELLIPSIS if operation == "pack" else ("_",), *side[at + 1 :])
+    operands, _, axes, _ = labelled([any_axes] * len(ndims), ndims, pattern, _APART)
+    labels = Labels(pattern, operands, (), tuple(axes), (), (None,) * len(axes), len(axes))
+    return Star(labels, at, len(side) - at - 1)
 
 
-def _constant(pattern: str, operation: str) -> tuple[int, int]:
-    return read(pattern, operation)
+def _around(pattern: str, count: int) -> tuple:
+    """The names of the axes of an array that has ``count`` axes in place of the star."""
+    words = pattern.split()
+    at = words.index(STAR)
+    return (*words[:at], *[None] * count, *words[at + 1 :])
 
 
-_constant._dynamo_marked_constant = True  # type: ignore[attr-defined]
+class Packing(NamedTuple):
+    """What each array is reshaped to, None where it has that shape, where they are joined, and the packed shapes."""
+
+    shapes: list[tuple | None]
+    axis: int
+    packed: list[tuple]
+
+
+class Packs(Task):
+    """pack: the result is an array and the packed shapes."""
+
+    def read(self, pattern: str, ndims: tuple[int, ...], names: tuple[str, ...], operation: str) -> Star:
+        return read(pattern, ndims, "pack")
+
+    def plan(self, backend: Backend, reading: Star, shapes: Sequence[tuple], sizes: list, options: tuple) -> Packing:
+        _, before, after = reading
+        wanted, packed = [], []
+        for shape in shapes:
+            end = len(shape) - after
+            packed.append(shape[before:end])
+            whole = (*shape[:before], total(shape, range(before, end)), *shape[end:])
+            wanted.append(None if end == before + 1 else whole)
+        return Packing(wanted, before, packed)
+
+    def function(self, backend: Backend, kinds: Sequence[type], plan: Packing, options: tuple, plain: bool) -> Callable:
+        wanted, axis, packed = plan
+        concat = backend.concat
+        reshape = backend.movers(kinds[0])[0] if len({*kinds}) == 1 else backend.reshape
+        if len(wanted) == 2:  # the commonest case, without a loop
+            one, other = wanted
+
+            def two(x: Any, y: Any) -> Any:
+                if one is not None:
+                    x = reshape(x, one)
+                if other is not None:
+                    y = reshape(y, other)
+                return concat((x, y), axis), [*packed]
+
+            return two
+
+        def run(*xs: Any) -> Any:
+            parts = [x if shape is None else reshape(x, shape) for x, shape in zip(xs, wanted)]
+            return concat(parts, axis), [*packed]
+
+        return run
+
+    def shortcut(self, call: Request, shapes: Sequence[tuple], made: Planned, others: Callable) -> Callable:
+        return made.run  # calls are looked up by the shapes
+
+    def arrays(self, result: Any) -> list:
+        return [result[0]]
+
+    def rebuilt(self, arrays: list, result: Any) -> Any:
+        return arrays[0], result[1]
+
+    def called(self, call: Request, labels: Labels, results: Sequence[Any]) -> list[tuple]:
+        return [_around(call.pattern, 1)]
+
+
+PACK = Packs("pack", "pack")
+_PACKS, _KINDS = PACK.calls.known, plain_kinds.known
 
 
 def pack(tensors: Sequence[Any], pattern: str) -> tuple[Any, list[Any]]:
@@ -60,47 +125,28 @@ def pack(tensors: Sequence[Any], pattern: str) -> tuple[Any, list[Any]]:
     ((2, 21, 3), [(), (4, 5)])
     """
     try:
-        if len(tensors) == 2:  # the commonest case, without a loop
+        if len(tensors) == 2:
             x, y = tensors
-            if x.__class__ in plain_kinds.known or not compiling(x):
-                run = _packs.known.get((pattern, x.__class__, x.shape, y.__class__, y.shape))
+            if x.__class__ in _KINDS or not compiling(x):
+                run = _PACKS.get((pattern, x.__class__, x.shape, y.__class__, y.shape))
                 if run is not None:
-                    return run(tensors)
+                    return run(x, y)
         elif not compiling(tensors[0]):
-            run = _packs.known.get(_key(pattern, tensors))
+            run = _PACKS.get(_key(pattern, tensors))
             if run is not None:
-                return run(tensors)
+                return run(*tensors)
     except (AttributeError, TypeError, LookupError):
         pass  # not arrays, or none: the first call says so
-    return _first_pack(tensors, pattern)
+    check_text(pattern)
+    tensors = _listed(tensors)
+    return first(PACK, tensors, pattern, {}, (), None if any_compiling(tensors) else _key(pattern, tensors))
 
 
 def _key(pattern: str, tensors: Sequence[Any]) -> tuple:
     key: list[Any] = [pattern]
     for tensor in tensors:
-        key += (tensor.__class__, tensor.shape)
+        key += (tensor.__class__, getattr(tensor, "shape", None))
     return tuple(key)
-
-
-def _first_pack(tensors: Sequence[Any], pattern: str) -> tuple[Any, list[Any]]:
-    check_text(pattern)
-    tensors = _listed(tensors)
-    if traced_beside_torch(tensors):
-        return as_torch(_first_pack, tensors, pattern)
-    tensors = of_one_kind(tensors, "pack")
-    run, packed = _pack_plan(tensors, pattern)
-    if compiling(tensors[0]):
-        return run(tensors)
-    backend, around = common_backend(tensors, "pack"), _around(pattern, 1)
-    if not watched(backend, tensors):
-        result, shapes = run(tensors)
-        if backend.direct and backend.name != "ricci" and all(all_plain(tensor.shape) for tensor in tensors):
-            _packs.keep(_key(pattern, tensors), run)
-        return backend.named(result, around) if backend.name == "formula" else result, shapes
-    inputs, sizes = _names(pattern, packed, tensors)
-    result, shapes = run(check(backend, "pack", pattern, inputs, sizes))
-    (result,) = note(backend, "pack", pattern, inputs, [(result, around)], sizes)
-    return result, shapes
 
 
 def _listed(tensors: Any) -> Sequence[Any]:
@@ -117,55 +163,70 @@ def _listed(tensors: Any) -> Sequence[Any]:
     return [as_numpy(x) if scalar else x for x, scalar in zip(tensors, scalars)]
 
 
-def _pack_plan(tensors: Sequence[Any], pattern: str) -> tuple[Callable, list[Any]]:
-    """A function that packs arrays like these, and the shapes that go into the axis."""
-    backend = common_backend(tensors, "pack")
-    before, after = _constant(pattern, "pack")
-    reshapes, packed, outer = [], [], None
-    for k, tensor in enumerate(tensors):
-        shape = backend.shape(tensor)
-        if len(shape) < before + after:
-            message = f"packed tensor #{k} (enumeration starts with 0) has shape {tuple(shape)}, "
-            message += f"while the pattern assumes at least {before + after} axes."
-            raise EinopsError(message, pattern, 0, len(pattern))
-        end = len(shape) - after
-        packed.append(shape[before:end])
-        around = (*shape[:before], *shape[end:])
-        if outer is not None and any(map(differ, around, outer)):
-            hint = (
-                f"Beside *, array 0 has {outer} and array {k} has {around}; the shape of array {k} is {tuple(shape)}."
-            )
-            raise EinopsError(
-                "The arrays that are packed must agree in all axes but *.", pattern, 0, len(pattern), hint
-            )
-        outer = around
-        length = 1
-        for size in shape[before:end]:
-            length = length * size
-        reshapes.append(None if end == before + 1 else (*shape[:before], length, *shape[end:]))
-    reshape = backend.movers(type(tensors[0]))[0]
-    if len(tensors) == 2:
-        return _pack_two(reshape, backend.concat, reshapes, before, packed), packed
+class Unpacking(NamedTuple):
+    """Where each part is cut out along the axis, and its shape, None where the slice has it already."""
 
-    def run(arrays: Sequence[Any]) -> tuple[Any, list[Any]]:
-        parts = [x if shape is None else reshape(x, shape) for x, shape in zip(arrays, reshapes)]
-        return backend.concat(parts, before), [*packed]
-
-    return run, packed
+    axis: int
+    parts: list[tuple[Any, Any, tuple | None]]
+    whole: list[tuple]  # the sizes of the axes, of which the parts are all
 
 
-def _pack_two(reshape: Callable, concat: Callable, shapes: list, axis: int, packed: list) -> Callable:
-    first, second = shapes
+class Unpacks(Task):
+    """unpack: its options are the packed shapes."""
 
-    def run(arrays: Sequence[Any]) -> tuple[Any, list[Any]]:
-        x, y = arrays
-        if first is not None:
-            x = reshape(x, first)
-        if second is not None:
-            y = reshape(y, second)
-        return concat((x, y), axis), [*packed]
+    alone = True
 
-    return run
+    def read(self, pattern: str, ndims: tuple[int, ...], names: tuple[str, ...], operation: str) -> Star:
+        return read(pattern, ndims, "unpack")
+
+    def plan(self, backend: Backend, reading: Star, shapes: Sequence[tuple], sizes: list, options: tuple) -> Unpacking:
+        (labels, before, _), (shape,) = reading, shapes
+        whole, known, parts, start = shape[before], 0, [], 0
+        lengths = [_length(part) for part in options]
+        for length in lengths:
+            known = known + (0 if length is None else length)
+        for part, length in zip(options, lengths, strict=True):
+            stop = start + (whole - known if length is None else length)
+            own = _completed(part, stop - start, whole, options, labels.text)
+            full = None if len(own) == 1 else (*shape[:before], *own, *shape[before + 1 :])
+            parts.append((start, stop, full))
+            start = stop
+        if lengths.count(None) > 1 or differ(start, whole):
+            raise _unfit(whole, options, labels.text)
+        return Unpacking(before, parts, [*[(size,) for size in shape[:before]], (start,), *_ones(shape[before + 1 :])])
+
+    def function(
+        self, backend: Backend, kinds: Sequence[type], plan: Unpacking, options: tuple, plain: bool
+    ) -> Callable:
+        axis, parts, whole = plan
+        if not backend.direct:  # what is not indexed by slices
+
+            def slowly(x: Any) -> list:
+                x = backend.split(x, whole)  # the parts are all of it, which sizes that are symbols do not tell yet
+                cut = [(backend.slice(x, axis, start, stop), shape) for start, stop, shape in parts]
+                return [part if shape is None else backend.reshape(part, shape) for part, shape in cut]
+
+            return slowly
+        reshape = backend.movers(kinds[0])[0]
+        rest = (slice(None),) * (len(whole) - axis - 1)
+        cuts = [((*(slice(None),) * axis, slice(start, stop), *rest), shape) for start, stop, shape in parts]
+        return lambda x: [x[cut] if shape is None else reshape(x[cut], shape) for cut, shape in cuts]
+
+    def shortcut(self, call: Request, shapes: Sequence[tuple], made: Planned, others: Callable) -> Callable:
+        return made.run  # calls are looked up by the shape
+
+    def arrays(self, result: Any) -> list:
+        return result
+
+    def rebuilt(self, arrays: list, result: Any) -> Any:
+        return arrays
+
+    def called(self, call: Request, labels: Labels, results: Sequence[Any]) -> list[tuple]:
+        return [_around(call.pattern, len(shape)) for shape in call.options]
+
+
+UNPACK = Unpacks("unpack", "unpack")
+_UNPACKS = UNPACK.calls.known
 
 
 def unpack(tensor: Any, packed_shapes: Sequence[Any], pattern: str) -> list[Any]:
@@ -175,15 +236,26 @@ def unpack(tensor: Any, packed_shapes: Sequence[Any], pattern: str) -> list[Any]
     >>> [part.shape for part in unpack(np.zeros((2, 21, 3)), [(), (4, 5)], "b * c")]
     [(2, 3), (2, 4, 5, 3)]
     """
-    if not compiling(tensor):
-        try:
-            plan = _unpacks.known.get((type(tensor), pattern, tensor.shape, *packed_shapes))
-            if plan is not None and _plain_shapes(packed_shapes):
-                return _unpacked(tensor, plan)
-        except (AttributeError, TypeError):
-            pass  # shapes given as lists, or not an array: the first call says so
-        return _first_unpack(tensor, packed_shapes, pattern)
-    return _unpacked(tensor, _unpack_plan(tensor, packed_shapes, pattern))
+    if compiling(tensor):
+        return first(UNPACK, (tensor,), pattern, {}, tuple(packed_shapes))
+    try:
+        run = _UNPACKS.get((type(tensor), pattern, tensor.shape, *packed_shapes))
+        if run is not None and _plain_shapes(packed_shapes):
+            return run(tensor)
+    except (AttributeError, TypeError):
+        pass  # shapes given as lists, or not an array: the first call says so
+    check_text(pattern)
+    if not all_plain(backend_of(tensor).shape(tensor)) and backend_of(tensor).direct:  # symbols of a recorded program
+        return first(UNPACK, (tensor,), pattern, {}, tuple(packed_shapes))
+    packed_shapes = getattr(packed_shapes, "tolist", lambda: packed_shapes)()
+    if not isinstance(packed_shapes, Sequence):
+        raise EinopsTypeError(f"unpack takes a list of shapes, as pack gives them, not {packed_shapes!r}.")
+    shapes = tuple([_checked(shape, packed_shapes, pattern) for shape in packed_shapes])
+    return first(UNPACK, (tensor,), pattern, {}, shapes, (type(tensor), pattern, tensor.shape, *shapes))
+
+
+def _ones(sizes: Sequence[Any]) -> list[tuple]:
+    return [(size,) for size in sizes]
 
 
 def _plain_shapes(shapes: Sequence[Any]) -> bool:
@@ -193,47 +265,6 @@ def _plain_shapes(shapes: Sequence[Any]) -> bool:
             if size.__class__ is not int:
                 return False
     return True
-
-
-def _unpacked(tensor: Any, plan: tuple) -> list[Any]:
-    reshape, parts = plan
-    return [tensor[cut] if shape is None else reshape(tensor[cut], shape) for cut, shape in parts]
-
-
-def _unpacked_slowly(tensor: Any, plan: tuple, axis: int) -> list[Any]:
-    """As :func:`_unpacked`, for what is not indexed by slices."""
-    backend, (reshape, parts) = backend_of(tensor), plan
-    whole = [(size,) for size in backend.shape(tensor)]
-    whole[axis] = (parts[-1][0][axis].stop if parts else 0,)
-    tensor = backend.split(tensor, whole)  # the parts are all of it, which sizes that are symbols do not tell yet
-    cut = [backend.slice(tensor, axis, at[axis].start, at[axis].stop) for at, _ in parts]
-    return [x if shape is None else reshape(x, shape) for x, (_, shape) in zip(cut, parts, strict=True)]
-
-
-def _first_unpack(tensor: Any, packed_shapes: Sequence[Any], pattern: str) -> list[Any]:
-    check_text(pattern)
-    backend = backend_of(tensor)
-    if not all_plain(backend.shape(tensor)) and backend.direct:  # symbols of a program that is being recorded
-        return _unpacked(tensor, _unpack_plan(tensor, packed_shapes, pattern))
-    packed_shapes = getattr(packed_shapes, "tolist", lambda: packed_shapes)()
-    if not isinstance(packed_shapes, Sequence):
-        raise EinopsTypeError(f"unpack takes a list of shapes, as pack gives them, not {packed_shapes!r}.")
-    shapes = [_checked(shape, packed_shapes, pattern) for shape in packed_shapes]
-    plan = _unpack_plan(tensor, shapes, pattern)
-    seen = watched(backend, (tensor,))
-    if backend.direct and not seen:
-        if backend.name != "ricci":
-            _unpacks.keep((type(tensor), pattern, tensor.shape, *shapes), plan)
-        return _unpacked(tensor, plan)
-    inputs, sizes = _names(pattern, [(0,)], [tensor])
-    (bare,) = check(backend, "unpack", pattern, inputs, sizes)
-    around = [_around(pattern, len(shape)) for shape in shapes]
-    if backend.direct:
-        parts = _unpacked(bare, plan)
-    else:
-        parts = _unpacked_slowly(bare, plan, read(pattern, "unpack")[0])
-        parts = [backend.named(x, names) for x, names in zip(parts, around, strict=True)]
-    return note(backend, "unpack", pattern, inputs, list(zip(parts, around, strict=True)), sizes)
 
 
 def _checked(shape: Any, shapes: Sequence[Any], pattern: str) -> tuple:
@@ -255,31 +286,6 @@ def _integer(size: Any) -> int:
     return index(size)
 
 
-def _unpack_plan(tensor: Any, shapes: Sequence[Any], pattern: str) -> tuple:
-    """reshape, and for each part the slices that cut it out and its shape, None where the slice has it already."""
-    input_shape = backend_of(tensor).shape(tensor)
-    before, after = _constant(pattern, "unpack")
-    if len(input_shape) != before + 1 + after:
-        message = f"unpack received input of wrong dim: the pattern has {before + 1 + after} axes, "
-        raise EinopsError(message + f"and the shape is {tuple(input_shape)}.", pattern, 0, len(pattern))
-    whole = input_shape[before]
-    lengths = [_length(shape) for shape in shapes]
-    known = 0
-    for length in lengths:
-        known = known + (0 if length is None else length)
-    plan, start = [], 0
-    for shape, length in zip(shapes, lengths, strict=True):
-        stop = start + (whole - known if length is None else length)
-        shape = _completed(shape, stop - start, whole, shapes, pattern)
-        full = (*input_shape[:before], *shape, *input_shape[before + 1 :])
-        cut = (*[slice(None)] * before, slice(start, stop), *[slice(None)] * after)
-        plan.append((cut, None if len(shape) == 1 else full))
-        start = stop
-    if lengths.count(None) > 1 or differ(start, whole):
-        raise _unfit(whole, shapes, pattern)
-    return backend_of(tensor).movers(type(tensor))[0], plan
-
-
 def _length(shape: Sequence[Any]) -> Any:
     """The product of the sizes, None if one of them is -1."""
     length = 1
@@ -292,8 +298,7 @@ def _length(shape: Sequence[Any]) -> Any:
 
 def _completed(shape: Sequence[Any], length: Any, whole: Any, shapes: Sequence[Any], pattern: str) -> tuple:
     """The shape with its -1 replaced; ``length`` is what is left for it."""
-    known = 1
-    unknown = 0
+    known, unknown = 1, 0
     for size in shape:
         if isinstance(size, int) and size == -1:
             unknown += 1
@@ -311,22 +316,7 @@ def _completed(shape: Sequence[Any], length: Any, whole: Any, shapes: Sequence[A
 
 
 def _unfit(whole: Any, shapes: Sequence[Any], pattern: str) -> EinopsError:
-    at = pattern.find("*")
+    at = pattern.find(STAR)
     message = f"unpack could not split axis of size {whole} into requested {[tuple(shape) for shape in shapes]}."
     hint = "The products of the shapes add up to the size of the axis; at most one size is -1, and is then inferred."
     return EinopsError(message, pattern, at, at + 1, hint)
-
-
-def _around(pattern: str, count: int) -> tuple:
-    """The names of the axes of an array that has ``count`` axes in place of the star."""
-    words = pattern.split()
-    at = words.index("*")
-    return (*words[:at], *[None] * count, *words[at + 1 :])
-
-
-def _names(pattern: str, shapes: Sequence[Any], arrays: Sequence[Any]) -> tuple[list, dict]:
-    """What :mod:`ricci.scopes` is told: the arrays with their names, and the sizes of the names."""
-    inputs = [(x, _around(pattern, len(shape))) for x, shape in zip(arrays, shapes, strict=True)]
-    x, names = inputs[0]
-    shape = backend_of(x).shape(x)
-    return inputs, {name: size for name, size in zip(names, shape, strict=True) if name is not None}

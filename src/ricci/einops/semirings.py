@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ricci.einops.backends.base import Backend
-from ricci.einops.labels import Terms
-from ricci.einops.products import aligned, summed, total
-from ricci.einops.recipes import MORE_REDUCTIONS, REDUCTIONS
+from ricci.einops.inference import total
+from ricci.einops.moves import MORE_REDUCTIONS, REDUCTIONS
+from ricci.einops.pairwise import aligned, summed
+from ricci.einops.splitting import Factored
 from ricci.errors import EinopsError, nearest
 
 # What the operations are called where they are not called as in NumPy.
@@ -41,7 +42,7 @@ def check_names(op: Any, reduce: Any) -> None:
 
 
 def combined(
-    backend: Backend, terms: Terms, sizes: Sequence[Any], op: Any, reduce: Any, blocks: bool = True
+    backend: Backend, terms: Factored, sizes: Sequence[Any], op: Any, reduce: Any, blocks: bool = True
 ) -> Callable:
     """A function of arrays that have the labels of ``terms``."""
     check_names(op, reduce)
@@ -60,7 +61,7 @@ def combined(
             parts.append(aligned(backend, x, own, order))
         if cut:
             return _in_blocks(backend, parts, [sizes[k] for k in order], len(out), operate, reduce, limit)
-        if backend.name == "formula":
+        if backend.elementwise is not None:  # of arrays of one shape
             parts = [backend.expand(x, tuple([sizes[k] for k in order])) for x in parts]
         return _whole(backend, parts, len(out), operate, reduce)
 
@@ -70,8 +71,9 @@ def combined(
 def _operation(backend: Backend, op: Any) -> Callable:
     if callable(op):
         return op
-    if backend.name == "formula":
-        return lambda a, b: backend.elementwise(op, a, b)  # type: ignore[attr-defined]
+    if backend.elementwise is not None:
+        elementwise = backend.elementwise
+        return lambda a, b: elementwise(op, a, b)
     found = getattr(backend.xp, op, None) or getattr(backend.xp, _ALIASES.get(op, str(op)), None)
     if found is None:
         raise EinopsError(f"{backend.name} has no operation {op}.", hint="Give it as a function of two arrays.")
@@ -82,7 +84,7 @@ def _whole(backend: Backend, parts: Sequence[Any], kept: int, operate: Callable,
     x = parts[0]
     for y in parts[1:]:
         x = operate(x, y)
-    axes = tuple(range(kept, len(parts[0].shape) if backend.name != "formula" else len(backend.shape(parts[0]))))
+    axes = tuple(range(kept, len(backend.shape(parts[0]))))
     if not axes:  # a reduction over one number is not always that number: a norm, a place
         x = backend.reshape(x, (*backend.shape(x), 1))
         axes = (kept,)

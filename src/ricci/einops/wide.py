@@ -13,11 +13,13 @@ array([1])
 
 from __future__ import annotations
 
-from ricci.einops.contraction import wide_einsum as einsum
-from ricci.einops.indexing import gather, scatter
-from ricci.einops.operations import make_rearrange, make_reduce, make_repeat
+from ricci.einops.einsums import wide_einsum as einsum
+from ricci.einops.looking_up import gather, scatter
 from ricci.einops.packing import pack, unpack
-from ricci.einops.sizes import inverse, parse_shape, sizes
+from ricci.einops.rearranging import wide_rearrange as rearrange
+from ricci.einops.rearranging import wide_reduce as reduce
+from ricci.einops.rearranging import wide_repeat as repeat
+from ricci.einops.shape_names import inverse, parse_shape, sizes
 
 __all__ = [
     "einsum",
@@ -32,5 +34,3 @@ __all__ = [
     "sizes",
     "unpack",
 ]
-
-rearrange, repeat, reduce = make_rearrange(True), make_repeat(True), make_reduce(True)

@@ -15,7 +15,6 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from ricci.einops.backends.base import Backend
-from ricci.einops.refinement import equal, not_negative, refined
 from ricci.errors import AxisError, InputError, ShapeError, nearest
 from ricci.expr import Expr, Function, Size, Variable, moving, zero
 from ricci.expr import variable as input_node
@@ -25,6 +24,7 @@ from ricci.functions.table import FUNCTIONS
 from ricci.kinds import check_usable
 from ricci.notation.context import Context, Facts, merged
 from ricci.user.formula import Formula, as_formula
+from ricci.user.refinement import equal, not_negative, refined
 
 Label = Hashable
 _LETTERS = "ijklmnpqrstuvwabcdefgh"
@@ -45,6 +45,7 @@ class FormulaBackend(Backend):
 
     name = "formula"
     direct = False
+    renames = True
 
     def accepts(self, x: object) -> bool:
         """Whether ``x`` is a formula."""
@@ -136,7 +137,7 @@ class FormulaBackend(Backend):
         expr = moving.split(x.expr, parts)
         return Formula(expr, _unique([None] * expr.order), context)
 
-    def merge(self, x: Formula, counts: Sequence[int]) -> Formula:
+    def merge(self, x: Formula, counts: Sequence[int], shape: tuple | None = None) -> Formula:
         """As many axes as there are counts, each the product of that many neighbours; 0 for a new one of size 1.
 
         >>> from ricci import variable

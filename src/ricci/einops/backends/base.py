@@ -7,8 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from math import prod
 from typing import Any
 
-from ricci.einops.recipes import Moves, Recipe
-from ricci.errors import EinopsRefusal, EinopsValueError
+from ricci.errors import EinopsRefusal
 
 Run = Callable[[Any], Any]
 
@@ -21,6 +20,12 @@ class Backend:
     symbolic = True  # whether sizes may be symbols
     chains = False  # whether it makes one program of several native calls
     direct = True  # whether a call on an array can be kept as a function of native calls
+    renames = False  # whether its arrays have the names that a pattern calls their axes by
+    # What a kind that is not computed with by native calls does in its own way: formulas do.
+    contract: Any = None
+    elementwise: Any = None
+    gather: Any = None
+    scatter: Any = None
     xp: Any  # the module with its functions
 
     def accepts(self, x: Any) -> bool:
@@ -80,13 +85,9 @@ class Backend:
         """Each axis as the product of axes of these sizes; none for an axis of size 1 that goes."""
         return self.reshape(x, tuple([size for sizes in parts for size in sizes]))
 
-    def merge(self, x: Any, counts: Sequence[int]) -> Any:
-        """As many axes as there are counts, each the product of that many neighbours; 0 for a new one of size 1."""
-        sizes, start = [], 0
-        for count in counts:
-            sizes.append(prod(x.shape[start : start + count]))
-            start += count
-        return self.reshape(x, tuple(sizes))
+    def merge(self, x: Any, counts: Sequence[int], shape: tuple) -> Any:
+        """Axes that are each the product of so many neighbours, 0 for a new one of size 1: together, of this shape."""
+        return self.reshape(x, shape)
 
     def lift(self, x: Any) -> Any:
         """A number as an array; arrays as they are."""
@@ -133,10 +134,8 @@ class Backend:
         """einsum for arrays of any shape; ``planned`` does the same and looks at the shapes first."""
         return self.contraction(kinds, equation) if hasattr(self.xp, "einsum") else planned
 
-    def repeater(self, moves: Moves, kind: type) -> Run:
-        """What puts new axes into an array, and merges them where they are to be merged."""
-        units, expanded, merged = moves.units, moves.expanded, moves.merged
-        assert units is not None and expanded is not None
+    def repeater(self, units: tuple, expanded: tuple, merged: tuple | None, kind: type) -> Run:
+        """What puts new axes into an array, ``units`` where they have size 1, and merges them if they are merged."""
 
         def repeat(x: Any) -> Any:
             x = self.expand(self.reshape(x, units), expanded)
@@ -190,133 +189,3 @@ _MADE: dict[str, Callable[[Backend, Any, tuple[int, ...]], Any]] = {
     "argmax": _place("argmax"),
     "argmin": _place("argmin"),
 }
-
-
-def apply(backend: Backend, x: Any, todo: Moves, operation: str, function: Callable | None = None) -> Any:
-    """Carry out the moves one by one; the plain way, which tracing frameworks follow too."""
-    if todo.split is not None:
-        x = backend.reshape(x, todo.split)
-    permutation = todo.permutation
-    if todo.reduced is not None:
-        if function is None:
-            x = backend.reduce(x, operation, todo.reduced)
-        else:
-            x, permutation = _by_function(backend, x, todo, function), None
-    if permutation is not None:
-        x = backend.transpose(x, permutation)
-    if todo.units is not None and todo.expanded is not None:
-        x = backend.expand(backend.reshape(x, todo.units), todo.expanded)
-    return x if todo.merged is None else backend.reshape(x, todo.merged)
-
-
-def apply_by_axes(
-    backend: Backend, x: Any, recipe: Recipe, sizes: Sequence[Any], operation: str, function: Callable | None = None
-) -> Any:
-    """As :func:`apply`, for arrays whose shapes may be symbols: axes are split, added and merged by name."""
-    x = backend.split(x, [[sizes[k] for k in group] for group in recipe.groups])
-    if recipe.reduced and not recipe.groups:
-        x = backend.merge(x, (0,))  # a number is reduced along an axis of its own
-    todo = Moves(None, recipe.reduced or None, recipe.permutation, None, None, None)
-    x = apply(backend, x, todo, operation, function)
-    if recipe.expands:
-        count = len(recipe.order) + len(recipe.reduced)
-        flat = [k for group in recipe.result for k in group]
-        x = backend.merge(x, [int(k < count) for k in flat])
-        own = backend.shape(x)
-        x = backend.expand(x, tuple([own[at] if k < count else sizes[k] for at, k in enumerate(flat)]))
-    return backend.merge(x, [len(group) for group in recipe.result]) if recipe.merges else x
-
-
-def _by_function(backend: Backend, x: Any, todo: Moves, function: Callable) -> Any:
-    """A user's reduction is given the axes in their final order, the ones to be reduced last."""
-    reduced = todo.reduced or ()
-    kept = [axis for axis in range(len(x.shape)) if axis not in reduced]
-    order = kept if todo.permutation is None else [kept[k] for k in todo.permutation]
-    whole = [*order, *reduced]
-    if whole != list(range(len(whole))):
-        x = backend.transpose(x, whole)
-    return function(x, tuple(range(len(order), len(whole))))
-
-
-def guarded(backend: Backend, todo: Moves, made: Run, kind: type, shape: tuple, other: Run) -> Run:
-    """``made`` for arrays of this shape, ``other`` for the rest; what is commonest is done here, for speed."""
-    reshape, transpose = backend.movers(kind)
-    split, permutation, merged = todo.split, todo.permutation, todo.merged
-    final = merged if merged is not None else split
-    if todo.reduced is None and todo.units is None:
-        if permutation is None and final is not None:
-            return lambda x: reshape(x, final) if x.shape == shape else other(x)
-        if split is not None and permutation is not None and merged is not None and not backend.chains:
-            return lambda x: (
-                reshape(transpose(reshape(x, split), permutation), merged) if x.shape == shape else other(x)
-            )
-    return lambda x: made(x) if x.shape == shape else other(x)
-
-
-def compiled(backend: Backend, todo: Moves, operation: str, kind: type) -> Run:
-    """A function that makes these moves on arrays of exactly this type, with nothing left to decide."""
-    reshape, transpose = backend.movers(kind)
-    split, permutation, merged = todo.split, todo.permutation, todo.merged
-    if todo.reduced is not None or todo.units is not None:
-        return backend.chain(_chained(backend, todo, operation, kind), kind)
-    if split is None and permutation is None:
-        return (lambda x: x) if merged is None else (lambda x: reshape(x, merged))
-    if split is None:
-        if merged is None:
-            return lambda x: transpose(x, permutation)
-        return backend.chain(lambda x: reshape(transpose(x, permutation), merged), kind)
-    if permutation is None:
-        if merged is None:
-            return lambda x: reshape(x, split)
-        return lambda x: reshape(x, merged)  # splitting and merging in place is one reshape
-    if merged is None:
-        return backend.chain(lambda x: transpose(reshape(x, split), permutation), kind)
-    return backend.chain(lambda x: reshape(transpose(reshape(x, split), permutation), merged), kind)
-
-
-def _chained(backend: Backend, todo: Moves, operation: str, kind: type) -> Run:
-    """As :func:`compiled`, with a reduction or new axes among the moves."""
-    _, transpose = backend.movers(kind)
-    before = compiled(backend, Moves(todo.split, None, None, None, None, None), "rearrange", kind)
-    if todo.reduced is not None:
-        return _reducing(backend, todo, operation, kind, before)
-    permutation, repeat = todo.permutation, backend.repeater(todo, kind)
-    if permutation is None:
-        return repeat if todo.split is None else (lambda x: repeat(before(x)))
-    return lambda x: repeat(transpose(before(x), permutation))
-
-
-def of_something(function: Callable, operation: str) -> Callable:
-    """``function`` of an array, with an error that explains where it looks for the largest or smallest of nothing."""
-    if operation not in ("max", "min", "argmax", "argmin"):
-        return function
-
-    def tried(x: Any, *args: Any) -> Any:
-        try:
-            return function(x, *args)
-        except (ValueError, IndexError) as error:
-            if 0 not in x.shape:
-                raise
-            message = f"There is no {operation} of no entries: the shape is {tuple(x.shape)}."
-            raise EinopsValueError(message, hint="Leave empty axes out, or use sum, prod, any or all.") from error
-
-    return tried
-
-
-def _reducing(backend: Backend, todo: Moves, operation: str, kind: type, before: Run) -> Run:
-    reshape, transpose = backend.movers(kind)
-    reduce, reduced = of_something(backend.reducer(operation, kind), operation), todo.reduced
-    permutation, merged, split = todo.permutation, todo.merged, todo.split
-    assert reduced is not None
-    if permutation is None and merged is None:
-        if split is None:
-            return lambda x: reduce(x, reduced)
-        return lambda x: reduce(reshape(x, split), reduced)
-
-    def run(x: Any) -> Any:
-        x = reduce(before(x), reduced)
-        if permutation is not None:
-            x = transpose(x, permutation)
-        return x if merged is None else backend.reshape(x, merged)  # NumPy's reductions may give a scalar
-
-    return run

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from ricci.einops.backends.base import Backend, Run
-from ricci.einops.products_numpy import contraction_numpy, einsum_numpy
-from ricci.einops.recipes import Moves
+from ricci.einops.pairwise_numpy import contraction_numpy, einsum_numpy
 
 _UFUNCS: dict[str, Any] = {
     "sum": np.add.reduce,
@@ -63,9 +62,7 @@ class NumpyBackend(Backend):
         self.check_mean(x)
         return x.mean(axes)
 
-    def repeater(self, moves: Moves, kind: type) -> Run:
-        units, expanded, merged = moves.units, moves.expanded, moves.merged
-        assert units is not None and expanded is not None
+    def repeater(self, units: tuple, expanded: tuple, merged: tuple | None, kind: type) -> Run:
         if kind is not np.ndarray:
             return _tiled(units, expanded, merged)
         shape = expanded if merged is None else merged

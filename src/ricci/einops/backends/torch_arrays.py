@@ -8,8 +8,7 @@ from typing import Any
 import torch
 
 from ricci.einops.backends.base import Backend, Run
-from ricci.einops.products import steps_of
-from ricci.einops.recipes import Moves
+from ricci.einops.pairwise import steps_of
 
 _DIRECT = {"sum": "sum", "mean": "mean", "max": "amax", "min": "amin"}
 _ONE_BY_ONE = ("prod", "any", "all")  # torch reduces one axis at a time by these
@@ -83,9 +82,7 @@ class TorchBackend(Backend):
             self.check_mean(x)
         return torch.mean(x, axes)
 
-    def repeater(self, moves: Moves, kind: type) -> Run:
-        units, expanded, merged = moves.units, moves.expanded, moves.merged
-        assert units is not None and expanded is not None
+    def repeater(self, units: tuple, expanded: tuple, merged: tuple | None, kind: type) -> Run:
         reshape, expand = torch.reshape, torch.broadcast_to
         if merged is None:
             return lambda x: expand(reshape(x, units), expanded)

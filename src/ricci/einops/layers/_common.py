@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ricci.einops.operations import checked_size
-from ricci.einops.patterns import ELLIPSIS, parse
-from ricci.einops.recipes import CALLABLE, Recipe, recipe_of
+from ricci.einops.grammar import ELLIPSIS, check_text, parse
+from ricci.einops.inference import checked_size
+from ricci.einops.moves import Recipe, recipe_of
+from ricci.einops.rearranging import options_of
 from ricci.errors import EinopsError, MissingPackageError
 
 MOST_HIDDEN = 8  # a layer with an ellipsis is prepared for fewer hidden axes than this
@@ -37,11 +38,8 @@ def prepared(written: str, pattern: str, operation: Any, lengths: Mapping[str, A
     """
     try:
         sizes = checked_sizes(pattern, lengths)
-        if operation.__class__ is not str:
-            if not callable(operation):
-                raise EinopsError(f"A reduction is a name or a function of an array and axes, not {operation!r}.")
-            operation = CALLABLE
-        return sizes, {ndim: recipe_of(pattern, operation, tuple(sizes), ndim) for ndim in _orders(pattern)}
+        name, _ = options_of(operation)
+        return sizes, {ndim: recipe_of(pattern, name, tuple(sizes), ndim) for ndim in _orders(pattern)}
     except EinopsError as error:
         error.message = f"Error while preparing {written}: {error.message}"
         raise
@@ -49,8 +47,7 @@ def prepared(written: str, pattern: str, operation: Any, lengths: Mapping[str, A
 
 def checked_sizes(pattern: str, lengths: Mapping[str, Any]) -> dict[str, Any]:
     """The sizes that were given, each an integer."""
-    if not isinstance(pattern, str):
-        raise EinopsError(f"A pattern is a text such as 'b h w -> b (h w)', not {type(pattern).__name__}.")
+    check_text(pattern)
     return {name: checked_size(name, length, pattern) for name, length in lengths.items()}
 
 

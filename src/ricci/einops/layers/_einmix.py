@@ -19,11 +19,11 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ricci.einops import watch
+from ricci.einops.grammar import ELLIPSIS, Parsed, names_of, parse, parse_side, span_of
+from ricci.einops.inference import differ
 from ricci.einops.layers._common import checked_sizes, described
-from ricci.einops.patterns import ELLIPSIS, Pattern, names_of, parse, parse_side, span_of
-from ricci.einops.recipes import differ
 from ricci.errors import EinopsError, nearest
-from ricci.scopes import watch
 
 Names = tuple[str, ...]  # of single axes, one of which may be the ellipsis
 
@@ -125,7 +125,7 @@ _NOT_IN_WEIGHT = {
 }
 
 
-def _check_sides(pattern: Pattern, left: Names, right: Names, weight: Names) -> None:
+def _check_sides(pattern: Parsed, left: Names, right: Names, weight: Names) -> None:
     text = pattern.text
     for axis in (*left, *right):
         if axis.isdecimal():

@@ -12,8 +12,8 @@ from typing import Any
 
 from ricci.einops.layers._common import described, missing, prepared
 from ricci.einops.layers._einmix import Mix, check_input, decompose, watched
-from ricci.einops.operations import rearrange, reduce, repeat
-from ricci.scopes.watch import WATCHERS
+from ricci.einops.rearranging import rearrange, reduce, repeat
+from ricci.einops.watch import WATCHERS
 
 try:
     import flax.linen as nn

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from math import prod
 from typing import Any
 
 from ricci.einops.backends.base import Backend
+from ricci.einops.driver import Planned, Request, plainly
+from ricci.einops.grammar import names_of, parse
+from ricci.einops.inference import merged_sizes
 from ricci.einops.layers._common import described, missing, prepared
 from ricci.einops.layers._einmix import check_input, decompose, watched, written_out
-from ricci.einops.operations import explained, plain_call, watched_call
-from ricci.einops.patterns import names_of, parse
-from ricci.einops.recipes import CALLABLE, Recipe, recipe_of, sizes_of
-from ricci.scopes.watch import WATCHERS
+from ricci.einops.rearranging import one_array, options_of
+from ricci.einops.watch import WATCHERS
 
 try:
     keras: Any = import_module("keras")
@@ -104,27 +104,23 @@ class _KerasLayer(keras.layers.Layer):
         self.built = True  # there is nothing to learn
 
     def call(self, inputs: Any) -> Any:
-        operation, function = self._operation, None
-        if not isinstance(operation, str):
-            operation, function = CALLABLE, operation
-        if WATCHERS.get():
-            return watched_call(_BACKEND, inputs, self.pattern, self._operation, self._sizes, False)
-        return plain_call(_BACKEND, inputs, self.pattern, operation, self._sizes, False, function)
+        return plainly(self._request(), (inputs,))
+
+    def _request(self) -> Request:
+        operation = self._operation
+        return Request(one_array(operation), _BACKEND, (), self.pattern, self._sizes, options_of(operation))
+
+    def _planned(self, input_shape: Sequence[int | None]) -> Planned:
+        return self._request().planned([_symbolic(input_shape)], True)
 
     def compute_output_shape(self, input_shape: Sequence[int | None]) -> tuple[int | None, ...]:
-        shape, recipe = self._found(input_shape)
-        sizes = explained(sizes_of, shape, self._sizes, recipe, shape, tuple(self._sizes.values()))
-        return _plain([prod([sizes[axis] for axis in group]) for group in recipe.result])
+        made = self._planned(input_shape)
+        return _plain(merged_sizes(made.labels.results[0], made.sizes))
 
     def compute_output_spec(self, inputs: Any) -> Any:
-        _, recipe = self._found(inputs.shape)
-        dtype = "bool" if self._operation in ("any", "all") and recipe.reduced else inputs.dtype
+        reduced = self._planned(inputs.shape).plan.reduced
+        dtype = "bool" if self._operation in ("any", "all") and reduced else inputs.dtype
         return keras.KerasTensor(self.compute_output_shape(inputs.shape), dtype=dtype)
-
-    def _found(self, input_shape: Sequence[int | None]) -> tuple[tuple, Recipe]:
-        operation = self._operation if isinstance(self._operation, str) else CALLABLE
-        names, shape = tuple(self._sizes), _symbolic(input_shape)
-        return shape, explained(recipe_of, shape, self._sizes, self.pattern, operation, names, len(shape))
 
     def get_config(self) -> dict[str, Any]:
         return {**super().get_config(), "pattern": self.pattern, **self.axes_lengths}

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 from ricci.caches import Cache, cached
 from ricci.einops.backends import backend_of
-from ricci.einops.backends.base import compiled
+from ricci.einops.driver import MOST_SHAPES, Request, plainly
 from ricci.einops.layers._common import described, missing, prepared
 from ricci.einops.layers._einmix import check_input, decompose, watched
-from ricci.einops.operations import explained, first_call, plain_call
-from ricci.einops.recipes import Recipe, moves, recipe_of
-from ricci.scopes.watch import OPEN
+from ricci.einops.moves import Recipe
+from ricci.einops.rearranging import one_array, options_of
+from ricci.einops.watch import OPEN
 
 try:
     import torch
@@ -34,7 +34,6 @@ from torch.jit import is_scripting  # type: ignore[reportPrivateImportUsage]
 from torch.nn import Module, Parameter
 
 _BACKEND = backend_of(torch.empty(0))
-_MOST_SHAPES = 512  # shapes that are kept for a layer
 
 
 class Steps(NamedTuple):
@@ -54,18 +53,21 @@ class Steps(NamedTuple):
 
 
 def _steps(recipe: Recipe, sizes: dict) -> Steps:
-    known = list(recipe.fixed)
-    for axis, size in zip(recipe.given, sizes.values()):
+    labels = recipe.labels
+    (groups,), (result,) = labels.operands, labels.results
+    known = [size or 0 for size in labels.fixed]
+    for axis, size in zip(labels.given, sizes.values()):
         known[axis] = size
+    told = {*labels.given, *[k for k, size in enumerate(labels.fixed) if size is not None]}
     return Steps(
         known,
-        [list(group) for group in recipe.groups],
-        list(recipe.inferred),
+        [list(group) for group in groups],
+        [next((k for k in group if k not in told), -1) for group in groups],
         list(recipe.reduced),
         list(recipe.permutation or ()),
-        [axis for group in recipe.result for axis in group],
-        [list(group) for group in recipe.result],
-        sum(map(len, recipe.groups)),
+        [axis for group in result for axis in group],
+        [list(group) for group in result],
+        labels.count,
         recipe.splits,
         recipe.expands,
         recipe.merges,
@@ -160,28 +162,27 @@ class _TorchLayer(Module):
         # with its type, which TorchScript does not find from lists that are empty
         table = {ndim: _steps(recipe, sizes) for ndim, recipe in recipes.items()}
         self._table: Any = torch.jit.Attribute(table, dict[int, Steps])
-        self._runs = Cache("shapes of layers", _MOST_SHAPES)
+        self._runs = Cache("shapes of layers", MOST_SHAPES)
 
     def forward(self, input):
         if is_scripting():
             return follow(input, self._table, self._operation, self.pattern)
         else:  # not read by TorchScript
             if is_dynamo_compiling() or OPEN:
-                return first_call(input, self.pattern, self._operation, self._sizes, False)
+                return one_array(self._operation).first(input, self.pattern, self._operation, self._sizes)
             run = self._runs.known.get(input.shape) if input.__class__ is Tensor else None
             return self._first(input) if run is None else run(input)
 
     def _first(self, input: Any) -> Any:
         """The first call with tensors of a shape, and all calls for which nothing is kept."""
         operation, sizes = self._operation, self._sizes
+        task = one_array(operation)
         if operation.__class__ is not str or not isinstance(input, Tensor):
-            return first_call(input, self.pattern, operation, sizes, False)
+            return task.first(input, self.pattern, operation, sizes)
+        call = Request(task, _BACKEND, (Tensor,), self.pattern, sizes, options_of(operation))
         if input.__class__ is not Tensor or _BACKEND.recording():  # sizes may be symbols
-            return plain_call(_BACKEND, input, self.pattern, operation, sizes, False)
-        shape = tuple(input.shape)
-        recipe = explained(recipe_of, shape, sizes, self.pattern, operation, tuple(sizes), len(shape))
-        todo = explained(moves, shape, sizes, recipe, shape, tuple(sizes.values()))
-        run = compiled(_BACKEND, todo, operation, Tensor)
+            return plainly(call, (input,))
+        run = call.planned((tuple(input.shape),)).run
         result = run(input)  # a call that fails leaves nothing behind
         self._runs.keep(input.shape, run)
         return result

@@ -12,14 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ricci.caches import cache_clear
-from ricci.einops import contraction
+from ricci.einops import watch
 from ricci.einops.backends import backend_of
-from ricci.einops.contraction import einsum, wide_einsum
-from ricci.einops.equations import compact
-from ricci.einops.labels import labels_of, solved
-from ricci.einops.products import equation_of, pair_of, steps_of
+from ricci.einops.einsums import EINSUM, WIDE_EINSUM, einsum, equation, wide_einsum
+from ricci.einops.inference import solved
+from ricci.einops.labels import labels_of
+from ricci.einops.pairwise import equation_of, pair_of, steps_of
 from ricci.errors import EinopsError, EinopsRefusal, EinopsTypeError, EinopsValueError
-from ricci.scopes import watch
 
 OPS = {"multiply": lambda a, b: a * b, "add": lambda a, b: a + b, "maximum": max, "subtract": lambda a, b: a - b}
 REDUCTIONS = {"sum": sum, "min": min, "max": max, "prod": math.prod}
@@ -135,7 +134,7 @@ def test_einsum_is_that_of_numpy(call, dtype, seed):
     pattern, shapes, _ = call
     rng = np.random.default_rng(seed)
     arrays = [random_array(rng, shape, dtype) for shape in shapes]
-    expected = np.einsum(compact(pattern), *arrays)
+    expected = np.einsum(equation(pattern), *arrays)
     result = einsum(*arrays, pattern)
     assert np.asarray(result).dtype == expected.dtype
     np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
@@ -198,7 +197,7 @@ LARGE = [  # every way that NumPy's products are computed
 def test_large_products(pattern, shapes, dtype):
     rng = np.random.default_rng(1)
     arrays = [random_array(rng, shape, dtype) for shape in shapes]
-    expected = np.einsum(compact(pattern), *arrays)
+    expected = np.einsum(equation(pattern), *arrays)
     for call in (lambda: einsum(*arrays, pattern), lambda: wide_einsum(pattern, *arrays)):
         result = np.asarray(call())
         assert result.dtype == expected.dtype and result.shape == expected.shape
@@ -208,7 +207,7 @@ def test_large_products(pattern, shapes, dtype):
             tolerance = {"float16": 0.3, "float32": 1e-3}.get(dtype, 1e-9)
             np.testing.assert_allclose(result, expected, rtol=tolerance, atol=tolerance * 10)
     turned = [np.asfortranarray(x)[::-1, ...] for x in arrays]
-    expected = np.einsum(compact(pattern), *turned)
+    expected = np.einsum(equation(pattern), *turned)
     tolerance = {"float16": 0.3, "float32": 1e-3}.get(dtype, 1e-9)
     if dtype != "bool":
         np.testing.assert_allclose(einsum(*turned, pattern), expected, rtol=tolerance, atol=tolerance * 10)
@@ -355,7 +354,7 @@ def test_a_failed_call_leaves_nothing_behind():
     for call in (einsum, wide_einsum):
         with pytest.raises(EinopsError):
             call(a, a, "i j, j k -> i k")
-    assert not contraction._known.all() and not contraction._plain.all() and not contraction._wide.all()
+    assert not EINSUM.calls.all() and not WIDE_EINSUM.calls.all()
     assert einsum(a, a.T, "i j, j k -> i k").shape == (2, 2)
     with pytest.raises(EinopsValueError):
         einsum(a, a, "i j, j k -> i k")
@@ -363,14 +362,13 @@ def test_a_failed_call_leaves_nothing_behind():
 
 
 def test_tables_are_bounded(monkeypatch):
+    monkeypatch.setattr(EINSUM.calls, "most", 8)
+    monkeypatch.setattr(WIDE_EINSUM.calls, "most", 8)
     cache_clear()
-    for calls in (contraction._known, contraction._plain, contraction._wide):
-        monkeypatch.setattr(calls, "most", 8)
     for k in range(40):
         wide_einsum(f"a{k} -> a{k}", np.ones(2))
         einsum(np.ones(2), f"a{k} -> a{k}")
-    for calls in (contraction._known, contraction._plain, contraction._wide):
-        assert 0 < len(calls.all()) <= 8
+    assert len(EINSUM.calls.all()) <= 8 and len(WIDE_EINSUM.calls.all()) <= 8
     cache_clear()
 
 
@@ -469,12 +467,12 @@ ERRORS = [
     ),
     (
         lambda a: wide_einsum("(g i) j -> g", a, g=4),
-        "Shape mismatch, can't divide axis of length 2 in chunks of 4: (g i) is 2 in array 0.\n  (g i) j -> g\n   ^^^\n"
-        "  Input shapes: (2, 3). Sizes given: g=4.",
+        "Shape mismatch, can't divide axis of length 2 in chunks of 4: axis 0 of the input has size 2, which is not a "
+        "multiple of 4.\n  (g i) j -> g\n   ^^^\n  Input shape: (2, 3). Sizes given: g=4.",
     ),
     (
         lambda a: wide_einsum("(g i) j -> g", a),
-        "Could not infer sizes for g, i.\n  (g i) j -> g\n   ^\n  Give the size of all but one of them: i=....",
+        "Could not infer sizes for g, i.\n  (g i) j -> g\n   ^^^\n  Give the size of all but one of them: i=....",
     ),
     (lambda a: wide_einsum("group j -> group", a, groop=2), "Did you mean 'group'?"),
     (lambda a: wide_einsum("i j -> i z", a), "Unknown axis z on right side of einsum i j -> i z.\n  i j -> i z\n"),

@@ -13,32 +13,71 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ricci.caches import Cache
+from ricci.caches import cached
+from ricci.einops.backends import any_compiling
 from ricci.einops.backends.base import Backend
-from ricci.einops.contraction import in_shapes, noted, pattern_and_arrays
-from ricci.einops.labels import Labels, Terms, labels_of, merged_back, solved, split_up, terms_of
-from ricci.einops.naming import check, watched
-from ricci.einops.operations import all_plain, sizes_given
-from ricci.einops.patterns import span_of
-from ricci.einops.products import aligned, as_torch, common_backend, compiling, total, traced_beside_torch
+from ricci.einops.driver import Task, first
+from ricci.einops.einsums import pattern_and_arrays
+from ricci.einops.grammar import span_of
+from ricci.einops.inference import total
+from ricci.einops.labels import Labels, labels_of
+from ricci.einops.pairwise import aligned
 from ricci.einops.scattering import REDUCTIONS, as_places, kept_out, kernel_of, out_of_range, taken
+from ricci.einops.splitting import Factored, factored
 from ricci.errors import EinopsError, EinopsTypeError, nearest
 
-_MOST = 2048
 
+class Lookup(NamedTuple):
+    """What is read or written: the arrays in labels, the sizes of these, and the labels whose places are looked up."""
 
-class Plan(NamedTuple):
-    """What is done with arrays of these shapes; ``run`` takes the array and the list of indices, split into labels."""
-
-    what: str
     labels: Labels
     sizes: list
-    terms: Terms
-    places: tuple[int, ...]  # the labels that are looked up
-    run: Callable
+    terms: Factored
+    places: tuple[int, ...]
 
 
-_plans = Cache("calls of gather and scatter", _MOST)
+class Indexed(NamedTuple):
+    """A pattern of gather or scatter, and the labels whose places the indices tell."""
+
+    labels: Labels
+    places: tuple[int, ...]
+
+
+class LooksUp(Task):
+    """gather or scatter; its option is the reduction. Arrays come as they are given, since places that are plain
+    integers are looked at even where they are made part of a trace."""
+
+    lifts = True
+
+    def read(self, pattern: str, ndims: tuple[int, ...], names: tuple[str, ...], operation: str) -> Indexed:
+        return _read(pattern, ndims, names, self.title)
+
+    def plan(self, backend: Backend, reading: Indexed, shapes: Sequence[tuple], sizes: list, options: tuple) -> Lookup:
+        return Lookup(reading.labels, sizes, factored(reading.labels, shapes, sizes), reading.places)
+
+    def function(self, backend: Backend, kinds: Sequence[type], plan: Lookup, options: tuple, plain: bool) -> Callable:
+        terms, make = plan.terms, {"gather": _gather, "scatter": _scatter}[self.title]
+        core = make(backend, plan, *options)
+        native = backend.gather is None
+        recorded = backend.name in ("ricci", "jax")
+        whole = total(plan.sizes, {*plan.places, *[label for term in terms.terms[1:] for label in term]})
+
+        def run(*arrays: Any) -> Any:
+            xs = backend.together(arrays)
+            x, *indices = [y if split is None else backend.split(y, split) for y, split in zip(xs, terms.splits)]
+            if native:
+                indices = [as_places(backend, index) for index in indices]
+                if not any_compiling(arrays):
+                    _check_range(arrays[1:] if backend.name == "ricci" else indices, plan)
+                if recorded:
+                    indices = [kept_out(backend, at, plan.sizes[k], whole) for at, k in zip(indices, plan.places)]
+            result = core(x, indices)
+            return result if terms.merged is None else backend.merge(result, terms.counts, terms.merged)
+
+        return run
+
+
+GATHER, SCATTER = LooksUp("gather", "gather", "rc.gather"), LooksUp("scatter", "scatter", "rc.scatter")
 
 
 def gather(*operands: Any, **sizes: Any) -> Any:
@@ -55,7 +94,7 @@ def gather(*operands: Any, **sizes: Any) -> Any:
             [0., 1.],
             [6., 7.]]])
     """
-    return _call("gather", operands, sizes, "sum")
+    return _call(GATHER, operands, sizes, "sum")
 
 
 def scatter(*operands: Any, reduce: str = "sum", **sizes: Any) -> Any:
@@ -69,7 +108,7 @@ def scatter(*operands: Any, reduce: str = "sum", **sizes: Any) -> Any:
     >>> scatter("t, t -> v", np.array([1.0, 2.0, 4.0]), np.array([2, 0, 2]), v=4)
     array([2., 0., 5., 0.])
     """
-    return _call("scatter", operands, sizes, reduce)
+    return _call(SCATTER, operands, sizes, reduce)
 
 
 _EXAMPLES = {
@@ -78,69 +117,23 @@ _EXAMPLES = {
 }
 
 
-def _call(what: str, operands: Sequence[Any], lengths: Mapping[str, Any], reduce: str) -> Any:
-    pattern, arrays = pattern_and_arrays(f"rc.{what}", operands, _EXAMPLES[what])
-    if compiling(arrays):
-        return _recorded(what, arrays, pattern, reduce, lengths)
-    if traced_beside_torch(arrays):
-        return as_torch(_call, what, operands, lengths, reduce)
-    backend = common_backend(arrays, f"rc.{what}")
-    xs = backend.together(arrays)
-    shapes = tuple([backend.shape(x) for x in xs])
-    sizes = sizes_given(lengths, pattern)
-    names, values = tuple(sizes), tuple(sizes.values())
-    key = (pattern, what, reduce, backend.name, shapes, names, values)
-    if not all(map(all_plain, (*shapes, values))):
-        return _done(_planned(what, backend, shapes, pattern, reduce, names, values), backend, xs, arrays, pattern)
-    plan = _plans[key]
-    if plan is None:
-        plan = _planned(what, backend, shapes, pattern, reduce, names, values)
-        result = _done(plan, backend, xs, arrays, pattern)  # a call that fails leaves nothing behind
-        _plans.keep(key, plan)
-        return result
-    return _done(plan, backend, xs, arrays, pattern)
-
-
-def _planned(
-    what: str, backend: Backend, shapes: tuple, pattern: str, reduce: str, names: tuple, values: tuple
-) -> Plan:
-    _check_reduction(reduce)
-    labels = in_shapes(shapes, names, values, _read, pattern, tuple(map(len, shapes)), names, what)
-    sizes = solved(labels, shapes, values, "none")
-    terms = terms_of(labels, shapes, sizes)
-    make = _FORMULA if backend.name == "formula" else _ARRAYS
-    run = make[what](backend, labels, sizes, terms, reduce)
-    return Plan(what, labels, sizes, terms, looked_up(what, labels, terms), run)
-
-
-def _check_reduction(reduce: str) -> None:
+def _call(task: Task, operands: Sequence[Any], lengths: Mapping[str, Any], reduce: str) -> Any:
+    pattern, arrays = pattern_and_arrays(task.said, operands, _EXAMPLES[task.title])
     if reduce not in REDUCTIONS:
-        hint = nearest(str(reduce), REDUCTIONS)
-        raise EinopsError(
-            f"Unknown reduction {reduce} in rc.scatter. Expect one of {', '.join(REDUCTIONS)}.", hint=hint
-        )
+        message = f"Unknown reduction {reduce} in rc.scatter. Expect one of {', '.join(REDUCTIONS)}."
+        raise EinopsError(message, hint=nearest(str(reduce), REDUCTIONS))
+    if any_compiling(arrays) or not {int}.issuperset(map(type, lengths.values())):
+        return first(task, arrays, pattern, lengths, (reduce,))
+    key = (pattern, reduce, *map(type, arrays), *lengths, *lengths.values())
+    run = task.calls.known.get(key)
+    return run(*arrays) if run is not None else first(task, arrays, pattern, lengths, (reduce,), key)
 
 
-def _recorded(what: str, xs: Sequence[Any], pattern: str, reduce: str, lengths: Mapping[str, Any]) -> Any:
-    """In a program that is being compiled: plain steps on sizes that may be symbols; no place is looked at."""
-    from ricci.einops.backends.torch_arrays import TorchBackend
-
-    backend = TorchBackend()
-    _check_reduction(reduce)
-    shapes = [x.shape for x in xs]
-    labels = _constant(pattern, tuple([len(shape) for shape in shapes]), tuple(lengths), what)
-    sizes = solved(labels, shapes, tuple(lengths.values()), "none")
-    terms = terms_of(labels, shapes, sizes)
-    run = _ARRAYS[what](backend, labels, sizes, terms, reduce)
-    x, *indices = split_up(backend, xs, terms)
-    result = run(x, [as_places(backend, index) for index in indices])
-    return merged_back(backend, result, terms)
-
-
-def _read(pattern: str, ndims: tuple[int, ...], names: tuple[str, ...], what: str) -> Labels:
+@cached("patterns of gather and scatter", 2048)
+def _read(pattern: str, ndims: tuple[int, ...], names: tuple[str, ...], what: str) -> Indexed:
     """The labels, and whether they make sense as indexing."""
     labels = labels_of(pattern, ndims, names, what)
-    terms = [[label for group in groups for label in group] for groups in (*labels.operands, labels.out)]
+    terms = [[label for group in groups for label in group] for groups in (*labels.operands, labels.results[0])]
     for term in terms:
         twice = [label for label in term if term.count(label) > 1]
         if twice:
@@ -150,7 +143,7 @@ def _read(pattern: str, ndims: tuple[int, ...], names: tuple[str, ...], what: st
         places = [label for label in x if label not in out and not any(label in index for index in indices)]
         gone = [label for index in indices for label in index if label not in out]
     else:
-        places = list(labels.new)
+        places = list(range(labels.count, len(labels.axes)))
         gone = [label for label in x if label not in out and not any(label in index for index in indices)]
         unsized = [label for label in places if label not in labels.given]
         if unsized:
@@ -166,49 +159,14 @@ def _read(pattern: str, ndims: tuple[int, ...], names: tuple[str, ...], what: st
         where = "only the array has" if what == "gather" else "only the result has"
         message = f"rc.{what} needs one index for each axis that {where}: there are {len(indices)} for {called}."
         raise EinopsError(message, labels.text, 0, len(labels.text), f"For instance rc.{what}({_EXAMPLES[what]}).")
-    return labels
+    return Indexed(labels, tuple(places))
 
 
 _DIAGONAL = 'A diagonal is rc.einsum("i i -> i", x).'
 
 
-def _constant(pattern: str, ndims: tuple[int, ...], names: tuple[str, ...], what: str) -> Labels:
-    return _read(pattern, ndims, names, what)
-
-
-_constant._dynamo_marked_constant = True  # type: ignore[attr-defined]
-
-
 def _fault(labels: Labels, message: str, label: int, hint: str, left: bool = True) -> EinopsError:
     return EinopsError(message, labels.text, *span_of(labels.text, labels.axes[label], left), hint)
-
-
-def _done(plan: Plan, backend: Backend, xs: Sequence[Any], given: Sequence[Any], pattern: str) -> Any:
-    """The result for ``xs``, the arrays ``given`` as they stand beside one another."""
-    labels, terms = plan.labels, plan.terms
-    inputs, named = [], {}
-    seen = watched(backend, xs)
-    if seen:
-        named = {name: size for name, size in zip(labels.axes, plan.sizes) if isinstance(name, str)}
-        inputs = [(x, labels.named(groups)) for x, groups in zip(xs, labels.operands)]
-        xs = check(backend, plan.what, pattern, inputs, named)
-    x, *indices = split_up(backend, xs, terms)
-    if backend.name != "formula":
-        indices = [as_places(backend, index) for index in indices]
-        _check_range(given[1:] if backend.name == "ricci" else indices, plan)
-        if backend.name in ("ricci", "jax"):
-            whole = total(plan.sizes, {*plan.places, *[label for term in terms.terms[1:] for label in term]})
-            indices = [kept_out(backend, at, plan.sizes[k], whole) for at, k in zip(indices, plan.places)]
-    result = merged_back(backend, plan.run(x, indices), terms)
-    return noted(backend, plan.what, pattern, labels, inputs, result, named) if seen else result
-
-
-def looked_up(what: str, labels: Labels, terms: Terms) -> tuple[int, ...]:
-    """The labels whose places the indices tell."""
-    if what == "scatter":
-        return labels.new
-    others = {label for term in (terms.out, *terms.terms[1:]) for label in term}
-    return tuple([label for label in terms.terms[0] if label not in others])
 
 
 def _order(made: Sequence[int], out: Sequence[int]) -> tuple[int, ...] | None:
@@ -217,10 +175,13 @@ def _order(made: Sequence[int], out: Sequence[int]) -> tuple[int, ...] | None:
     return None if order == tuple(range(len(order))) else order
 
 
-def _gather(backend: Backend, labels: Labels, sizes: list, terms: Terms, reduce: str) -> Callable:
+def _gather(backend: Backend, plan: Lookup, reduce: str) -> Callable:
+    _, sizes, terms, read = plan
     term, out = terms.terms[0], terms.out
+    if backend.gather is not None:
+        own = backend.gather
+        return lambda x, indices: own(x, term, indices, terms.terms[1:], out)
     around = tuple([label for label in out if any(label in index for index in terms.terms[1:])])
-    read = looked_up("gather", labels, terms)
     batch = [label for label in term if label in around]
     rest = [label for label in term if label not in read and label not in batch]
     axis, before, merged, made = 0, None, None, [*around, *rest]
@@ -244,16 +205,22 @@ def _gather(backend: Backend, labels: Labels, sizes: list, terms: Terms, reduce:
     return run
 
 
-def _scatter(backend: Backend, labels: Labels, sizes: list, terms: Terms, reduce: str) -> Callable:
-    kernel = kernel_of(backend)
+def _scatter(backend: Backend, plan: Lookup, reduce: str) -> Callable:
+    _, sizes, terms, new = plan
     term, out = terms.terms[0], terms.out
+    if backend.scatter is not None:
+        if reduce != "sum":
+            raise EinopsTypeError(f"Formulas are scattered by sums, not by {reduce}.")
+        own, given = backend.scatter, {label: sizes[label] for label in new}
+        return lambda x, indices: own(x, term, indices, terms.terms[1:], out, given)
+    kernel = kernel_of(backend)
     around = tuple(dict.fromkeys([label for index in terms.terms[1:] for label in index]))
     batch = [label for label in around if label in out]
     rest = tuple([label for label in out if label in term and label not in around])
     spread = any(label not in term for label in around)  # one number for many places
     full = tuple([sizes[label] for label in (*around, *rest)])
-    flat = _merged(backend, terms.terms[1:], batch, labels.new, around, sizes)
-    made = [*batch, *labels.new, *rest]
+    flat = _merged(backend, terms.terms[1:], batch, new, around, sizes)
+    made = [*batch, *new, *rest]
     places, shape, after = total(sizes, made[: len(made) - len(rest)]), [sizes[k] for k in made], _order(made, out)
     rows = (total(sizes, around), total(sizes, rest))
 
@@ -309,7 +276,7 @@ def _count(backend: Backend, size: Any, indices: Sequence[Any]) -> Any:
     return backend.xp.arange(size, dtype=indices[0].dtype, **where)
 
 
-def _check_range(indices: Sequence[Any], plan: Plan) -> None:
+def _check_range(indices: Sequence[Any], plan: Lookup) -> None:
     labels, sizes = plan.labels, plan.sizes
     for number, (label, index) in enumerate(zip(plan.places, indices), 1):
         wrong = out_of_range(index, sizes[label])
@@ -320,18 +287,3 @@ def _check_range(indices: Sequence[Any], plan: Plan) -> None:
             if sizes[label] == 0:
                 hint = "There are no places."
             raise EinopsError(message, labels.text, *span_of(labels.text, name), hint)
-
-
-def _formula_gather(backend: Any, labels: Labels, sizes: list, terms: Terms, reduce: str) -> Callable:
-    return lambda x, indices: backend.gather(x, terms.terms[0], indices, terms.terms[1:], terms.out)
-
-
-def _formula_scatter(backend: Any, labels: Labels, sizes: list, terms: Terms, reduce: str) -> Callable:
-    if reduce != "sum":
-        raise EinopsTypeError(f"Formulas are scattered by sums, not by {reduce}.")
-    given = {label: sizes[label] for label in labels.new}
-    return lambda x, indices: backend.scatter(x, terms.terms[0], indices, terms.terms[1:], terms.out, given)
-
-
-_ARRAYS: dict[str, Callable] = {"gather": _gather, "scatter": _scatter}
-_FORMULA: dict[str, Callable] = {"gather": _formula_gather, "scatter": _formula_scatter}

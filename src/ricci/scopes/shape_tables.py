@@ -16,11 +16,11 @@ from typing import Any, ParamSpec
 
 from ricci.errors import InputError
 from ricci.grid import Grid, Shown
-from ricci.scopes.watch import Use, Watcher, refuse_generators, user_line
+from ricci.einops.watch import AxisUse, Watcher, refuse_generators, user_line
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ShapeRow:
     """One operation."""
 
     number: int
@@ -45,13 +45,13 @@ class ShapeTable(Shown, Watcher):
     """The operations that a function ran (``rows``), and what it returned (``result``); prints as a table."""
 
     def __init__(self) -> None:
-        self.rows: list[Row] = []
+        self.rows: list[ShapeRow] = []
         self.result: Any = None
 
-    def note(self, use: Use) -> None:
+    def note(self, use: AxisUse) -> None:
         before, after = (tuple(tuple(array.shape) for array, _ in pairs) for pairs in (use.inputs, use.outputs))
         line = user_line()
-        self.rows.append(Row(len(self.rows) + 1, use.operation, use.pattern, dict(use.sizes), before, after, line))
+        self.rows.append(ShapeRow(len(self.rows) + 1, use.operation, use.pattern, dict(use.sizes), before, after, line))
 
     def grid(self) -> Grid:
         return Grid(_HEADS, [row.cells() for row in self.rows])

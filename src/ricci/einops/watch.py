@@ -26,7 +26,7 @@ Part = str | tuple[str, ...] | None  # a named axis, the names within a composit
 Named = tuple[Any, Sequence[Part]]  # an array, and one part for each of its dimensions
 
 
-class Place(NamedTuple):
+class UsedAt(NamedTuple):
     """Where a name was used or declared: ``in rearrange 'b t -> t b'`` and ``model.py:12``."""
 
     how: str
@@ -37,7 +37,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class AxisUse:
     """One operation: its name, its pattern, the arrays with the names of their axes, and the sizes of all names."""
 
     operation: str
@@ -46,9 +46,9 @@ class Use:
     outputs: Sequence[Named]
     sizes: Mapping[str, Any]
 
-    def place(self) -> Place:
+    def place(self) -> UsedAt:
         """This operation, and the user's line that asked for it: found only when it is needed."""
-        return Place(f"in {self.operation} {self.pattern!r}", user_line())
+        return UsedAt(f"in {self.operation} {self.pattern!r}", user_line())
 
 
 class Watcher:
@@ -57,10 +57,10 @@ class Watcher:
     nested = False  # of those that are nested only the innermost is told, and it knows the ones around it
     open = False
 
-    def check(self, use: Use) -> None:
+    def check(self, use: AxisUse) -> None:
         """Raise if the operation must not be done."""
 
-    def note(self, use: Use) -> None:
+    def note(self, use: AxisUse) -> None:
         """Remember an operation that was done."""
 
     def __enter__(self):
@@ -82,7 +82,7 @@ WATCHERS: ContextVar[tuple[Watcher, ...]] = ContextVar("ricci_watchers", default
 
 def check(operation: str, pattern: str, inputs: Sequence[Named], sizes: Mapping[str, Any]) -> None:
     """Before the computation: raise if the axes do not fit what the watchers know."""
-    use = Use(operation, pattern, inputs, (), sizes)
+    use = AxisUse(operation, pattern, inputs, (), sizes)
     for watcher in _told():
         watcher.check(use)
 
@@ -91,7 +91,7 @@ def note(
     operation: str, pattern: str, inputs: Sequence[Named], outputs: Sequence[Named], sizes: Mapping[str, Any]
 ) -> None:
     """After the computation: let the watchers remember the names, the sizes and the results."""
-    use = Use(operation, pattern, inputs, outputs, sizes)
+    use = AxisUse(operation, pattern, inputs, outputs, sizes)
     for watcher in _told():
         watcher.note(use)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ricci.einops.contraction import einsum, wide_einsum
-from ricci.einops.indexing import gather, scatter
-from ricci.einops.joining import rearrange_many
+from ricci.einops.blocks import rearrange_many
+from ricci.einops.einsums import einsum, wide_einsum
+from ricci.einops.looking_up import gather, scatter
 from ricci.errors import EinopsTypeError
 
 RNG = np.random.default_rng(0)

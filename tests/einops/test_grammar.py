@@ -9,7 +9,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference import random_call, read_side
 
-from ricci.einops.patterns import ELLIPSIS, Joined, names_of, parse, parse_side, side_text, span_of
+from ricci.einops.grammar import (
+    EINOPS,
+    ELLIPSIS,
+    PACKED,
+    PRODUCTS,
+    SHAPE,
+    SIGNATURE,
+    WIDE,
+    Joined,
+    names_of,
+    parse,
+    parse_side,
+    side_text,
+    span_of,
+)
 from ricci.errors import EinopsError
 
 RANDOM = st.randoms(use_true_random=False)
@@ -33,8 +47,8 @@ def test_random_patterns_are_read_as_by_the_reference(rng: random.Random) -> Non
     assert found.text == text and found.right is not None
     assert as_lists(found.left[0]) == plain(read_side(before))
     assert as_lists(found.right[0]) == plain(read_side(after))
-    for wide in (False, True):  # the wider language holds the narrower one
-        assert parse(text, wide) == found
+    for dialect in (EINOPS, WIDE, PRODUCTS, SIGNATURE):  # the wider languages hold the narrower one
+        assert parse(text, dialect) == found
 
 
 @settings(max_examples=300)
@@ -47,10 +61,10 @@ def test_what_is_written_is_read_again(rng: random.Random) -> None:
 @settings(max_examples=500)
 @given(text=st.text(alphabet="ab1 2()._->,+*é²…\t\n", max_size=14))
 def test_any_text_is_read_or_refused(text: str) -> None:
-    """Never another exception, for any text, in both languages; and a caret that is inside the text."""
-    for wide in (False, True):
+    """Never another exception, for any text, in all dialects; and a caret that is inside the text."""
+    for dialect in (EINOPS, WIDE, PRODUCTS, SHAPE, PACKED, SIGNATURE):
         try:
-            found = parse(text, wide)
+            found = parse(text, dialect)
         except EinopsError as error:
             assert 0 <= error.start <= len(text) and str(error)
         else:
@@ -81,11 +95,11 @@ def test_ones_are_left_out(text: str, side: tuple) -> None:
     ],
 )
 def test_sides(text: str, side: tuple) -> None:
-    assert parse_side(text, skips=True) == side
+    assert parse_side(text, SHAPE) == side
 
 
 def test_several_operands_and_sums() -> None:
-    found = parse("b c, b d e -> b (c + d e + 2)", wide=True)
+    found = parse("b c, b d e -> b (c + d e + 2)", WIDE)
     assert found.left == ((("b",), ("c",)), (("b",), ("d",), ("e",)))
     assert found.right == ((("b",), Joined((("c",), ("d", "e"), (2,)))),)
     assert isinstance(found.right[0][1], Joined) and names_of(found.right[0]) == ["b", "c", "d", "e", 2]  # pyright: ignore[reportOptionalSubscript]
@@ -95,7 +109,7 @@ def test_several_operands_and_sums() -> None:
 @pytest.mark.parametrize("text", ["a + b", "(a + ) -> a b +", "a, b -> + c"])
 def test_sums_outside_parentheses(text: str) -> None:
     with pytest.raises(EinopsError, match=r"parentheses|character"):
-        parse(text, wide=True)
+        parse(text, WIDE)
 
 
 @pytest.mark.parametrize("text", ["a,b", "(a + b)", "a b, c -> a"])
@@ -122,11 +136,11 @@ def test_where_an_axis_is_named(text: str, axis: object, left: bool, span: tuple
 
 
 def test_an_axis_twice_where_that_is_allowed() -> None:
-    assert parse("i i -> i", wide=True, repeats=True).left == ((("i",), ("i",)),)
+    assert parse("i i -> i", PRODUCTS).left == ((("i",), ("i",)),)
     with pytest.raises(EinopsError, match="duplicate"):
-        parse("i -> i i", wide=True, repeats=True)  # only the left side is a diagonal
+        parse("i -> i i", PRODUCTS)  # only the left side is a diagonal
     with pytest.raises(EinopsError, match="duplicate"):
-        parse("i i -> i", wide=True)
+        parse("i i -> i", WIDE)
 
 
 def test_long_patterns_are_read_in_time() -> None:

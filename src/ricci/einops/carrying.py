@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ricci.einops import watch
 from ricci.einops.backends.base import Backend
-from ricci.einops.patterns import span_of
+from ricci.einops.grammar import span_of
+from ricci.einops.labels import Labels
 from ricci.errors import AxisSpaceError, caret
-from ricci.scopes import watch
 
 Names = Sequence[str | None]
 
@@ -26,15 +27,20 @@ def watched(backend: Backend, arrays: Sequence[Any]) -> bool:
 
 
 def check(
-    backend: Backend, operation: str, pattern: str, inputs: Sequence[watch.Named], sizes: Mapping[str, Any]
+    backend: Backend,
+    operation: str,
+    pattern: str,
+    inputs: Sequence[watch.Named],
+    sizes: Mapping[str, Any],
+    xs: Sequence[Any],
 ) -> list[Any]:
-    """Before the computation: an error if a pattern contradicts the names of an array; the arrays without names."""
+    """Before the computation: an error if a pattern contradicts the names of an array; ``xs`` without their names."""
     for x, parts in inputs:
-        own = backend.names(x)
-        if own is not None and backend.name != "formula":
+        own = None if backend.renames else backend.names(x)
+        if own is not None:
             _agree(own, parts, operation, pattern)
     watch.check(operation, pattern, inputs, sizes)
-    return [x if backend.names(x) is None else backend.unnamed(x) for x, _ in inputs]
+    return [x if backend.names(x) is None else backend.unnamed(x) for x in xs]
 
 
 def note(
@@ -44,34 +50,29 @@ def note(
     inputs: Sequence[watch.Named],
     outputs: Sequence[watch.Named],
     sizes: Mapping[str, Any],
-    names: Sequence[Names] | None = None,
+    names: Sequence[Names],
 ) -> list[Any]:
-    """After the computation: the results, with ``names``, or those of the pattern, where an input has names."""
+    """After the computation: the results, with ``names`` where an input has names or all of this kind have."""
     results = [x for x, _ in outputs]
-    if any(backend.names(x) is not None for x, _ in inputs):
-        given = names or [[part if isinstance(part, str) else None for part in parts] for _, parts in outputs]
-        results = [backend.named(x, each) for x, each in zip(results, given, strict=True)]
+    if backend.renames or any(backend.names(x) is not None for x, _ in inputs):
+        results = [backend.named(x, each) for x, each in zip(results, names, strict=True)]
     watch.note(operation, pattern, inputs, list(zip(results, [parts for _, parts in outputs], strict=True)), sizes)
     return results
 
 
-def carried(
-    backend: Backend,
-    arrays: Sequence[Any],
-    axes: Sequence[Any],
-    operands: Sequence[Sequence[Sequence[int]]],
-    out: Sequence[Sequence[int]],
-) -> list[str | None]:
-    """The names of a result, whose axes are made of numbered ones: those of the pattern, and own ones under '...'."""
+def carried(backend: Backend, arrays: Sequence[Any], labels: Labels, called: Sequence[Sequence]) -> list[Names]:
+    """The names of results whose axes the pattern calls so: those, and their own under '...'."""
     own: dict[int, str] = {}
-    for x, groups in zip(arrays, operands):
+    for x, groups in zip(arrays, labels.operands):
         names = backend.names(x) or ()
         own.update({group[0]: name for group, name in zip(groups, names) if len(group) == 1 and name})
-    found: list[str | None] = []
-    for group in out:
-        axis = axes[group[0]] if len(group) == 1 else 0
-        name = axis if isinstance(axis, str) else own.get(group[0]) if axis.__class__ is not int else None
-        found.append(name if name not in found else None)
+    found = []
+    for at, parts in enumerate(called):
+        names = [part if isinstance(part, str) else None for part in parts]
+        for axis, group in enumerate(labels.results[at] if labels.results else ()):
+            if len(group) == 1 and labels.axes[group[0]].__class__ is tuple:
+                names[axis] = own.get(group[0])
+        found.append([name if name not in names[:axis] else None for axis, name in enumerate(names)])
     return found
 
 
@@ -82,12 +83,9 @@ def _agree(own: Names, parts: Sequence[watch.Part], operation: str, pattern: str
         if not isinstance(part, str) and name not in parts:
             continue  # a product of axes may have any name that is not another's
         called = part if isinstance(part, str) else f"({' '.join(part)})"
+        first = part if isinstance(part, str) else (part or ("",))[0]
         raise AxisSpaceError(
             f"{operation} calls axis {axis} of a tensor {called!r}, and its name is {name!r}: the axes are "
-            f"({', '.join([n or '_' for n in own])}).\n{caret(pattern, *span_of(pattern, _first(part)))}\n"
+            f"({', '.join([n or '_' for n in own])}).\n{caret(pattern, *span_of(pattern, first))}\n"
             "  Write the pattern with the names that the axes have, or rename them: t.rename(…)."
         )
-
-
-def _first(part: watch.Part) -> str:
-    return part if isinstance(part, str) else (part or ("",))[0]

@@ -6,13 +6,14 @@ from typing import Any
 
 from ricci.caches import Cache
 from ricci.einops.backends import backend_of, compiling
-from ricci.einops.labels import labels_of, solved
-from ricci.einops.operations import first_call, in_context, sizes_given
-from ricci.einops.patterns import ELLIPSIS, check_text, group_span, names_of, parse, parse_side, side_text, span_of
-from ricci.einops.recipes import differ
+from ricci.einops.driver import in_context
+from ricci.einops.grammar import ELLIPSIS, WIDE, Groups, check_text, names_of, parse, side_text, span_of
+from ricci.einops.inference import sizes_given, solved
+from ricci.einops.labels import Labels, labels_of
+from ricci.einops.rearranging import wide_rearrange
 from ricci.errors import EinopsError, nearest
 
-_plain = Cache("calls of parse_shape", 2048)  # the names of patterns that are names only
+_plain = Cache("patterns of shapes", 2048)  # the names of patterns that are names only
 
 
 def parse_shape(x: Any, pattern: str) -> dict[str, Any]:
@@ -39,44 +40,19 @@ def parse_shape(x: Any, pattern: str) -> dict[str, Any]:
 
 
 def _parse_shape(x: Any, pattern: str) -> dict[str, Any]:
-    backend_of(x)  # an error where this is no array
+    if not compiling(x):
+        backend_of(x)  # an error where this is no array
+    check_text(pattern)
     shape = x.shape
     try:
-        side = _constant(pattern)
+        labels = _constant(pattern, len(shape))
+        return labels.named_sizes(solved(labels, (shape,), ()))
     except EinopsError as error:
-        raise in_context(error, tuple(shape), {}) from None
-    if ELLIPSIS in side:
-        at = side.index(ELLIPSIS)
-        side = (*side[:at], *[("_",)] * (len(shape) - len(side) + 1), *side[at + 1 :])
-    if len(side) != len(shape):
-        hint = f"Input shape: {tuple(shape)}."
-        message = (
-            f"Can't parse shape with different number of dimensions: {len(shape)}, and the pattern has {len(side)}."
-        )
-        raise EinopsError(message, pattern, 0, max(1, len(pattern)), hint)
-    found = {}
-    for k, (group, size) in enumerate(zip(side, shape)):
-        if len(group) > 1 or group == (ELLIPSIS,):
-            hint = f"Input shape: {tuple(shape)}."
-            message = "Can't parse shape with composite axes, nor with an ellipsis inside parentheses."
-            raise EinopsError(message, pattern, *_span(pattern, k), hint)
-        if not group or group[0].__class__ is int:
-            if differ(size, group[0] if group else 1):
-                hint = f"Input shape: {tuple(shape)}."
-                message = f"Length of anonymous axis does not match: {size} is not {group[0] if group else 1}."
-                raise EinopsError(message, pattern, *_span(pattern, k), hint)
-        elif group[0] != "_":
-            found[group[0]] = size
-    return found
+        raise in_context(error, (shape,), {}) from None
 
 
-def _span(pattern: str, number: int) -> tuple[int, int]:
-    """Where an axis of the array is named, as well as it is known behind an ellipsis."""
-    return (0, len(pattern)) if ELLIPSIS in pattern.split("(")[0] else group_span(pattern, number)
-
-
-def _constant(pattern: str) -> tuple:
-    return parse_side(pattern, skips=True)
+def _constant(pattern: str, ndim: int) -> Labels:
+    return labels_of(pattern, (ndim,), kind="shape")
 
 
 _constant._dynamo_marked_constant = True  # type: ignore[attr-defined]
@@ -90,14 +66,12 @@ def sizes(pattern: str, *arrays: Any, **given: Any) -> dict[str, Any]:
     {'b': 2, 't': 3, 'h': 2, 'd': 4, 'e': 5}
     """
     check_text(pattern)
-    if "->" in pattern:
-        at = pattern.index("->")
-        raise EinopsError("rc.sizes reads shapes, and takes a pattern without an arrow.", pattern, at, at + 2)
     shapes = tuple([backend_of(x).shape(x) for x in arrays])
-    values = tuple(sizes_given(given, pattern).values())
-    labels = labels_of(pattern, tuple(map(len, shapes)), tuple(given), "sizes")
-    found = solved(labels, shapes, values, "none")
-    return {name: size for name, size in zip(labels.axes, found, strict=True) if isinstance(name, str)}
+    try:
+        labels = labels_of(pattern, tuple(map(len, shapes)), tuple(given), "sizes")
+        return labels.named_sizes(solved(labels, shapes, tuple(sizes_given(given, pattern).values())))
+    except EinopsError as error:
+        raise in_context(error, shapes, given) from None
 
 
 class Inverse(str):
@@ -107,7 +81,7 @@ class Inverse(str):
     sizes: dict[str, int]
 
     def __call__(self, tensor: Any, **sizes: int) -> Any:
-        return first_call(tensor, str(self), "rearrange", {**self.sizes, **sizes}, True)
+        return wide_rearrange(tensor, str(self), **{**self.sizes, **sizes})
 
 
 def inverse(pattern: str, **sizes: int) -> Inverse:
@@ -139,8 +113,8 @@ def inverse(pattern: str, **sizes: int) -> Inverse:
     return made
 
 
-def _two_sides(pattern: str) -> tuple:
-    parsed = parse(pattern, wide=True)
+def _two_sides(pattern: str) -> tuple[tuple[Groups, ...], tuple[Groups, ...]]:
+    parsed = parse(pattern, WIDE)
     if parsed.right is None:
         raise EinopsError("The pattern has no arrow.", pattern, len(pattern) - 1, len(pattern))
     return parsed.left, parsed.right

@@ -21,21 +21,21 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple, SupportsIndex
 
+from ricci.einops.watch import AxisUse, Part, UsedAt, Watcher, innermost, user_line
 from ricci.errors import AxisError, AxisSizeError, AxisSpaceError, InputError, NotationError, caret, nearest
-from ricci.scopes.watch import Part, Place, Use, Watcher, innermost, user_line
 
 
 class AxisBinding(NamedTuple):
     """What a scope knows of a name. The size is None as long as only the name is declared."""
 
     size: Any
-    place: Place
+    place: UsedAt
     declared: bool
 
 
 WHOLE = (int, Integral)
 Spot = tuple[int, int, int]  # a dimension, the number of names in it, the position among them
-Names = Mapping[Spot, Mapping[str, Place]]  # several names where one operation took an array twice, by different names
+Names = Mapping[Spot, Mapping[str, UsedAt]]  # several names where one operation took an array twice, by different names
 
 
 def spots(parts: Sequence[Part]) -> Iterator[tuple[Spot, str]]:
@@ -47,7 +47,7 @@ def spots(parts: Sequence[Part]) -> Iterator[tuple[Spot, str]]:
             yield (dimension, len(names), position), name
 
 
-class Memory:
+class NamesOfArrays:
     """The names of the axes of arrays, by weak reference."""
 
     def __init__(self) -> None:
@@ -83,11 +83,11 @@ class Memory:
         return gone
 
 
-_CARRIED = Place("by the expression itself", "")
+_CARRIED = UsedAt("by the expression itself", "")
 _LOCK = threading.RLock()  # for scopes shared by threads that run in copies of one context
 
 
-class Scope(Watcher):
+class AxisScope(Watcher):
     """The names of a scope with their sizes: ``ax["d"]``, ``ax.d``, ``"d" in ax``, ``dict(ax)``, ``print(ax)``.
 
     A name that is also a method (``ax.sizes``) is reached as an item.
@@ -97,23 +97,23 @@ class Scope(Watcher):
 
     def __init__(self, own: dict[str, AxisBinding], inherit: bool, text: str) -> None:
         self._own, self._inherit, self._text = own, inherit, text
-        self._memory = Memory()
-        self._around: tuple[Scope, ...] = (self,)  # this one and those around it
-        self._declaring: dict[str, Scope] = {name: self for name, binding in own.items() if binding.declared}
+        self._memory = NamesOfArrays()
+        self._around: tuple[AxisScope, ...] = (self,)  # this one and those around it
+        self._declaring: dict[str, AxisScope] = {name: self for name, binding in own.items() if binding.declared}
         self._used = False
 
-    def __enter__(self) -> Scope:
+    def __enter__(self) -> AxisScope:
         if self._used:
             raise InputError(f"This scope has been opened before; write {self._text} where it is opened again.")
         self._used = True
         outer = innermost() if self._inherit else None
-        if isinstance(outer, Scope):
+        if isinstance(outer, AxisScope):
             self._agree(outer)
             self._around = (self, *outer._around)
             self._declaring.update(outer._declaring)
         return super().__enter__()
 
-    def _agree(self, outer: Scope) -> None:
+    def _agree(self, outer: AxisScope) -> None:
         """A name that is known around here has the same size here, and if it is declared there it is the same space."""
         for name, (size, place, _) in list(self._own.items()):
             around = outer._find(name)
@@ -179,7 +179,7 @@ class Scope(Watcher):
 
     # What operations report.
 
-    def check(self, use: Use) -> None:
+    def check(self, use: AxisUse) -> None:
         for name, size in use.sizes.items():
             known = self._find(name)
             if known is not None and size != known.size and differ(size, known.size):
@@ -191,7 +191,7 @@ class Scope(Watcher):
                 if other and name not in other and name in self._declaring:
                     raise _two_spaces(use, number, spot, name, other, self._text)
 
-    def note(self, use: Use) -> None:
+    def note(self, use: AxisUse) -> None:
         with _LOCK:
             self.check(use)  # again: another thread may have bound a name since
             place = use.place()
@@ -206,9 +206,9 @@ class Scope(Watcher):
         """Names of axes that this scope declares."""
         self._memory.add(array, names)
 
-    def _unnamed(self, use: Use, place: Place) -> list[tuple[Scope, Any, Names]]:
+    def _unnamed(self, use: AxisUse, place: UsedAt) -> list[tuple[AxisScope, Any, Names]]:
         """The axes that get their first declared name, for each array, by the scope that declares it."""
-        found: dict[tuple[int, Scope], tuple[Any, dict[Spot, dict[str, Place]]]] = {}
+        found: dict[tuple[int, AxisScope], tuple[Any, dict[Spot, dict[str, UsedAt]]]] = {}
         for array, parts in (*use.inputs, *use.outputs):
             known = self._names(array)
             for spot, name in spots(parts):
@@ -219,7 +219,7 @@ class Scope(Watcher):
 
     def _names(self, array: Any) -> Names:
         """The declared names of the axes of an array: as remembered, or as an expression carries them."""
-        found: dict[Spot, Mapping[str, Place]] = {}
+        found: dict[Spot, Mapping[str, UsedAt]] = {}
         for scope in self._around:
             found.update(scope._memory.names(array))
         carried = None if found else getattr(array, "indices", None)  # of an expression; of a torch tensor, a method
@@ -237,7 +237,7 @@ class Scope(Watcher):
                 names[dimension] = next(iter(called)) if count == 1 else None
         return tuple(names) if any(names) else None
 
-    def _bind(self, name: str, size: Any, place: Place) -> None:
+    def _bind(self, name: str, size: Any, place: UsedAt) -> None:
         for scope in self._around:
             known = scope._own.get(name)
             if known is not None:
@@ -257,13 +257,13 @@ class Scope(Watcher):
     def _all(self) -> dict[str, AxisBinding]:
         return {name: binding for scope in reversed(self._around) for name, binding in scope._own.items()}
 
-    def _situation(self, use: Use) -> str:
+    def _situation(self, use: AxisUse) -> str:
         shapes = ", ".join(str(tuple(array.shape)) for array, _ in use.inputs)
         known = " ".join(f"{name}={size}" for name, size in self.sizes.items())
         return f"\n  The input has shape {shapes}; so far the scope has {known}."
 
 
-def axes(names: str = "", /, *, inherit: bool = True, **sizes: SupportsIndex) -> Scope:
+def axes(names: str = "", /, *, inherit: bool = True, **sizes: SupportsIndex) -> AxisScope:
     """A scope in which each axis name has one size, and in which the names declared here are index spaces of their own.
 
     ``rc.axes()`` declares no names, ``rc.axes("t s", d=512)`` declares three, one of them with its size. In a scope
@@ -275,14 +275,14 @@ def axes(names: str = "", /, *, inherit: bool = True, **sizes: SupportsIndex) ->
     """
     given = [repr(names)] * bool(names) + [f"{name}={size}" for name, size in sizes.items()]
     text = f"rc.axes({', '.join(given + ['inherit=False'] * (not inherit))})"
-    place = Place(f"as declared by {text}", user_line())
+    place = UsedAt(f"as declared by {text}", user_line())
     own: dict[str, AxisBinding] = {}
     for name in [*names.replace(",", " ").split(), *sizes]:
         if not name.isidentifier() or name in own:
             fault = "is declared twice" if name in own else "is not a name"
             raise NotationError(f"The axis {name!r} {fault} in {text}.", text, *span(name, text, len("rc.axes")))
         own[name] = AxisBinding(natural(name, sizes[name], text) if name in sizes else None, place, True)
-    return Scope(own, inherit, text)
+    return AxisScope(own, inherit, text)
 
 
 def natural(name: str, size: Any, text: str) -> int:
@@ -304,7 +304,7 @@ def span(name: str, text: str, start: int = 0, end: int | None = None) -> tuple[
     return found.span() if found else (0, len(text))
 
 
-def _two_sizes(name: str, size: Any, place: Place, known: AxisBinding, text: str, situation: str) -> AxisSizeError:
+def _two_sizes(name: str, size: Any, place: UsedAt, known: AxisBinding, text: str, situation: str) -> AxisSizeError:
     return AxisSizeError(
         f"Axis {name!r} has size {size} {place} and {known.size} {known.place}.\n{caret(text, *span(name, text))}"
         f"{situation}\n  A name has one size in a scope: rename the axis, or open a new scope with "
@@ -312,7 +312,9 @@ def _two_sizes(name: str, size: Any, place: Place, known: AxisBinding, text: str
     )
 
 
-def _two_spaces(use: Use, number: int, spot: Spot, name: str, other: Mapping[str, Place], text: str) -> AxisSpaceError:
+def _two_spaces(
+    use: AxisUse, number: int, spot: Spot, name: str, other: Mapping[str, UsedAt], text: str
+) -> AxisSpaceError:
     dimension, count, _ = spot
     first, place = next(iter(other.items()))
     start, end = _input_span(use.pattern, number)

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ricci.einops.products import Pair, Side, Term, equation_of, pair_of, steps_of, total
+from ricci.einops.inference import total
+from ricci.einops.pairwise import Pair, Placing, Term, equation_of, pair_of, steps_of
 
 try:  # np.einsum without what it does in Python
     c_einsum: Any = import_module("numpy._core.multiarray").c_einsum
@@ -93,7 +94,7 @@ def _multiplication(pair: Pair, first: Term, second: Term, out: Term, sizes: Seq
     return multiply
 
 
-def _placed(x: Any, side: Side) -> Any:
+def _placed(x: Any, side: Placing) -> Any:
     if side.permutation is not None:
         x = x.transpose(side.permutation)
     if side.shape is not None:

@@ -12,21 +12,17 @@ no copy is made where the order of its axes allows. More arrays are multiplied t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from string import ascii_letters
 from typing import Any, NamedTuple, cast
 
-from ricci.dispatch import offered
-from ricci.einops.backends import backend_of, is_traced
-from ricci.einops.backends import compiling as one_compiling
 from ricci.einops.backends.base import Backend
-from ricci.errors import EinopsTypeError
-from ricci.kinds import kind_of, remedy
+from ricci.einops.inference import total
 
 Term = tuple[int, ...]
 
 
-class Side(NamedTuple):
+class Placing(NamedTuple):
     """One array on its way into a matrix product: permuted, merged, and the two last axes exchanged or not."""
 
     permutation: Term | None
@@ -38,8 +34,8 @@ class Pair(NamedTuple):
     """Two arrays, without repeated labels and labels that only one has and the result has not, as a matrix product."""
 
     exchanged: bool  # the second array is the left factor
-    left: Side
-    right: Side
+    left: Placing
+    right: Placing
     shape: tuple | None  # of the result, with every label an axis
     permutation: Term | None  # to the order of the result
     batch: int  # how many labels
@@ -74,7 +70,7 @@ def pair_of(first: Term, second: Term, out: Term, sizes: Sequence[Any]) -> Pair:
     )
 
 
-def _side(term: Term, batch: list, own: list, inner: list, sizes: Sequence[Any], right: bool) -> Side:
+def _side(term: Term, batch: list, own: list, inner: list, sizes: Sequence[Any], right: bool) -> Placing:
     """Stored as it comes, with the labels that lie closest together last, and flipped where that is the wrong way."""
     own_last = bool(own) and (not inner or term[-1] in own)
     last, before = (own, inner) if own_last else (inner, own)
@@ -83,18 +79,10 @@ def _side(term: Term, batch: list, own: list, inner: list, sizes: Sequence[Any],
     shape = None
     if len(own) != 1 or len(inner) != 1:
         shape = (*[sizes[k] for k in batch], total(sizes, before), total(sizes, last))
-    return Side(None if permutation == tuple(range(len(order))) else permutation, shape, own_last is not right)
+    return Placing(None if permutation == tuple(range(len(order))) else permutation, shape, own_last is not right)
 
 
-def total(sizes: Sequence[Any], labels: Iterable[int]) -> Any:
-    """The product of the sizes of some labels."""
-    product = 1
-    for label in labels:
-        product = product * sizes[label]
-    return product
-
-
-class Step(NamedTuple):
+class Pairing(NamedTuple):
     """Two arrays of a list are replaced by their product, which becomes the last."""
 
     at: tuple[int, ...]
@@ -102,10 +90,10 @@ class Step(NamedTuple):
     out: Term
 
 
-def steps_of(terms: Sequence[Term], out: Term, sizes: Sequence[Any]) -> list[Step]:
+def steps_of(terms: Sequence[Term], out: Term, sizes: Sequence[Any]) -> list[Pairing]:
     """The products, two by two, in an order that costs little."""
     if len(terms) <= 2:
-        return [Step(tuple(range(len(terms))), tuple(terms), out)]
+        return [Pairing(tuple(range(len(terms))), tuple(terms), out)]
     from opt_einsum.paths import auto
 
     numbers = {label: max(size, 1) if isinstance(size, int) else 64 for label, size in enumerate(sizes)}
@@ -118,7 +106,7 @@ def steps_of(terms: Sequence[Term], out: Term, sizes: Sequence[Any]) -> list[Ste
         needed = {label for term in left for label in term} | set(out)
         made = out if not left else tuple(dict.fromkeys([k for term in chosen for k in term if k in needed]))
         left.append(made)
-        steps.append(Step(places, chosen, made))
+        steps.append(Pairing(places, chosen, made))
     return steps
 
 
@@ -160,8 +148,9 @@ def contraction(
     backend: Backend, kinds: Sequence[type], terms: Sequence[Term], out: Term, sizes: Sequence[Any]
 ) -> Callable:
     """A function of arrays of these types with these labels and sizes."""
-    if backend.name == "formula":
-        return lambda *xs: backend.contract(xs, terms, out)  # type: ignore[attr-defined]
+    if backend.contract is not None:
+        contract = backend.contract
+        return lambda *xs: contract(xs, terms, out)
     equation = equation_of(terms, out)
     if equation is None or not hasattr(backend.xp, "einsum"):
         return _stepwise(backend, terms, out, sizes)
@@ -203,7 +192,7 @@ def product(backend: Backend, xs: list, terms: Sequence[Term], out: Term, sizes:
     return result if pair.permutation is None else backend.transpose(result, pair.permutation)
 
 
-def _placed(backend: Backend, x: Any, side: Side) -> Any:
+def _placed(backend: Backend, x: Any, side: Placing) -> Any:
     if side.permutation is not None:
         x = backend.transpose(x, side.permutation)
     if side.shape is not None:
@@ -250,81 +239,3 @@ def _diagonal(backend: Backend, x: Any, term: Term, label: int, sizes: Sequence[
     step = sum([n**k for k in range(len(at))])
     flat = flat[(slice(None, None, max(step, 1)), ...)] if rest else flat[:: max(step, 1)]
     return flat, (label, *[term[axis] for axis in rest])
-
-
-def compiling(arrays: Sequence[Any]) -> bool:
-    """Whether the code that handles these arrays is being compiled by PyTorch, not run."""
-    return any(one_compiling(x) for x in arrays)
-
-
-def traced_beside_torch(arrays: Sequence[Any]) -> bool:
-    """Whether traced arrays meet tensors of PyTorch: the results are then tensors, as those of operators are."""
-    return {"traced", "torch"}.issubset(map(kind_of, arrays))
-
-
-def as_torch(function: Callable, *args: Any) -> Any:
-    """``function`` of traced arrays only, its results as traced tensors of PyTorch."""
-    return offered("with_meaning")(function, args, {})
-
-
-def common_backend(arrays: Sequence[Any], what: str) -> Backend:
-    """The kind that all arrays are of, or that takes the others in.
-
-    NumPy's stand beside those of JAX and Dask, traced arrays, tensors and formulas; arrays of PyTorch and JAX beside
-    traced arrays, tensors and formulas; numbers beside any.
-    """
-    _check_masks(arrays, what)
-    kind = type(arrays[0])
-    is_traced(kind)  # so that PyTorch's compiler finds the backend in its place
-    if all(type(x) is kind for x in arrays):
-        return backend_of(arrays[0])
-    found: dict[str, Backend] = {}
-    first: dict[str, tuple[str, int]] = {}
-    for k, x in enumerate(arrays):
-        if not isinstance(x, (int, float, complex)) and type(x).__name__ not in _SCALARS:
-            is_traced(type(x))
-            backend = backend_of(x)
-            found.setdefault(backend.name, backend)
-            first.setdefault(backend.name, (f"{type(x).__module__}.{type(x).__qualname__}", k))
-    if not found:
-        return backend_of(arrays[0])
-    for name, others in _TAKES_IN.items():
-        if name in found and found.keys() <= {name, *others}:
-            return found[name]
-    if len(found) > 1:
-        kinds, other = " and ".join([name for name, _ in first.values()]), [*first.values()][1][1]
-        hint = f"Make them all of one kind; number {other}, counted from 0, is the first of another."
-        lost = [remedy(x, "One") for x in arrays if remedy(x)]
-        raise EinopsTypeError(f"{what} was given arrays of several kinds: {kinds}.", hint="\n".join([hint, *lost[:1]]))
-    return next(iter(found.values()))
-
-
-def _check_masks(arrays: Sequence[Any], what: str) -> None:
-    """Masks are kept by what moves or reduces one array, and lost where several are joined or multiplied."""
-    if "masked" in map(kind_of, arrays):
-        masked = next(x for x in arrays if kind_of(x) == "masked")
-        raise EinopsTypeError(f"{what} cannot keep a mask.", hint=remedy(masked, "An array"))
-
-
-# The kinds that can stand beside one.
-_TAKES_IN = {
-    "formula": ("numpy", "torch", "jax"),
-    "ricci": ("numpy", "torch", "jax"),
-    "jax": ("numpy",),
-    "dask": ("numpy",),
-}
-
-
-def of_one_kind(arrays: Sequence[Any], what: str) -> Sequence[Any]:
-    """The arrays, those of NumPy made like the others where there are others."""
-    _check_masks(arrays, what)
-    if len({*map(backend_of, arrays)}) == 1 and len({*map(type, arrays)}) == 1:
-        return arrays
-    backend = common_backend(arrays, what)
-    if backend.name == "ricci":
-        return backend.together(arrays)
-    lift = backend.xp.asarray if backend.direct else backend.lift
-    return [x if backend.accepts(x) else lift(x) for x in arrays]
-
-
-_SCALARS = {f"{kind}{bits}" for kind in ("int", "uint", "float", "complex") for bits in (8, 16, 32, 64, 128)} | {"bool"}
