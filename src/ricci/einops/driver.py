@@ -54,7 +54,7 @@ class Task:
     def __init__(self, name: str, title: str, said: str = "") -> None:
         """``title`` is what scopes and tables of shapes call it, ``said`` what errors do."""
         self.name, self.title, self.said = name, title, said or title
-        self.calls = CallCache(f"calls of {name}", MOST_CALLS)
+        self.calls = CallCache("calls on patterns", MOST_CALLS)
         TASKS[name] = self
 
     def read(self, pattern: str, ndims: tuple[int, ...], names: tuple[str, ...], operation: str) -> Any:
@@ -175,7 +175,7 @@ def first(
 
 def by_shape(call: Request, shapes: tuple[tuple, ...], known: Callable) -> Callable:
     """One function for the shapes of all arrays together, made when they are met; ``known`` is for these shapes."""
-    table = Cache(f"shapes of {call.task.name}", MOST_SHAPES)
+    table = Cache("shapes of calls on patterns", MOST_SHAPES)
     backend, one, newer = call.backend, len(shapes) == 1, table.known
     table.keep(shapes[0] if one else shapes, known)
 

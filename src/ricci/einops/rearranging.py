@@ -28,7 +28,7 @@ class OneArray(Task):
     def __init__(self, title: str, wide: bool) -> None:
         super().__init__(f"{title}, in the wider language" if wide else title, title)
         self.wide = wide
-        self.recent = CallCache(f"latest calls of {self.name} by patterns", MOST_CALLS)
+        self.recent = CallCache("latest calls by patterns", MOST_CALLS)
 
     def read(self, pattern: str, ndims: tuple[int, ...], names: tuple[str, ...], operation: str) -> Recipe:
         return recipe_of(pattern, operation, names, ndims[0], self.wide)

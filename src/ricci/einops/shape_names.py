@@ -13,7 +13,7 @@ from ricci.einops.labels import Labels, labels_of
 from ricci.einops.rearranging import wide_rearrange
 from ricci.errors import EinopsError, nearest
 
-_plain = Cache("patterns of shapes", 2048)  # the names of patterns that are names only
+_plain = Cache("calls of parse_shape", 2048)  # the names of patterns that are names only
 
 
 def parse_shape(x: Any, pattern: str) -> dict[str, Any]:
