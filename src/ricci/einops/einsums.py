@@ -29,7 +29,7 @@ from ricci.errors import EinopsError, EinopsRefusal, EinopsTypeError, EinopsValu
 PRODUCTS = ("multiply", "sum")  # what is computed if nothing else is asked for
 
 
-class Contraction(NamedTuple):
+class ProductPlan(NamedTuple):
     """What is multiplied, in labels, and the sizes of the labels."""
 
     terms: Factored
@@ -50,11 +50,11 @@ class Contracts(Task):
 
     def plan(
         self, backend: Backend, reading: Labels, shapes: Sequence[tuple], sizes: list, options: tuple
-    ) -> Contraction:
-        return Contraction(factored(reading, shapes, sizes), sizes)
+    ) -> ProductPlan:
+        return ProductPlan(factored(reading, shapes, sizes), sizes)
 
     def function(
-        self, backend: Backend, kinds: Sequence[type], plan: Contraction, options: tuple, plain: bool
+        self, backend: Backend, kinds: Sequence[type], plan: ProductPlan, options: tuple, plain: bool
     ) -> Callable:
         terms, sizes = plan
         if options != PRODUCTS:

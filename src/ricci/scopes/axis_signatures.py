@@ -21,7 +21,7 @@ from ricci.einops.inference import Misfit, differ, divides, infer, total
 from ricci.einops.labels import Kind, Labels, labelled
 from ricci.einops.watch import AxisUse, UsedAt, refuse_generators, user_line
 from ricci.errors import EinopsError, InputError, InvariantError, NotationError, RicciError, ShapeError, caret, nearest
-from ricci.scopes.axis_scope import AxisScope, AxisSizeError, AxisBinding, natural, spots
+from ricci.scopes.axis_scope import AxisBinding, AxisScope, AxisSizeError, natural, spots
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 MISSING: Any = inspect.Parameter.empty
@@ -70,7 +70,7 @@ class Described(NamedTuple):
     optional: tuple[bool, ...]
 
 
-class Known(NamedTuple):
+class Learnt(NamedTuple):
     """What a call has told so far: the arrays and their labels, their shapes, and the sizes of the labels."""
 
     labels: Labels
@@ -125,7 +125,7 @@ class Spec:
 
     # A call.
 
-    def take(self, args: tuple, kwargs: dict[str, Any]) -> Known:
+    def take(self, args: tuple, kwargs: dict[str, Any]) -> Learnt:
         """What the arguments tell, of those that the signature describes."""
         values: Sequence[Any] = args[self.skipped : self.skipped + self.positional]
         if len(values) < len(self.defaults):  # one that is missing altogether is left to Python to complain about
@@ -133,9 +133,9 @@ class Spec:
         shapes = self._shapes(self.arguments, values, 0)
         labels = _labels(self.text, (*[shape if shape is None else len(shape) for shape in shapes], *self.none))
         sizes = [self.known.get(axis) for axis in labels.axes]
-        return self._matched(Known(labels, tuple(values), tuple(shapes), sizes), 0)
+        return self._matched(Learnt(labels, tuple(values), tuple(shapes), sizes), 0)
 
-    def give(self, result: Any, known: Known, scope: AxisScope | None = None) -> Any:
+    def give(self, result: Any, known: Learnt, scope: AxisScope | None = None) -> Any:
         """The result, checked."""
         side = self.results
         if side is None:
@@ -150,14 +150,14 @@ class Spec:
         shapes = (*known.shapes, *self._shapes(side, results, before))
         labels = _labels(self.text, tuple([shape if shape is None else len(shape) for shape in shapes]))
         sizes = [*known.sizes, *[self.known.get(axis) for axis in labels.axes[len(known.sizes) :]]]
-        known = self._matched(Known(labels, (*values, *results), shapes, sizes), before)
+        known = self._matched(Learnt(labels, (*values, *results), shapes, sizes), before)
         if scope is not None:
             # An argument that is handed on as it is may get a new name; what the body has made keeps its own.
             made = [pair for pair in _named(known, before) if not any(pair[0] is value for value in values)]
             scope.check(AxisUse(f"the result of {self.name}", self.text.partition("->")[2].strip(), made, (), {}))
         return result
 
-    def body(self, known: Known) -> AxisScope:
+    def body(self, known: Learnt) -> AxisScope:
         """The scope of the body: the names of the signature are declared, and the axes of the arguments have them."""
         sizes = known.labels.named_sizes(known.sizes)
         own = {name: AxisBinding(sizes.get(name, self.given.get(name)), self.place, True) for name in self.names}
@@ -191,7 +191,7 @@ class Spec:
             )
         return ()
 
-    def _matched(self, known: Known, before: int) -> Known:
+    def _matched(self, known: Learnt, before: int) -> Learnt:
         """What is known with the sizes of the arrays from ``before`` on, or an error where they do not agree."""
         labels, _, shapes, sizes = known
         self._check_hidden(known, before)
@@ -205,7 +205,7 @@ class Spec:
             raise self._unfit(known, before + misfit.at, misfit) from None
         return known
 
-    def _check_hidden(self, known: Known, before: int) -> None:
+    def _check_hidden(self, known: Learnt, before: int) -> None:
         """An ellipsis stands for the same sizes wherever it stands."""
         if ELLIPSIS not in self.text:
             return
@@ -233,7 +233,7 @@ class Spec:
     def _call(self) -> str:
         return f"In the call of {self.name} ({user_line()}), "
 
-    def _of(self, known: Known, at: int) -> str:
+    def _of(self, known: Learnt, at: int) -> str:
         called = (*self.arguments.called, *(self.results.called if self.results else ()))
         return f"{called[at]} of shape {tuple(getattr(known.values[at], 'shape', ()))}"
 
@@ -250,7 +250,7 @@ class Spec:
             f"{count}.\n{caret(self.text, *self._span(at))}"
         )
 
-    def _unfit(self, known: Known, at: int, misfit: Misfit) -> RicciError:
+    def _unfit(self, known: Learnt, at: int, misfit: Misfit) -> RicciError:
         """The error for an axis whose size does not fit."""
         labels, sizes = known.labels, known.sizes
         group, array = labels.operands[at][misfit.axis], self._array(at)
@@ -271,7 +271,7 @@ class Spec:
             f"{caret(self.text, start, end)}"
         )
 
-    def _two_sizes(self, known: Known, at: int, axis: int, size: Any, other: Any, where: str) -> AxisSizeError:
+    def _two_sizes(self, known: Learnt, at: int, axis: int, size: Any, other: Any, where: str) -> AxisSizeError:
         start, end = spans_of(self.text)[at + self._first][axis]
         where = where if where.startswith(("in ", "as ", "by ")) else f"in {where}"
         return AxisSizeError(
@@ -280,7 +280,7 @@ class Spec:
             "  Pass arrays whose sizes agree, or give the axis another name in the signature."
         )
 
-    def _source(self, known: Known, label: int, at: int, axis: int) -> str:
+    def _source(self, known: Learnt, label: int, at: int, axis: int) -> str:
         """Where the size of a label comes from, other than from this axis."""
         name = known.labels.axes[label]
         if name in self.given:
@@ -300,7 +300,7 @@ def _checked_sides(sides: Sequence[Groups]) -> tuple[Groups | None, ...]:
     return tuple([None if side == (("_",),) else side for side in sides])
 
 
-def _named(known: Known, before: int) -> Iterator[tuple[Any, Sequence[Any]]]:
+def _named(known: Learnt, before: int) -> Iterator[tuple[Any, Sequence[Any]]]:
     """The arrays from ``before`` on with the names of their axes."""
     for value, shape, groups in list(zip(known.values, known.shapes, known.labels.operands))[before:]:
         if shape is not None and hasattr(value, "shape"):

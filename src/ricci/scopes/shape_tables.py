@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ParamSpec
 
+from ricci.einops.watch import AxisUse, Watcher, refuse_generators, user_line
 from ricci.errors import InputError
 from ricci.grid import Grid, Shown
-from ricci.einops.watch import AxisUse, Watcher, refuse_generators, user_line
 
 
 @dataclass(frozen=True, slots=True)
