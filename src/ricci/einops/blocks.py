@@ -235,7 +235,7 @@ def _ends(groups: Groups, sizes: Sequence[Any]) -> dict[int, list]:
 
 
 def _wholes(groups: Groups, sizes: Sequence[Any], ends: Mapping[int, list]) -> tuple:
-    plain = merged_sizes([() if axis in ends else group for axis, group in enumerate(groups)], sizes)
+    plain = merged_sizes(tuple([() if axis in ends else group for axis, group in enumerate(groups)]), sizes)
     return tuple([(ends[axis][-1],) if axis in ends else (size,) for axis, size in enumerate(plain)])
 
 

@@ -144,10 +144,10 @@ def first(
     """
     if any_compiling(arrays):
         return _recorded(task, arrays, pattern, lengths, options)
+    check_text(pattern)
     kept = None if key is None else task.calls[key]  # where it was not used for long
     if kept is not None:
         return kept(*arrays)
-    check_text(pattern)
     if traced_beside_torch(arrays):
         return as_torch(first, task, arrays, pattern, lengths, options)
     backend = backend_of(arrays[0]) if task.alone else common_backend(arrays, task.said)

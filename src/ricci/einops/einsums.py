@@ -187,12 +187,13 @@ def _einsum(arguments: tuple) -> Any:
         raise _explained(error, pattern, tensors) from None
 
 
+_UNFIT = ("Shape mismatch", "Wrong shape", "The pattern is of")
+
+
 def _explained(error: Exception, pattern: str, tensors: Sequence[Any]) -> Exception:
     """What a backend has raised, as an error that shows the pattern and the shapes; sizes that do not fit are a
     ValueError in einops."""
-    if error.__class__ is EinopsError and error.message.startswith(
-        ("Shape mismatch", "Wrong shape", "The pattern is of")
-    ):
+    if isinstance(error, EinopsError) and error.__class__ is EinopsError and error.message.startswith(_UNFIT):
         return EinopsValueError(error.message, error.text, error.start, error.end, error.hint)
     if isinstance(error, RicciError):
         return error
@@ -281,7 +282,8 @@ def equation(pattern: str) -> str:
     if parsed.right is None:
         hint = "Write the axes of the result after an arrow '->'."
         raise EinopsValueError("Einsum pattern must contain '->'.", pattern, 0, max(1, len(pattern)), hint)
-    if "+" in pattern or len(parsed.right) > 1:
+    right, *more = parsed.right
+    if "+" in pattern or more:
         at = pattern.find("+") if "+" in pattern else pattern.rindex(",")
         raise EinopsError(f"Unknown character '{pattern[at]}'.", pattern, at, at + 1)
     letters: dict[str, str] = {ELLIPSIS: ELLIPSIS}
@@ -293,12 +295,12 @@ def equation(pattern: str) -> str:
                 hint = "There are 52 letters; rc.einsum has no such limit."
                 raise EinopsError("Too many axes in einsum.", pattern, *span_of(pattern, axis), hint)
             letters[axis] = ascii_letters[len(letters) - 1]
-    for axis in [_single(group, pattern) for group in parsed.right[0]]:
+    for axis in [_single(group, pattern) for group in right]:
         if axis not in letters:
             hint = nearest(axis, letters) or "A new axis is made by repeat: do that with the result."
             message = f"Unknown axis {axis} on right side of einsum {pattern}."
             raise EinopsError(message, pattern, *span_of(pattern, axis, False), hint)
-    texts = ["".join([letters[_single(group, pattern)] for group in side]) for side in (*parsed.left, parsed.right[0])]
+    texts = ["".join([letters[_single(group, pattern)] for group in side]) for side in (*parsed.left, right)]
     return ",".join(texts[:-1]) + "->" + texts[-1]
 
 
