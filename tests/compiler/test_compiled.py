@@ -183,7 +183,7 @@ def test_inputs_in_any_layout(backend: str, monkeypatch: pytest.MonkeyPatch):
 def test_the_cases_cover_everything():
     """All kinds of step occur in the programs that are checked."""
     steps: Counter[str] = Counter()
-    for seed in range(200):
+    for seed in range(300):
         case = make_case(seed)
         f = compiled(case, "numpy")
         called(f, case.inputs)
