@@ -1,12 +1,14 @@
 """Attention in patterns: once for arrays, in a scope that checks its axes, and once for expressions, derived."""
 
+from typing import Any
+
 import numpy as np
 
 import ricci as rc
 
 
 @rc.signature("b t c, c (three h d) -> b t (h d)", three=3, h=4)
-def attention(x, weights):
+def attention(x, weights) -> Any:
     """Self-attention with four heads, on arrays or on expressions."""
     mixed = rc.einsum("b t c, c e -> b t e", x, weights)
     q, k, v = rc.rearrange(mixed, "b t (q + k + v) -> b t q, b t k, b t v", q=8, k=8)

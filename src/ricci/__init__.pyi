@@ -1354,6 +1354,8 @@ def det(A: Formula, /, *axes: str) -> Formula:
     5.0
     """
 @overload
+def det(A: Tensor, /, *axes: int) -> Tensor: ...
+@overload
 def det(A: np.ndarray, /, *axes: int) -> Any: ...
 @overload
 def det(A: _Own, /, *axes: int) -> _Own: ...
@@ -1369,6 +1371,8 @@ def logdet(A: Formula, /, *axes: str) -> Formula:
     >>> rc.logdet(np.array([[2.0, 1.0], [1.0, 3.0]])).round(4).tolist()
     1.6094
     """
+@overload
+def logdet(A: Tensor, /, *axes: int) -> Tensor: ...
 @overload
 def logdet(A: np.ndarray, /, *axes: int) -> Any: ...
 @overload
@@ -1386,6 +1390,8 @@ def slogdet_sign(A: Formula, /, *axes: str) -> Formula:
     1.0
     """
 @overload
+def slogdet_sign(A: Tensor, /, *axes: int) -> Tensor: ...
+@overload
 def slogdet_sign(A: np.ndarray, /, *axes: int) -> Any: ...
 @overload
 def slogdet_sign(A: _Own, /, *axes: int) -> _Own: ...
@@ -1401,6 +1407,8 @@ def inv(A: Formula, /, *axes: str) -> Formula:
     >>> rc.inv(np.array([[2.0, 1.0], [1.0, 3.0]])).round(4).tolist()
     [[0.6, -0.2], [-0.2, 0.4]]
     """
+@overload
+def inv(A: Tensor, /, *axes: int) -> Tensor: ...
 @overload
 def inv(A: np.ndarray, /, *axes: int) -> np.ndarray: ...
 @overload
@@ -1418,6 +1426,8 @@ def cholesky(A: Formula, /, *axes: str) -> Formula:
     [[1.4142, 0.0], [0.7071, 1.5811]]
     """
 @overload
+def cholesky(A: Tensor, /, *axes: int) -> Tensor: ...
+@overload
 def cholesky(A: np.ndarray, /, *axes: int) -> np.ndarray: ...
 @overload
 def cholesky(A: _Own, /, *axes: int) -> _Own: ...
@@ -1433,6 +1443,8 @@ def expm(A: Formula, /, *axes: str) -> Formula:
     >>> rc.expm(np.array([[2.0, 1.0], [1.0, 3.0]])).round(4).tolist()
     [[13.1815, 14.8839], [14.8839, 28.0655]]
     """
+@overload
+def expm(A: Tensor, /, *axes: int) -> Tensor: ...
 @overload
 def expm(A: np.ndarray, /, *axes: int) -> np.ndarray: ...
 @overload
@@ -1450,6 +1462,8 @@ def eigvalsh(A: Formula, /, *axes: str) -> Formula:
     [1.382, 3.618]
     """
 @overload
+def eigvalsh(A: Tensor, /, *axes: int) -> Tensor: ...
+@overload
 def eigvalsh(A: np.ndarray, /, *axes: int) -> np.ndarray: ...
 @overload
 def eigvalsh(A: _Own, /, *axes: int) -> _Own: ...
@@ -1466,6 +1480,8 @@ def eigh_vectors(A: Formula, /, *axes: str) -> Formula:
     [[0.8507, 0.5257], [0.5257, 0.8507]]
     """
 @overload
+def eigh_vectors(A: Tensor, /, *axes: int) -> Tensor: ...
+@overload
 def eigh_vectors(A: np.ndarray, /, *axes: int) -> np.ndarray: ...
 @overload
 def eigh_vectors(A: _Own, /, *axes: int) -> _Own: ...
@@ -1481,6 +1497,8 @@ def svdvals(A: Formula, /, *axes: str) -> Formula:
     >>> rc.svdvals(np.array([[2.0, 1.0], [1.0, 3.0]])).round(4).tolist()
     [3.618, 1.382]
     """
+@overload
+def svdvals(A: Tensor, /, *axes: int) -> Tensor: ...
 @overload
 def svdvals(A: np.ndarray, /, *axes: int) -> np.ndarray: ...
 @overload
@@ -1518,6 +1536,8 @@ def tr(A: Formula, /, *axes: str) -> Formula:
     5.0
     """
 @overload
+def tr(A: Tensor, /, *axes: int) -> Tensor: ...
+@overload
 def tr(A: np.ndarray, /, *axes: int) -> Any: ...
 @overload
 def tr(A: _Own, /, *axes: int) -> _Own: ...
@@ -1533,6 +1553,8 @@ def prod(x: Formula, /, *axes: str) -> Formula:
     >>> rc.prod(np.array([3.0, 1.0, 2.0])).round(4).tolist()
     6.0
     """
+@overload
+def prod(x: Tensor, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Tensor: ...
 @overload
 def prod(x: np.ndarray, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Any: ...
 @overload
@@ -1552,6 +1574,8 @@ def max(x: Formula, /, *axes: str) -> Formula:
     3.0
     """
 @overload
+def max(x: Tensor, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Tensor: ...
+@overload
 def max(x: np.ndarray, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Any: ...
 @overload
 def max(x: _Own, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> _Own: ...
@@ -1569,6 +1593,8 @@ def min(x: Formula, /, *axes: str) -> Formula:
     >>> rc.min(np.array([3.0, 1.0, 2.0])).round(4).tolist()
     1.0
     """
+@overload
+def min(x: Tensor, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Tensor: ...
 @overload
 def min(x: np.ndarray, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Any: ...
 @overload
@@ -1588,7 +1614,7 @@ def argmax(x: Formula | float, /, *axes: str) -> Formula:
     0
     """
 @overload
-def argmax(x: AnyArray | _List, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Any: ...
+def argmax(x: AnyArray | _List, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> np.ndarray | Any: ...
 
 @overload
 def argmin(x: Formula | float, /, *axes: str) -> Formula:
@@ -1600,7 +1626,7 @@ def argmin(x: Formula | float, /, *axes: str) -> Formula:
     1
     """
 @overload
-def argmin(x: AnyArray | _List, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Any: ...
+def argmin(x: AnyArray | _List, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> np.ndarray | Any: ...
 
 @overload
 def any(x: Formula | float, /, *axes: str) -> Formula:
@@ -1612,7 +1638,7 @@ def any(x: Formula | float, /, *axes: str) -> Formula:
     True
     """
 @overload
-def any(x: AnyArray | _List, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Any: ...
+def any(x: AnyArray | _List, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> np.ndarray | Any: ...
 
 @overload
 def all(x: Formula | float, /, *axes: str) -> Formula:
@@ -1624,7 +1650,7 @@ def all(x: Formula | float, /, *axes: str) -> Formula:
     True
     """
 @overload
-def all(x: AnyArray | _List, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Any: ...
+def all(x: AnyArray | _List, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> np.ndarray | Any: ...
 
 @overload
 def logsumexp(x: Formula, /, *axes: str) -> Formula:
@@ -1635,6 +1661,8 @@ def logsumexp(x: Formula, /, *axes: str) -> Formula:
     >>> rc.logsumexp(np.array([3.0, 1.0, 2.0])).round(4).tolist()
     3.4076
     """
+@overload
+def logsumexp(x: Tensor, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Tensor: ...
 @overload
 def logsumexp(x: np.ndarray, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Any: ...
 @overload
@@ -1654,6 +1682,8 @@ def softmax(x: Formula, /, *axes: str) -> Formula:
     [0.6652, 0.09, 0.2447]
     """
 @overload
+def softmax(x: Tensor, /, *axes: int, axis: _Axes = None) -> Tensor: ...
+@overload
 def softmax(x: np.ndarray, /, *axes: int, axis: _Axes = None) -> np.ndarray: ...
 @overload
 def softmax(x: _Own, /, *axes: int, axis: _Axes = None) -> _Own: ...
@@ -1671,6 +1701,8 @@ def log_softmax(x: Formula, /, *axes: str) -> Formula:
     >>> rc.log_softmax(np.array([3.0, 1.0, 2.0])).round(4).tolist()
     [-0.4076, -2.4076, -1.4076]
     """
+@overload
+def log_softmax(x: Tensor, /, *axes: int, axis: _Axes = None) -> Tensor: ...
 @overload
 def log_softmax(x: np.ndarray, /, *axes: int, axis: _Axes = None) -> np.ndarray: ...
 @overload
@@ -1690,6 +1722,8 @@ def hardmax(x: Formula, /, *axes: str) -> Formula:
     [1.0, 0.0, 0.0]
     """
 @overload
+def hardmax(x: Tensor, /, *axes: int, axis: _Axes = None) -> Tensor: ...
+@overload
 def hardmax(x: np.ndarray, /, *axes: int, axis: _Axes = None) -> np.ndarray: ...
 @overload
 def hardmax(x: _Own, /, *axes: int, axis: _Axes = None) -> _Own: ...
@@ -1707,6 +1741,8 @@ def hardmin(x: Formula, /, *axes: str) -> Formula:
     >>> rc.hardmin(np.array([3.0, 1.0, 2.0])).round(4).tolist()
     [0.0, 1.0, 0.0]
     """
+@overload
+def hardmin(x: Tensor, /, *axes: int, axis: _Axes = None) -> Tensor: ...
 @overload
 def hardmin(x: np.ndarray, /, *axes: int, axis: _Axes = None) -> np.ndarray: ...
 @overload
@@ -1726,6 +1762,8 @@ def cumprod(x: Formula, /, *axes: str) -> Formula:
     [3.0, 3.0, 6.0]
     """
 @overload
+def cumprod(x: Tensor, /, *axes: int, axis: _Axes = None) -> Tensor: ...
+@overload
 def cumprod(x: np.ndarray, /, *axes: int, axis: _Axes = None) -> np.ndarray: ...
 @overload
 def cumprod(x: _Own, /, *axes: int, axis: _Axes = None) -> _Own: ...
@@ -1743,6 +1781,8 @@ def sort(x: Formula, /, *axes: str) -> Formula:
     >>> rc.sort(np.array([3.0, 1.0, 2.0])).round(4).tolist()
     [1.0, 2.0, 3.0]
     """
+@overload
+def sort(x: Tensor, /, *axes: int, axis: _Axes = None) -> Tensor: ...
 @overload
 def sort(x: np.ndarray, /, *axes: int, axis: _Axes = None) -> np.ndarray: ...
 @overload
@@ -1762,7 +1802,7 @@ def argsort(x: Formula | float, /, *axes: str) -> Formula:
     [1, 2, 0]
     """
 @overload
-def argsort(x: AnyArray | _List, /, *axes: int, axis: _Axes = None) -> Any: ...
+def argsort(x: AnyArray | _List, /, *axes: int, axis: _Axes = None) -> np.ndarray | Any: ...
 
 @overload
 def sum(x: Formula, /, *axes: str) -> Formula:
@@ -1773,6 +1813,8 @@ def sum(x: Formula, /, *axes: str) -> Formula:
     >>> rc.sum(np.array([3.0, 1.0, 2.0])).round(4).tolist()
     6.0
     """
+@overload
+def sum(x: Tensor, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Tensor: ...
 @overload
 def sum(x: np.ndarray, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Any: ...
 @overload
@@ -1792,6 +1834,8 @@ def mean(x: Formula, /, *axes: str) -> Formula:
     2.0
     """
 @overload
+def mean(x: Tensor, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Tensor: ...
+@overload
 def mean(x: np.ndarray, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Any: ...
 @overload
 def mean(x: _Own, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> _Own: ...
@@ -1809,6 +1853,8 @@ def var(x: Formula, /, *axes: str) -> Formula:
     >>> rc.var(np.array([3.0, 1.0, 2.0])).round(4).tolist()
     0.6667
     """
+@overload
+def var(x: Tensor, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Tensor: ...
 @overload
 def var(x: np.ndarray, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Any: ...
 @overload
@@ -1828,6 +1874,8 @@ def std(x: Formula, /, *axes: str) -> Formula:
     0.8165
     """
 @overload
+def std(x: Tensor, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Tensor: ...
+@overload
 def std(x: np.ndarray, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Any: ...
 @overload
 def std(x: _Own, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> _Own: ...
@@ -1846,6 +1894,8 @@ def norm(x: Formula, /, *axes: str) -> Formula:
     3.7417
     """
 @overload
+def norm(x: Tensor, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Tensor: ...
+@overload
 def norm(x: np.ndarray, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Any: ...
 @overload
 def norm(x: _Own, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> _Own: ...
@@ -1863,6 +1913,8 @@ def cumsum(x: Formula, /, *axes: str) -> Formula:
     >>> rc.cumsum(np.array([3.0, 1.0, 2.0])).round(4).tolist()
     [3.0, 4.0, 6.0]
     """
+@overload
+def cumsum(x: Tensor, /, *axes: int, axis: _Axes = None) -> Tensor: ...
 @overload
 def cumsum(x: np.ndarray, /, *axes: int, axis: _Axes = None) -> np.ndarray: ...
 @overload

@@ -14,6 +14,7 @@ from typing import Any, assert_type
 import numpy as np
 
 import ricci as rc
+import ricci.einops as einops
 import ricci.numpy as rnp
 from ricci.compiler.compressed.result import CompressedFunction
 from ricci.compiler.plan.plans import Plan
@@ -92,6 +93,16 @@ def functions(f: rc.Formula, x: np.ndarray, t: rc.Tensor, o: OtherArray) -> None
     rc.exp(f, f)  # pyright: ignore[reportCallIssue]
     rc.softmax(f, dim="k")  # pyright: ignore[reportCallIssue]
     rc.softmax(x, keepdims=True)  # pyright: ignore[reportCallIssue]
+
+
+def unknown(x: Any) -> None:
+    """Of what is of no known type, nothing is claimed."""
+    rc.exp(x).anything, rc.maximum(x, 1).anything, rc.sum(x).anything, rc.softmax(x, -1).anything, rc.inv(x).anything
+    rc.less(x, 1).anything, rc.argmax(x).anything, rc.solve(x, x).anything, rc.where(x, x, 1).anything
+    rc.rearrange(x, "a b -> b a").anything, rc.reduce(x, "a b -> a", "sum").anything, rc.einsum("i i", x).anything
+    rc.pack([x, x], "a *")[0].anything, rc.unpack(x, [(2,)], "a *")[0].anything, rc.gather(x, x, "a, b -> b").anything
+    rc.grad(x)(x).anything, rc.hessian(x)(x).anything, rc.value_and_grad(x)(x)[1].anything, rc.compile(x)(x).anything
+    rnp.sin(x).anything, rnp.maximum(x, 1).anything
 
 
 def tensors() -> None:
@@ -195,3 +206,25 @@ def namespace(t: rc.Tensor, x: np.ndarray) -> None:
     assert_type(rnp.ndarray, type[np.ndarray])
     assert_type(rc.numpy.cos(t), rc.Tensor)
     rnp.sine(t)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def patterns(x: np.ndarray, t: rc.Tensor, f: rc.Formula, o: OtherArray) -> None:
+    assert_type(einops.rearrange(x, "a b -> b a"), np.ndarray)
+    assert_type(einops.rearrange(np.zeros((2, 3)), "a b -> (a b)"), np.ndarray)
+    assert_type(einops.rearrange(o, "a b -> b a"), OtherArray)
+    assert_type(einops.rearrange([o, o], "n a b -> b a n"), OtherArray)
+    assert_type(einops.repeat(o, "a -> a n", n=3), OtherArray)
+    assert_type(einops.reduce(o, "a b -> a", "max"), OtherArray)
+    assert_type(einops.einsum(o, o, "a b, b c -> a c"), OtherArray)
+    assert_type(einops.pack([o, o], "a *"), tuple[OtherArray, list[tuple[int, ...]]])
+    assert_type(einops.unpack(o, [(2,), (3,)], "a *"), list[OtherArray])
+    assert_type(einops.asnumpy(o), np.ndarray)
+    assert_type(rc.rearrange(f, "a b -> b a"), rc.Formula)
+    assert_type(rc.rearrange(t, "a b -> b a"), rc.Tensor)
+    assert_type(rc.einsum("a b, b c -> a c", t, t), rc.Tensor)
+    assert_type(rc.einsum(x, x, "a b, b c -> a c", op="add", reduce="min"), np.ndarray)
+    assert_type(rc.gather(x, x, "n d, b -> b d"), np.ndarray)
+    einops.rearange(x, "a b -> b a")  # pyright: ignore[reportAttributeAccessIssue]
+    einops.rearrange(x)  # pyright: ignore[reportCallIssue]
+    einops.reduce(x, "a b -> a")  # pyright: ignore[reportCallIssue]
+    einops.rearrange(x, 3)  # pyright: ignore[reportArgumentType, reportCallIssue]

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 import textwrap
@@ -81,9 +82,12 @@ def listed(words: Iterable[str]) -> str:
 
 
 def of_table(row: Op) -> str:
-    """``rc.<name>``: what it gives for formulas, arrays of NumPy, other arrays and numbers."""
+    """``rc.<name>``: what it gives for formulas, tensors, arrays of NumPy, other arrays and numbers.
+
+    Two kinds at least are named, so that of what is of no known type nothing is claimed.
+    """
     made = {"elementwise": _elementwise, "reduce": _over_axes, "keep": _over_axes, "matrix": _matrix}[row.kind](row)
-    doc = _docstring(getattr(ricci, row.name).__doc__)
+    doc = _docstring(getattr(ricci, row.name).__doc__.partition("\n")[0])  # help(…) shows the rest
     parts = [
         _function(row.name, parameters, result, doc if k == 0 else "...", len(made) > 1)
         for k, (parameters, result) in enumerate(made)
@@ -129,10 +133,11 @@ def _over_axes(row: Op) -> list[tuple[str, str]]:
         options += ", keepdims: bool = False"
     of_formulas = ("x: Formula | float, /, *axes: str", "Formula")
     if row.type in PLAIN:
-        return [of_formulas, (f"x: AnyArray | _List, /, {options}", "Any")]
+        return [of_formulas, (f"x: AnyArray | _List, /, {options}", "np.ndarray | Any")]
     whole = "Any" if row.kind == "reduce" else "np.ndarray"  # the sum of all entries is a number
     return [
         ("x: Formula, /, *axes: str", "Formula"),
+        (f"x: Tensor, /, {options}", "Tensor"),
         (f"x: np.ndarray, /, {options}", whole),
         (f"x: _Own, /, {options}", "_Own"),
         (f"x: _List, /, {options}", "Any"),
@@ -155,6 +160,7 @@ def _matrix(row: Op) -> list[tuple[str, str]]:
         ]
     return [
         (f"{names[0]}: Formula, /, *axes: str", "Formula"),
+        (f"{names[0]}: Tensor, /, *axes: int", "Tensor"),
         (f"{names[0]}: np.ndarray, /, *axes: int", whole),
         (f"{names[0]}: _Own, /, *axes: int", "_Own"),
         (f"{names[0]}: _List, /, *axes: int", "Any"),
@@ -259,6 +265,8 @@ class _OfOne(Protocol):
     @overload
     def __call__(self, x: Tensor | list[Tensor] | tuple[Tensor, ...], /, *args: Any, **kwargs: Any) -> Tensor: ...
     @overload
+    def __call__(self, x: _numpy.ndarray, /, *args: Any, **kwargs: Any) -> _numpy.ndarray | Any: ...
+    @overload
     def __call__(self, x: Any = ..., /, *args: Any, **kwargs: Any) -> Any: ...
 
 class _OfTwo(Protocol):
@@ -267,6 +275,8 @@ class _OfTwo(Protocol):
     def __call__(self, a: Tensor, b: Any, /, *args: Any, **kwargs: Any) -> Tensor: ...
     @overload
     def __call__(self, a: Any, b: Tensor, /, *args: Any, **kwargs: Any) -> Tensor: ...
+    @overload
+    def __call__(self, a: _numpy.ndarray, b: Any, /, *args: Any, **kwargs: Any) -> _numpy.ndarray | Any: ...
     @overload
     def __call__(self, a: Any = ..., b: Any = ..., /, *args: Any, **kwargs: Any) -> Any: ...
 
@@ -311,6 +321,76 @@ def _kind_of_function(name: str) -> str | None:
     return None
 
 
+# Patterns
+
+PATTERNS = """
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, overload
+
+import numpy as np
+
+{imports}from ricci.tensor import Tensor
+from ricci.user.formula import Formula
+
+_X = TypeVar("_X")
+
+"""
+OPERANDS = {  # of these parameters the result is made: X is its kind
+    "tensor": "X | list[X] | tuple[X, ...]",
+    "tensors": "Sequence[X]",
+    "tensors_and_pattern": "X | str",
+    "operands": "X | str",
+}
+OTHERS = {"pattern": "str", "reduction": "str | Callable[..., Any]", "packed_shapes": "Sequence[Any]"}
+OTHERS |= {"reduce": "str | Callable[..., Any]", "op": "str | Callable[..., Any]"}
+KINDS = {  # of operands, and of the result; arrays may stand beside formulas and tensors
+    "np.ndarray": "np.ndarray",
+    "Formula | np.ndarray": "Formula",
+    "Tensor | np.ndarray": "Tensor",
+    "_X": "_X",
+}
+RESULTS = {"pack": "tuple[X, list[tuple[int, ...]]]", "unpack": "list[X]"}
+
+
+def patterns(module: str) -> str:
+    """The functions of a module of patterns, which make of arrays others of their kind; NumPy's have the number of
+    their axes in their types, which patterns change, so they are named apart."""
+    public = importlib.import_module(module)
+    imports, functions = [], []
+    for name in public.__all__:
+        value = getattr(public, name)
+        if any(p in OPERANDS for p in inspect.signature(value).parameters) and value.__module__ != module:
+            functions += _pattern(name, value)
+        elif value.__module__ == module:
+            functions.append(_function(name, "tensor: Any", "np.ndarray", _docstring(value.__doc__)) + "\n")
+        else:
+            imports.append(f"from {value.__module__} import {value.__name__} as {name}\n")
+    version = f"__version__: str\n__all__ = {public.__all__!r}\n\n" if hasattr(public, "__version__") else ""
+    return PATTERNS.format(imports="".join(imports)) + version + "\n".join(functions)
+
+
+def _pattern(name: str, function: Any) -> list[str]:
+    """A list says less than its entries do where their types are not known, so it has no kind named apart."""
+    given = inspect.signature(function).parameters.values()
+    one, several = (any(p.name == word for p in given) for word in ("tensor", "tensors"))
+    alone = {kind: kind for kind in KINDS.values()}
+    kinds = {"_X": "_X"} if several else alone if one else KINDS
+    found = []
+    for number, (kind, result) in enumerate(kinds.items()):
+        parameters = ", ".join(_declared(p, name == "unpack" or kind != "_X") for p in given)
+        made = re.sub(r"\bX\b", result, RESULTS.get(name, "X"))
+        body = _docstring(inspect.cleandoc(function.__doc__)) if number == 0 else "..."
+        found.append(_function(name, re.sub(r"\bX\b", kind, parameters), made, body, len(kinds) > 1))
+    return [*found[:-1], found[-1] + "\n"]
+
+
+def _declared(p: inspect.Parameter, alone: bool) -> str:
+    """A parameter with its type; ``alone``, the array is no list of them."""
+    stars = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+    kind = "X" if alone and p.name == "tensor" else OPERANDS.get(p.name) or OTHERS.get(p.name, "Any")
+    return f"{stars}{p.name}: {kind}" + ("" if p.default is p.empty else f" = {p.default!r}")
+
+
 def made_in(owner: type) -> Iterable[str]:
     """The names of methods that a class got from the tables, beside those that its source defines."""
     source = inspect.getsource(owner)
@@ -326,6 +406,8 @@ STUBS: dict[str, Callable[[], str]] = {
     "user/formula_methods.pyi": formula_methods,
     "tracing/array_methods.pyi": array_methods,
     "numpy.pyi": numpy_names,
+    "einops/__init__.pyi": lambda: patterns("ricci.einops"),
+    "einops/wide.pyi": lambda: patterns("ricci.einops.wide"),
 }
 
 

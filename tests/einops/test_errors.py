@@ -405,4 +405,4 @@ def test_integers_of_other_kinds_are_sizes() -> None:
 
 
 def test_subclasses_of_list_are_lists() -> None:
-    assert einops.rearrange(Names([np.zeros(2), np.zeros(2)]), "a b -> b a").shape == (2, 2)
+    assert einops.rearrange(Names([np.zeros(2), np.zeros(2)]), "a b -> b a").shape == (2, 2)  # pyright: ignore[reportAttributeAccessIssue]

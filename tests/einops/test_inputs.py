@@ -206,9 +206,9 @@ def test_masks_are_kept_by_reductions(name):
 
 def test_masks_move():
     moved = rc.rearrange(MASKED, "i (j k) -> k (i j)", k=2)
-    np.testing.assert_array_equal(moved.mask, rc.rearrange(MASKED.mask, "i (j k) -> k (i j)", k=2))
-    np.testing.assert_array_equal(rc.repeat(MASKED, "i j -> n i j", n=2).mask[1], MASKED.mask)
-    np.testing.assert_array_equal(rc.unpack(MASKED, [(1,), (3,)], "i *")[1].mask, MASKED.mask[:, 1:])  # pyright: ignore[reportIndexIssue]
+    np.testing.assert_array_equal(moved.mask, rc.rearrange(MASKED.mask, "i (j k) -> k (i j)", k=2))  # pyright: ignore[reportAttributeAccessIssue]
+    np.testing.assert_array_equal(rc.repeat(MASKED, "i j -> n i j", n=2).mask[1], MASKED.mask)  # pyright: ignore[reportAttributeAccessIssue]
+    np.testing.assert_array_equal(rc.unpack(MASKED, [(1,), (3,)], "i *")[1].mask, MASKED.mask[:, 1:])  # pyright: ignore[reportAttributeAccessIssue, reportIndexIssue]
 
 
 def test_the_comparison_can_fail():

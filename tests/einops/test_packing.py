@@ -107,7 +107,7 @@ def test_anything_that_has_an_order_is_packed() -> None:
     """A tuple, or an array along its first axis, as einops does."""
     x = np.arange(6).reshape(2, 3)
     for arrays in ((x[0], x[1]), x):
-        packed, shapes = einops.pack(arrays, "*")  # pyright: ignore[reportArgumentType]
+        packed, shapes = einops.pack(arrays, "*")  # pyright: ignore[reportArgumentType, reportCallIssue]
         assert packed.tolist() == [0, 1, 2, 3, 4, 5] and shapes == [(3,), (3,)]
 
 

@@ -412,7 +412,7 @@ def test_keywords_of_python_and_letters_of_others_are_names(kind):
         A.reshape(4, 2, 3).transpose(2, 1, 0).reshape(3, 8),
     )
     close(on(kind, lambda x: rc.reduce(x, "(import is) α -> α", "sum", **{"is": 2}), A), A.sum(0))
-    close(on(kind, lambda x, y: rc.einsum("(if def) α, α or -> or", x, y, **{"if": 2}), A, B), (A @ B).sum(0))
+    close(on(kind, lambda x, y: rc.einsum("(if def) α, α or -> or", x, y, **{"if": 2}), A, B), (A @ B).sum(0))  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
 NAMED: dict[str, tuple[Callable, tuple]] = {
