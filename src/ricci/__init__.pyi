@@ -214,13 +214,7 @@ __all__ = [
 
 @overload
 def power(a: Tensor, b: Any, /) -> Tensor:
-    """a ** b.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.power(np.array([0.25]), np.array([2.0])).round(4).tolist()
-    [0.0625]
-    """
+    """a ** b."""
 @overload
 def power(a: Any, b: Tensor, /) -> Tensor: ...
 @overload
@@ -238,13 +232,7 @@ def power(a: _Plain | float, b: _Plain | float, /) -> Any: ...
 
 @overload
 def abs(x: np.ndarray, /) -> np.ndarray:
-    """The size of x; its derivative at 0 is 0.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.abs(np.array([0.25])).round(4).tolist()
-    [0.25]
-    """
+    """The size of x; its derivative at 0 is 0."""
 @overload
 def abs(x: _Own, /) -> _Own: ...
 @overload
@@ -254,13 +242,7 @@ def abs(x: _List, /) -> Any: ...
 
 @overload
 def sign(x: np.ndarray, /) -> np.ndarray:
-    """-1, 0 or 1.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.sign(np.array([0.25])).round(4).tolist()
-    [1.0]
-    """
+    """-1, 0 or 1."""
 @overload
 def sign(x: _Own, /) -> _Own: ...
 @overload
@@ -270,13 +252,7 @@ def sign(x: _List, /) -> Any: ...
 
 @overload
 def floor(x: np.ndarray, /) -> np.ndarray:
-    """The largest whole number not above x.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.floor(np.array([0.25])).round(4).tolist()
-    [0.0]
-    """
+    """The largest whole number not above x."""
 @overload
 def floor(x: _Own, /) -> _Own: ...
 @overload
@@ -286,13 +262,7 @@ def floor(x: _List, /) -> Any: ...
 
 @overload
 def ceil(x: np.ndarray, /) -> np.ndarray:
-    """The smallest whole number not below x.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.ceil(np.array([0.25])).round(4).tolist()
-    [1.0]
-    """
+    """The smallest whole number not below x."""
 @overload
 def ceil(x: _Own, /) -> _Own: ...
 @overload
@@ -302,13 +272,7 @@ def ceil(x: _List, /) -> Any: ...
 
 @overload
 def round(x: np.ndarray, /) -> np.ndarray:
-    """The nearest whole number; halves go to the even one.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.round(np.array([0.25])).round(4).tolist()
-    [0.0]
-    """
+    """The nearest whole number; halves go to the even one."""
 @overload
 def round(x: _Own, /) -> _Own: ...
 @overload
@@ -318,13 +282,7 @@ def round(x: _List, /) -> Any: ...
 
 @overload
 def mod(a: Tensor, b: Any, /) -> Tensor:
-    """The remainder of a divided by b, with the sign of b.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast. The derivatives are those between the jumps.
-
-    >>> rc.mod(np.array([0.25]), np.array([2.0])).round(4).tolist()
-    [0.25]
-    """
+    """The remainder of a divided by b, with the sign of b."""
 @overload
 def mod(a: Any, b: Tensor, /) -> Tensor: ...
 @overload
@@ -342,13 +300,7 @@ def mod(a: _Plain | float, b: _Plain | float, /) -> Any: ...
 
 @overload
 def stop_gradient(x: np.ndarray, /) -> np.ndarray:
-    """x, taken as a constant by derivatives.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.stop_gradient(np.array([0.25])).round(4).tolist()
-    [0.25]
-    """
+    """x, taken as a constant by derivatives."""
 @overload
 def stop_gradient(x: _Own, /) -> _Own: ...
 @overload
@@ -358,13 +310,7 @@ def stop_gradient(x: _List, /) -> Any: ...
 
 @overload
 def barrier(x: np.ndarray, /) -> np.ndarray:
-    """x itself; what is made of it is computed apart from what is made of x.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.barrier(np.array([0.25])).round(4).tolist()
-    [0.25]
-    """
+    """x itself; what is made of it is computed apart from what is made of x."""
 @overload
 def barrier(x: _Own, /) -> _Own: ...
 @overload
@@ -374,13 +320,7 @@ def barrier(x: _List, /) -> Any: ...
 
 @overload
 def cbrt(x: np.ndarray, /) -> np.ndarray:
-    """The cube root, also of negative numbers.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.cbrt(np.array([0.25])).round(4).tolist()
-    [0.63]
-    """
+    """The cube root, also of negative numbers."""
 @overload
 def cbrt(x: _Own, /) -> _Own: ...
 @overload
@@ -390,13 +330,7 @@ def cbrt(x: _List, /) -> Any: ...
 
 @overload
 def exp(x: np.ndarray, /) -> np.ndarray:
-    """The exponential function.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.exp(np.array([0.25])).round(4).tolist()
-    [1.284]
-    """
+    """The exponential function."""
 @overload
 def exp(x: _Own, /) -> _Own: ...
 @overload
@@ -406,13 +340,7 @@ def exp(x: _List, /) -> Any: ...
 
 @overload
 def exp2(x: np.ndarray, /) -> np.ndarray:
-    """2**x.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.exp2(np.array([0.25])).round(4).tolist()
-    [1.1892]
-    """
+    """2**x."""
 @overload
 def exp2(x: _Own, /) -> _Own: ...
 @overload
@@ -422,13 +350,7 @@ def exp2(x: _List, /) -> Any: ...
 
 @overload
 def expm1(x: np.ndarray, /) -> np.ndarray:
-    """exp(x) - 1, exact for small x.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.expm1(np.array([0.25])).round(4).tolist()
-    [0.284]
-    """
+    """exp(x) - 1, exact for small x."""
 @overload
 def expm1(x: _Own, /) -> _Own: ...
 @overload
@@ -438,13 +360,7 @@ def expm1(x: _List, /) -> Any: ...
 
 @overload
 def log(x: np.ndarray, /) -> np.ndarray:
-    """The natural logarithm.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast. For x > 0.
-
-    >>> rc.log(np.array([0.25])).round(4).tolist()
-    [-1.3863]
-    """
+    """The natural logarithm."""
 @overload
 def log(x: _Own, /) -> _Own: ...
 @overload
@@ -454,13 +370,7 @@ def log(x: _List, /) -> Any: ...
 
 @overload
 def log2(x: np.ndarray, /) -> np.ndarray:
-    """The logarithm to base 2.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast. For x > 0.
-
-    >>> rc.log2(np.array([0.25])).round(4).tolist()
-    [-2.0]
-    """
+    """The logarithm to base 2."""
 @overload
 def log2(x: _Own, /) -> _Own: ...
 @overload
@@ -470,13 +380,7 @@ def log2(x: _List, /) -> Any: ...
 
 @overload
 def log10(x: np.ndarray, /) -> np.ndarray:
-    """The logarithm to base 10.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast. For x > 0.
-
-    >>> rc.log10(np.array([0.25])).round(4).tolist()
-    [-0.6021]
-    """
+    """The logarithm to base 10."""
 @overload
 def log10(x: _Own, /) -> _Own: ...
 @overload
@@ -486,13 +390,7 @@ def log10(x: _List, /) -> Any: ...
 
 @overload
 def log1p(x: np.ndarray, /) -> np.ndarray:
-    """log(1 + x), exact for small x.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast. For x > -1.
-
-    >>> rc.log1p(np.array([0.25])).round(4).tolist()
-    [0.2231]
-    """
+    """log(1 + x), exact for small x."""
 @overload
 def log1p(x: _Own, /) -> _Own: ...
 @overload
@@ -502,13 +400,7 @@ def log1p(x: _List, /) -> Any: ...
 
 @overload
 def sin(x: np.ndarray, /) -> np.ndarray:
-    """The sine.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.sin(np.array([0.25])).round(4).tolist()
-    [0.2474]
-    """
+    """The sine."""
 @overload
 def sin(x: _Own, /) -> _Own: ...
 @overload
@@ -518,13 +410,7 @@ def sin(x: _List, /) -> Any: ...
 
 @overload
 def cos(x: np.ndarray, /) -> np.ndarray:
-    """The cosine.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.cos(np.array([0.25])).round(4).tolist()
-    [0.9689]
-    """
+    """The cosine."""
 @overload
 def cos(x: _Own, /) -> _Own: ...
 @overload
@@ -534,13 +420,7 @@ def cos(x: _List, /) -> Any: ...
 
 @overload
 def tan(x: np.ndarray, /) -> np.ndarray:
-    """The tangent.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.tan(np.array([0.25])).round(4).tolist()
-    [0.2553]
-    """
+    """The tangent."""
 @overload
 def tan(x: _Own, /) -> _Own: ...
 @overload
@@ -550,13 +430,7 @@ def tan(x: _List, /) -> Any: ...
 
 @overload
 def asin(x: np.ndarray, /) -> np.ndarray:
-    """The inverse of the sine.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast. For |x| <= 1.
-
-    >>> rc.asin(np.array([0.25])).round(4).tolist()
-    [0.2527]
-    """
+    """The inverse of the sine."""
 @overload
 def asin(x: _Own, /) -> _Own: ...
 @overload
@@ -566,13 +440,7 @@ def asin(x: _List, /) -> Any: ...
 
 @overload
 def acos(x: np.ndarray, /) -> np.ndarray:
-    """The inverse of the cosine.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast. For |x| <= 1.
-
-    >>> rc.acos(np.array([0.25])).round(4).tolist()
-    [1.3181]
-    """
+    """The inverse of the cosine."""
 @overload
 def acos(x: _Own, /) -> _Own: ...
 @overload
@@ -582,13 +450,7 @@ def acos(x: _List, /) -> Any: ...
 
 @overload
 def atan(x: np.ndarray, /) -> np.ndarray:
-    """The inverse of the tangent.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.atan(np.array([0.25])).round(4).tolist()
-    [0.245]
-    """
+    """The inverse of the tangent."""
 @overload
 def atan(x: _Own, /) -> _Own: ...
 @overload
@@ -598,13 +460,7 @@ def atan(x: _List, /) -> Any: ...
 
 @overload
 def atan2(a: Tensor, b: Any, /) -> Tensor:
-    """The angle of the point (b, a).
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast. Not at (0, 0).
-
-    >>> rc.atan2(np.array([0.25]), np.array([2.0])).round(4).tolist()
-    [0.1244]
-    """
+    """The angle of the point (b, a)."""
 @overload
 def atan2(a: Any, b: Tensor, /) -> Tensor: ...
 @overload
@@ -622,13 +478,7 @@ def atan2(a: _Plain | float, b: _Plain | float, /) -> Any: ...
 
 @overload
 def sinh(x: np.ndarray, /) -> np.ndarray:
-    """The hyperbolic sine.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.sinh(np.array([0.25])).round(4).tolist()
-    [0.2526]
-    """
+    """The hyperbolic sine."""
 @overload
 def sinh(x: _Own, /) -> _Own: ...
 @overload
@@ -638,13 +488,7 @@ def sinh(x: _List, /) -> Any: ...
 
 @overload
 def cosh(x: np.ndarray, /) -> np.ndarray:
-    """The hyperbolic cosine.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.cosh(np.array([0.25])).round(4).tolist()
-    [1.0314]
-    """
+    """The hyperbolic cosine."""
 @overload
 def cosh(x: _Own, /) -> _Own: ...
 @overload
@@ -654,13 +498,7 @@ def cosh(x: _List, /) -> Any: ...
 
 @overload
 def tanh(x: np.ndarray, /) -> np.ndarray:
-    """The hyperbolic tangent.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.tanh(np.array([0.25])).round(4).tolist()
-    [0.2449]
-    """
+    """The hyperbolic tangent."""
 @overload
 def tanh(x: _Own, /) -> _Own: ...
 @overload
@@ -670,13 +508,7 @@ def tanh(x: _List, /) -> Any: ...
 
 @overload
 def asinh(x: np.ndarray, /) -> np.ndarray:
-    """The inverse of the hyperbolic sine.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.asinh(np.array([0.25])).round(4).tolist()
-    [0.2475]
-    """
+    """The inverse of the hyperbolic sine."""
 @overload
 def asinh(x: _Own, /) -> _Own: ...
 @overload
@@ -686,13 +518,7 @@ def asinh(x: _List, /) -> Any: ...
 
 @overload
 def acosh(x: np.ndarray, /) -> np.ndarray:
-    """The inverse of the hyperbolic cosine.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast. For x >= 1.
-
-    >>> rc.acosh(np.array([2.0])).round(4).tolist()
-    [1.317]
-    """
+    """The inverse of the hyperbolic cosine."""
 @overload
 def acosh(x: _Own, /) -> _Own: ...
 @overload
@@ -702,13 +528,7 @@ def acosh(x: _List, /) -> Any: ...
 
 @overload
 def atanh(x: np.ndarray, /) -> np.ndarray:
-    """The inverse of the hyperbolic tangent.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast. For |x| < 1.
-
-    >>> rc.atanh(np.array([0.25])).round(4).tolist()
-    [0.2554]
-    """
+    """The inverse of the hyperbolic tangent."""
 @overload
 def atanh(x: _Own, /) -> _Own: ...
 @overload
@@ -718,13 +538,7 @@ def atanh(x: _List, /) -> Any: ...
 
 @overload
 def hypot(a: Tensor, b: Any, /) -> Tensor:
-    """sqrt(a**2 + b**2) without overflow.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast. The length of (a, b); differentiable but at (0, 0).
-
-    >>> rc.hypot(np.array([0.25]), np.array([2.0])).round(4).tolist()
-    [2.0156]
-    """
+    """sqrt(a**2 + b**2) without overflow."""
 @overload
 def hypot(a: Any, b: Tensor, /) -> Tensor: ...
 @overload
@@ -742,13 +556,7 @@ def hypot(a: _Plain | float, b: _Plain | float, /) -> Any: ...
 
 @overload
 def maximum(a: Tensor, b: Any, /) -> Tensor:
-    """The larger of a and b.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast. Where both are equal, each gets half of the derivative.
-
-    >>> rc.maximum(np.array([0.25]), np.array([2.0])).round(4).tolist()
-    [2.0]
-    """
+    """The larger of a and b."""
 @overload
 def maximum(a: Any, b: Tensor, /) -> Tensor: ...
 @overload
@@ -766,13 +574,7 @@ def maximum(a: _Plain | float, b: _Plain | float, /) -> Any: ...
 
 @overload
 def minimum(a: Tensor, b: Any, /) -> Tensor:
-    """The smaller of a and b.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast. Where both are equal, each gets half of the derivative.
-
-    >>> rc.minimum(np.array([0.25]), np.array([2.0])).round(4).tolist()
-    [0.25]
-    """
+    """The smaller of a and b."""
 @overload
 def minimum(a: Any, b: Tensor, /) -> Tensor: ...
 @overload
@@ -790,13 +592,7 @@ def minimum(a: _Plain | float, b: _Plain | float, /) -> Any: ...
 
 @overload
 def where(c: Any, a: Tensor, b: Any, /) -> Tensor:
-    """a where c is not zero, otherwise b.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.where(np.array([1.0]), np.array([2.0]), np.array([3.0])).round(4).tolist()
-    [2.0]
-    """
+    """a where c is not zero, otherwise b."""
 @overload
 def where(c: Any, a: Any, b: Tensor, /) -> Tensor: ...
 @overload
@@ -814,85 +610,43 @@ def where(c: Any, a: _Plain | float, b: _Plain | float, /) -> Any: ...
 
 @overload
 def less(a: _F | float, b: _F | float, /) -> _F:
-    """1 where a < b, otherwise 0.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.less(np.array([0.25]), np.array([2.0])).tolist()
-    [True]
-    """
+    """1 where a < b, otherwise 0."""
 @overload
 def less(a: Any, b: Any, /) -> Any: ...
 
 @overload
 def less_equal(a: _F | float, b: _F | float, /) -> _F:
-    """1 where a <= b, otherwise 0.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.less_equal(np.array([0.25]), np.array([2.0])).tolist()
-    [True]
-    """
+    """1 where a <= b, otherwise 0."""
 @overload
 def less_equal(a: Any, b: Any, /) -> Any: ...
 
 @overload
 def equal(a: _F | float, b: _F | float, /) -> _F:
-    """1 where a == b, otherwise 0.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.equal(np.array([0.25]), np.array([2.0])).tolist()
-    [False]
-    """
+    """1 where a == b, otherwise 0."""
 @overload
 def equal(a: Any, b: Any, /) -> Any: ...
 
 @overload
 def not_equal(a: _F | float, b: _F | float, /) -> _F:
-    """1 where a != b, otherwise 0.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.not_equal(np.array([0.25]), np.array([2.0])).tolist()
-    [True]
-    """
+    """1 where a != b, otherwise 0."""
 @overload
 def not_equal(a: Any, b: Any, /) -> Any: ...
 
 @overload
 def greater(a: _F | float, b: _F | float, /) -> _F:
-    """1 where a > b, otherwise 0.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.greater(np.array([0.25]), np.array([2.0])).tolist()
-    [False]
-    """
+    """1 where a > b, otherwise 0."""
 @overload
 def greater(a: Any, b: Any, /) -> Any: ...
 
 @overload
 def greater_equal(a: _F | float, b: _F | float, /) -> _F:
-    """1 where a >= b, otherwise 0.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.greater_equal(np.array([0.25]), np.array([2.0])).tolist()
-    [False]
-    """
+    """1 where a >= b, otherwise 0."""
 @overload
 def greater_equal(a: Any, b: Any, /) -> Any: ...
 
 @overload
 def clip(x: Tensor, low: Any, high: Any, /) -> Tensor:
-    """x moved into the interval.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.clip(np.array([0.25]), np.array([2.0]), np.array([3.0])).round(4).tolist()
-    [2.0]
-    """
+    """x moved into the interval."""
 @overload
 def clip(x: Any, low: Tensor, high: Any, /) -> Tensor: ...
 @overload
@@ -914,13 +668,7 @@ def clip(x: _Plain | float, low: _Plain | float, high: _Plain | float, /) -> Any
 
 @overload
 def add(a: Tensor, b: Any, /) -> Tensor:
-    """a + b.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.add(np.array([0.25]), np.array([2.0])).round(4).tolist()
-    [2.25]
-    """
+    """a + b."""
 @overload
 def add(a: Any, b: Tensor, /) -> Tensor: ...
 @overload
@@ -938,13 +686,7 @@ def add(a: _Plain | float, b: _Plain | float, /) -> Any: ...
 
 @overload
 def subtract(a: Tensor, b: Any, /) -> Tensor:
-    """a - b.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.subtract(np.array([0.25]), np.array([2.0])).round(4).tolist()
-    [-1.75]
-    """
+    """a - b."""
 @overload
 def subtract(a: Any, b: Tensor, /) -> Tensor: ...
 @overload
@@ -962,13 +704,7 @@ def subtract(a: _Plain | float, b: _Plain | float, /) -> Any: ...
 
 @overload
 def multiply(a: Tensor, b: Any, /) -> Tensor:
-    """a * b, entry by entry.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.multiply(np.array([0.25]), np.array([2.0])).round(4).tolist()
-    [0.5]
-    """
+    """a * b, entry by entry."""
 @overload
 def multiply(a: Any, b: Tensor, /) -> Tensor: ...
 @overload
@@ -986,13 +722,7 @@ def multiply(a: _Plain | float, b: _Plain | float, /) -> Any: ...
 
 @overload
 def divide(a: Tensor, b: Any, /) -> Tensor:
-    """a / b.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.divide(np.array([0.25]), np.array([2.0])).round(4).tolist()
-    [0.125]
-    """
+    """a / b."""
 @overload
 def divide(a: Any, b: Tensor, /) -> Tensor: ...
 @overload
@@ -1010,13 +740,7 @@ def divide(a: _Plain | float, b: _Plain | float, /) -> Any: ...
 
 @overload
 def neg(x: np.ndarray, /) -> np.ndarray:
-    """-x.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.neg(np.array([0.25])).round(4).tolist()
-    [-0.25]
-    """
+    """-x."""
 @overload
 def neg(x: _Own, /) -> _Own: ...
 @overload
@@ -1026,13 +750,7 @@ def neg(x: _List, /) -> Any: ...
 
 @overload
 def square(x: np.ndarray, /) -> np.ndarray:
-    """x**2.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.square(np.array([0.25])).round(4).tolist()
-    [0.0625]
-    """
+    """x**2."""
 @overload
 def square(x: _Own, /) -> _Own: ...
 @overload
@@ -1042,13 +760,7 @@ def square(x: _List, /) -> Any: ...
 
 @overload
 def sqrt(x: np.ndarray, /) -> np.ndarray:
-    """x**(1/2).
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.sqrt(np.array([0.25])).round(4).tolist()
-    [0.5]
-    """
+    """x**(1/2)."""
 @overload
 def sqrt(x: _Own, /) -> _Own: ...
 @overload
@@ -1058,13 +770,7 @@ def sqrt(x: _List, /) -> Any: ...
 
 @overload
 def reciprocal(x: np.ndarray, /) -> np.ndarray:
-    """1/x.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.reciprocal(np.array([0.25])).round(4).tolist()
-    [4.0]
-    """
+    """1/x."""
 @overload
 def reciprocal(x: _Own, /) -> _Own: ...
 @overload
@@ -1074,13 +780,7 @@ def reciprocal(x: _List, /) -> Any: ...
 
 @overload
 def sigmoid(x: np.ndarray, /) -> np.ndarray:
-    """1/(1 + exp(-x)).
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.sigmoid(np.array([0.25])).round(4).tolist()
-    [0.5622]
-    """
+    """1/(1 + exp(-x))."""
 @overload
 def sigmoid(x: _Own, /) -> _Own: ...
 @overload
@@ -1090,13 +790,7 @@ def sigmoid(x: _List, /) -> Any: ...
 
 @overload
 def softplus(x: np.ndarray, /) -> np.ndarray:
-    """log(1 + exp(x)).
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.softplus(np.array([0.25])).round(4).tolist()
-    [0.8259]
-    """
+    """log(1 + exp(x))."""
 @overload
 def softplus(x: _Own, /) -> _Own: ...
 @overload
@@ -1106,13 +800,7 @@ def softplus(x: _List, /) -> Any: ...
 
 @overload
 def relu(x: np.ndarray, /) -> np.ndarray:
-    """maximum(x, 0); its derivative at 0 is 0.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.relu(np.array([0.25])).round(4).tolist()
-    [0.25]
-    """
+    """maximum(x, 0); its derivative at 0 is 0."""
 @overload
 def relu(x: _Own, /) -> _Own: ...
 @overload
@@ -1122,13 +810,7 @@ def relu(x: _List, /) -> Any: ...
 
 @overload
 def leaky_relu(x: np.ndarray, /) -> np.ndarray:
-    """x where x > 0, otherwise 0.01 x.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.leaky_relu(np.array([0.25])).round(4).tolist()
-    [0.25]
-    """
+    """x where x > 0, otherwise 0.01 x."""
 @overload
 def leaky_relu(x: _Own, /) -> _Own: ...
 @overload
@@ -1138,13 +820,7 @@ def leaky_relu(x: _List, /) -> Any: ...
 
 @overload
 def elu(x: np.ndarray, /) -> np.ndarray:
-    """x where x > 0, otherwise exp(x) - 1.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.elu(np.array([0.25])).round(4).tolist()
-    [0.25]
-    """
+    """x where x > 0, otherwise exp(x) - 1."""
 @overload
 def elu(x: _Own, /) -> _Own: ...
 @overload
@@ -1154,13 +830,7 @@ def elu(x: _List, /) -> Any: ...
 
 @overload
 def gelu(x: np.ndarray, /) -> np.ndarray:
-    """x times the normal distribution function at x.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.gelu(np.array([0.25])).round(4).tolist()
-    [0.1497]
-    """
+    """x times the normal distribution function at x."""
 @overload
 def gelu(x: _Own, /) -> _Own: ...
 @overload
@@ -1170,13 +840,7 @@ def gelu(x: _List, /) -> Any: ...
 
 @overload
 def silu(x: np.ndarray, /) -> np.ndarray:
-    """x sigmoid(x).
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.silu(np.array([0.25])).round(4).tolist()
-    [0.1405]
-    """
+    """x sigmoid(x)."""
 @overload
 def silu(x: _Own, /) -> _Own: ...
 @overload
@@ -1186,13 +850,7 @@ def silu(x: _List, /) -> Any: ...
 
 @overload
 def logaddexp(a: Tensor, b: Any, /) -> Tensor:
-    """log(exp(a) + exp(b)) without overflow.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.logaddexp(np.array([0.25]), np.array([2.0])).round(4).tolist()
-    [2.1602]
-    """
+    """log(exp(a) + exp(b)) without overflow."""
 @overload
 def logaddexp(a: Any, b: Tensor, /) -> Tensor: ...
 @overload
@@ -1210,13 +868,7 @@ def logaddexp(a: _Plain | float, b: _Plain | float, /) -> Any: ...
 
 @overload
 def erf(x: np.ndarray, /) -> np.ndarray:
-    """The error function.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.erf(np.array([0.25])).round(4).tolist()
-    [0.2763]
-    """
+    """The error function."""
 @overload
 def erf(x: _Own, /) -> _Own: ...
 @overload
@@ -1226,13 +878,7 @@ def erf(x: _List, /) -> Any: ...
 
 @overload
 def erfc(x: np.ndarray, /) -> np.ndarray:
-    """1 - erf(x), exact for large x.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.erfc(np.array([0.25])).round(4).tolist()
-    [0.7237]
-    """
+    """1 - erf(x), exact for large x."""
 @overload
 def erfc(x: _Own, /) -> _Own: ...
 @overload
@@ -1242,13 +888,7 @@ def erfc(x: _List, /) -> Any: ...
 
 @overload
 def erfinv(x: np.ndarray, /) -> np.ndarray:
-    """The inverse of the error function.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast. For |x| < 1.
-
-    >>> rc.erfinv(np.array([0.25])).round(4).tolist()
-    [0.2253]
-    """
+    """The inverse of the error function."""
 @overload
 def erfinv(x: _Own, /) -> _Own: ...
 @overload
@@ -1258,13 +898,7 @@ def erfinv(x: _List, /) -> Any: ...
 
 @overload
 def ndtri(x: np.ndarray, /) -> np.ndarray:
-    """The inverse of the normal distribution function.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast. For 0 < x < 1.
-
-    >>> rc.ndtri(np.array([0.25])).round(4).tolist()
-    [-0.6745]
-    """
+    """The inverse of the normal distribution function."""
 @overload
 def ndtri(x: _Own, /) -> _Own: ...
 @overload
@@ -1274,13 +908,7 @@ def ndtri(x: _List, /) -> Any: ...
 
 @overload
 def log_ndtr(x: np.ndarray, /) -> np.ndarray:
-    """The logarithm of the normal distribution function, exact for large -x.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.log_ndtr(np.array([0.25])).round(4).tolist()
-    [-0.513]
-    """
+    """The logarithm of the normal distribution function, exact for large -x."""
 @overload
 def log_ndtr(x: _Own, /) -> _Own: ...
 @overload
@@ -1290,13 +918,7 @@ def log_ndtr(x: _List, /) -> Any: ...
 
 @overload
 def lgamma(x: np.ndarray, /) -> np.ndarray:
-    """The logarithm of the size of the gamma function.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast. Not at 0, -1, -2, …
-
-    >>> rc.lgamma(np.array([2.0])).round(4).tolist()
-    [0.0]
-    """
+    """The logarithm of the size of the gamma function."""
 @overload
 def lgamma(x: _Own, /) -> _Own: ...
 @overload
@@ -1306,13 +928,7 @@ def lgamma(x: _List, /) -> Any: ...
 
 @overload
 def digamma(x: np.ndarray, /) -> np.ndarray:
-    """The derivative of lgamma.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.digamma(np.array([2.0])).round(4).tolist()
-    [0.4228]
-    """
+    """The derivative of lgamma."""
 @overload
 def digamma(x: _Own, /) -> _Own: ...
 @overload
@@ -1322,13 +938,7 @@ def digamma(x: _List, /) -> Any: ...
 
 @overload
 def polygamma(n: Tensor, x: Any, /) -> Tensor:
-    """The derivative of order n of digamma.
-
-    Entry by entry. Operands of formulas align by the names of their indices; arrays broadcast.
-
-    >>> rc.polygamma(np.array([1.0]), np.array([2.0])).round(4).tolist()
-    [0.6449]
-    """
+    """The derivative of order n of digamma."""
 @overload
 def polygamma(n: Any, x: Tensor, /) -> Tensor: ...
 @overload
@@ -1346,13 +956,7 @@ def polygamma(n: _Plain | float, x: _Plain | float, /) -> Any: ...
 
 @overload
 def det(A: Formula, /, *axes: str) -> Formula:
-    """The determinant.
-
-    Of the last two axes, or of two that are named. The derivative is written with the inverse: not at singular matrices.
-
-    >>> rc.det(np.array([[2.0, 1.0], [1.0, 3.0]])).round(4).tolist()
-    5.0
-    """
+    """The determinant."""
 @overload
 def det(A: Tensor, /, *axes: int) -> Tensor: ...
 @overload
@@ -1364,13 +968,7 @@ def det(A: _List, /, *axes: int) -> Any: ...
 
 @overload
 def logdet(A: Formula, /, *axes: str) -> Formula:
-    """The logarithm of the size of the determinant.
-
-    Of the last two axes, or of two that are named.
-
-    >>> rc.logdet(np.array([[2.0, 1.0], [1.0, 3.0]])).round(4).tolist()
-    1.6094
-    """
+    """The logarithm of the size of the determinant."""
 @overload
 def logdet(A: Tensor, /, *axes: int) -> Tensor: ...
 @overload
@@ -1382,13 +980,7 @@ def logdet(A: _List, /, *axes: int) -> Any: ...
 
 @overload
 def slogdet_sign(A: Formula, /, *axes: str) -> Formula:
-    """The sign of the determinant.
-
-    Of the last two axes, or of two that are named.
-
-    >>> rc.slogdet_sign(np.array([[2.0, 1.0], [1.0, 3.0]])).round(4).tolist()
-    1.0
-    """
+    """The sign of the determinant."""
 @overload
 def slogdet_sign(A: Tensor, /, *axes: int) -> Tensor: ...
 @overload
@@ -1400,13 +992,7 @@ def slogdet_sign(A: _List, /, *axes: int) -> Any: ...
 
 @overload
 def inv(A: Formula, /, *axes: str) -> Formula:
-    """The inverse.
-
-    Of the last two axes, or of two that are named.
-
-    >>> rc.inv(np.array([[2.0, 1.0], [1.0, 3.0]])).round(4).tolist()
-    [[0.6, -0.2], [-0.2, 0.4]]
-    """
+    """The inverse."""
 @overload
 def inv(A: Tensor, /, *axes: int) -> Tensor: ...
 @overload
@@ -1418,13 +1004,7 @@ def inv(A: _List, /, *axes: int) -> Any: ...
 
 @overload
 def cholesky(A: Formula, /, *axes: str) -> Formula:
-    """The lower Cholesky factor of the symmetric part.
-
-    Of the last two axes, or of two that are named.
-
-    >>> rc.cholesky(np.array([[2.0, 1.0], [1.0, 3.0]])).round(4).tolist()
-    [[1.4142, 0.0], [0.7071, 1.5811]]
-    """
+    """The lower Cholesky factor of the symmetric part."""
 @overload
 def cholesky(A: Tensor, /, *axes: int) -> Tensor: ...
 @overload
@@ -1436,13 +1016,7 @@ def cholesky(A: _List, /, *axes: int) -> Any: ...
 
 @overload
 def expm(A: Formula, /, *axes: str) -> Formula:
-    """The matrix exponential.
-
-    Of the last two axes, or of two that are named.
-
-    >>> rc.expm(np.array([[2.0, 1.0], [1.0, 3.0]])).round(4).tolist()
-    [[13.1815, 14.8839], [14.8839, 28.0655]]
-    """
+    """The matrix exponential."""
 @overload
 def expm(A: Tensor, /, *axes: int) -> Tensor: ...
 @overload
@@ -1454,13 +1028,7 @@ def expm(A: _List, /, *axes: int) -> Any: ...
 
 @overload
 def eigvalsh(A: Formula, /, *axes: str) -> Formula:
-    """The eigenvalues of the symmetric part, ascending.
-
-    Of the last two axes, or of two that are named. The derivative for distinct ones.
-
-    >>> rc.eigvalsh(np.array([[2.0, 1.0], [1.0, 3.0]])).round(4).tolist()
-    [1.382, 3.618]
-    """
+    """The eigenvalues of the symmetric part, ascending."""
 @overload
 def eigvalsh(A: Tensor, /, *axes: int) -> Tensor: ...
 @overload
@@ -1472,13 +1040,7 @@ def eigvalsh(A: _List, /, *axes: int) -> Any: ...
 
 @overload
 def eigh_vectors(A: Formula, /, *axes: str) -> Formula:
-    """The eigenvectors of the symmetric part, in columns.
-
-    Of the last two axes, or of two that are named. Their signs are not fixed: they are those that LAPACK gives for the lower triangle, or, with the parameter "U", for the upper one. The derivative for distinct eigenvalues.
-
-    >>> abs(rc.eigh_vectors(np.array([[2.0, 1.0], [1.0, 3.0]]))).round(4).tolist()
-    [[0.8507, 0.5257], [0.5257, 0.8507]]
-    """
+    """The eigenvectors of the symmetric part, in columns."""
 @overload
 def eigh_vectors(A: Tensor, /, *axes: int) -> Tensor: ...
 @overload
@@ -1490,13 +1052,7 @@ def eigh_vectors(A: _List, /, *axes: int) -> Any: ...
 
 @overload
 def svdvals(A: Formula, /, *axes: str) -> Formula:
-    """The singular values, descending.
-
-    Of the last two axes, or of two that are named. The derivative for distinct values that are not zero.
-
-    >>> rc.svdvals(np.array([[2.0, 1.0], [1.0, 3.0]])).round(4).tolist()
-    [3.618, 1.382]
-    """
+    """The singular values, descending."""
 @overload
 def svdvals(A: Tensor, /, *axes: int) -> Tensor: ...
 @overload
@@ -1508,13 +1064,7 @@ def svdvals(A: _List, /, *axes: int) -> Any: ...
 
 @overload
 def solve(A: Formula, b: Formula, /, *axes: str) -> Formula:
-    """The x with A x = b.
-
-    Of the last two axes, or of two that are named.
-
-    >>> rc.solve(np.array([[2.0, 1.0], [1.0, 3.0]]), np.array([3.0, 1.0])).round(4).tolist()
-    [1.6, -0.2]
-    """
+    """The x with A x = b."""
 @overload
 def solve(A: Tensor, b: Any, /) -> Tensor: ...
 @overload
@@ -1528,13 +1078,7 @@ def solve(A: _Plain, b: _Plain, /) -> Any: ...
 
 @overload
 def tr(A: Formula, /, *axes: str) -> Formula:
-    """The trace.
-
-    Of the last two axes, or of two that are named.
-
-    >>> rc.tr(np.array([[2.0, 1.0], [1.0, 3.0]])).round(4).tolist()
-    5.0
-    """
+    """The trace."""
 @overload
 def tr(A: Tensor, /, *axes: int) -> Tensor: ...
 @overload
@@ -1546,13 +1090,7 @@ def tr(A: _List, /, *axes: int) -> Any: ...
 
 @overload
 def prod(x: Formula, /, *axes: str) -> Formula:
-    """The product.
-
-    Over the named axes of a formula, the numbered ones of an array, or all of them; these go.
-
-    >>> rc.prod(np.array([3.0, 1.0, 2.0])).round(4).tolist()
-    6.0
-    """
+    """The product."""
 @overload
 def prod(x: Tensor, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Tensor: ...
 @overload
@@ -1566,13 +1104,7 @@ def prod(x: float, /) -> Formula: ...
 
 @overload
 def max(x: Formula, /, *axes: str) -> Formula:
-    """The largest entry; entries that tie share the derivative.
-
-    Over the named axes of a formula, the numbered ones of an array, or all of them; these go. Over an axis of size 0 there is none.
-
-    >>> rc.max(np.array([3.0, 1.0, 2.0])).round(4).tolist()
-    3.0
-    """
+    """The largest entry; entries that tie share the derivative."""
 @overload
 def max(x: Tensor, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Tensor: ...
 @overload
@@ -1586,13 +1118,7 @@ def max(x: float, /) -> Formula: ...
 
 @overload
 def min(x: Formula, /, *axes: str) -> Formula:
-    """The smallest entry; entries that tie share the derivative.
-
-    Over the named axes of a formula, the numbered ones of an array, or all of them; these go. Over an axis of size 0 there is none.
-
-    >>> rc.min(np.array([3.0, 1.0, 2.0])).round(4).tolist()
-    1.0
-    """
+    """The smallest entry; entries that tie share the derivative."""
 @overload
 def min(x: Tensor, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Tensor: ...
 @overload
@@ -1606,61 +1132,31 @@ def min(x: float, /) -> Formula: ...
 
 @overload
 def argmax(x: Formula | float, /, *axes: str) -> Formula:
-    """The place of the largest entry.
-
-    Over the named axes of a formula, the numbered ones of an array, or all of them; these go. Over an axis of size 0 there is none.
-
-    >>> rc.argmax(np.array([3.0, 1.0, 2.0])).round(4).tolist()
-    0
-    """
+    """The place of the largest entry."""
 @overload
 def argmax(x: AnyArray | _List, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> np.ndarray | Any: ...
 
 @overload
 def argmin(x: Formula | float, /, *axes: str) -> Formula:
-    """The place of the smallest entry.
-
-    Over the named axes of a formula, the numbered ones of an array, or all of them; these go. Over an axis of size 0 there is none.
-
-    >>> rc.argmin(np.array([3.0, 1.0, 2.0])).round(4).tolist()
-    1
-    """
+    """The place of the smallest entry."""
 @overload
 def argmin(x: AnyArray | _List, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> np.ndarray | Any: ...
 
 @overload
 def any(x: Formula | float, /, *axes: str) -> Formula:
-    """1 where some entry is not zero, otherwise 0.
-
-    Over the named axes of a formula, the numbered ones of an array, or all of them; these go.
-
-    >>> rc.any(np.array([3.0, 1.0, 2.0])).tolist()
-    True
-    """
+    """1 where some entry is not zero, otherwise 0."""
 @overload
 def any(x: AnyArray | _List, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> np.ndarray | Any: ...
 
 @overload
 def all(x: Formula | float, /, *axes: str) -> Formula:
-    """1 where no entry is zero, otherwise 0.
-
-    Over the named axes of a formula, the numbered ones of an array, or all of them; these go.
-
-    >>> rc.all(np.array([3.0, 1.0, 2.0])).tolist()
-    True
-    """
+    """1 where no entry is zero, otherwise 0."""
 @overload
 def all(x: AnyArray | _List, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> np.ndarray | Any: ...
 
 @overload
 def logsumexp(x: Formula, /, *axes: str) -> Formula:
-    """log(sum(exp(x))) without overflow.
-
-    Over the named axes of a formula, the numbered ones of an array, or all of them; these go.
-
-    >>> rc.logsumexp(np.array([3.0, 1.0, 2.0])).round(4).tolist()
-    3.4076
-    """
+    """log(sum(exp(x))) without overflow."""
 @overload
 def logsumexp(x: Tensor, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Tensor: ...
 @overload
@@ -1674,13 +1170,7 @@ def logsumexp(x: float, /) -> Formula: ...
 
 @overload
 def softmax(x: Formula, /, *axes: str) -> Formula:
-    """exp(x) / sum(exp(x)) without overflow.
-
-    Along the named axes of a formula, or the numbered ones of an array; all axes stay.
-
-    >>> rc.softmax(np.array([3.0, 1.0, 2.0])).round(4).tolist()
-    [0.6652, 0.09, 0.2447]
-    """
+    """exp(x) / sum(exp(x)) without overflow."""
 @overload
 def softmax(x: Tensor, /, *axes: int, axis: _Axes = None) -> Tensor: ...
 @overload
@@ -1694,13 +1184,7 @@ def softmax(x: float, /) -> Formula: ...
 
 @overload
 def log_softmax(x: Formula, /, *axes: str) -> Formula:
-    """x - logsumexp(x).
-
-    Along the named axes of a formula, or the numbered ones of an array; all axes stay.
-
-    >>> rc.log_softmax(np.array([3.0, 1.0, 2.0])).round(4).tolist()
-    [-0.4076, -2.4076, -1.4076]
-    """
+    """x - logsumexp(x)."""
 @overload
 def log_softmax(x: Tensor, /, *axes: int, axis: _Axes = None) -> Tensor: ...
 @overload
@@ -1714,13 +1198,7 @@ def log_softmax(x: float, /) -> Formula: ...
 
 @overload
 def hardmax(x: Formula, /, *axes: str) -> Formula:
-    """1/n at the n largest entries, otherwise 0.
-
-    Along the named axes of a formula, or the numbered ones of an array; all axes stay. Over an axis of size 0 there is none.
-
-    >>> rc.hardmax(np.array([3.0, 1.0, 2.0])).round(4).tolist()
-    [1.0, 0.0, 0.0]
-    """
+    """1/n at the n largest entries, otherwise 0."""
 @overload
 def hardmax(x: Tensor, /, *axes: int, axis: _Axes = None) -> Tensor: ...
 @overload
@@ -1734,13 +1212,7 @@ def hardmax(x: float, /) -> Formula: ...
 
 @overload
 def hardmin(x: Formula, /, *axes: str) -> Formula:
-    """1/n at the n smallest entries, otherwise 0.
-
-    Along the named axes of a formula, or the numbered ones of an array; all axes stay. Over an axis of size 0 there is none.
-
-    >>> rc.hardmin(np.array([3.0, 1.0, 2.0])).round(4).tolist()
-    [0.0, 1.0, 0.0]
-    """
+    """1/n at the n smallest entries, otherwise 0."""
 @overload
 def hardmin(x: Tensor, /, *axes: int, axis: _Axes = None) -> Tensor: ...
 @overload
@@ -1754,13 +1226,7 @@ def hardmin(x: float, /) -> Formula: ...
 
 @overload
 def cumprod(x: Formula, /, *axes: str) -> Formula:
-    """The products of the entries so far.
-
-    Along the named axes of a formula, or the numbered ones of an array; all axes stay.
-
-    >>> rc.cumprod(np.array([3.0, 1.0, 2.0])).round(4).tolist()
-    [3.0, 3.0, 6.0]
-    """
+    """The products of the entries so far."""
 @overload
 def cumprod(x: Tensor, /, *axes: int, axis: _Axes = None) -> Tensor: ...
 @overload
@@ -1774,13 +1240,7 @@ def cumprod(x: float, /) -> Formula: ...
 
 @overload
 def sort(x: Formula, /, *axes: str) -> Formula:
-    """The entries in ascending order.
-
-    Along the named axes of a formula, or the numbered ones of an array; all axes stay. Equal entries keep their order.
-
-    >>> rc.sort(np.array([3.0, 1.0, 2.0])).round(4).tolist()
-    [1.0, 2.0, 3.0]
-    """
+    """The entries in ascending order."""
 @overload
 def sort(x: Tensor, /, *axes: int, axis: _Axes = None) -> Tensor: ...
 @overload
@@ -1794,25 +1254,13 @@ def sort(x: float, /) -> Formula: ...
 
 @overload
 def argsort(x: Formula | float, /, *axes: str) -> Formula:
-    """The places of the entries in ascending order.
-
-    Along the named axes of a formula, or the numbered ones of an array; all axes stay. Equal entries keep their order.
-
-    >>> rc.argsort(np.array([3.0, 1.0, 2.0])).round(4).tolist()
-    [1, 2, 0]
-    """
+    """The places of the entries in ascending order."""
 @overload
 def argsort(x: AnyArray | _List, /, *axes: int, axis: _Axes = None) -> np.ndarray | Any: ...
 
 @overload
 def sum(x: Formula, /, *axes: str) -> Formula:
-    """The sum.
-
-    Over the named axes of a formula, the numbered ones of an array, or all of them; these go.
-
-    >>> rc.sum(np.array([3.0, 1.0, 2.0])).round(4).tolist()
-    6.0
-    """
+    """The sum."""
 @overload
 def sum(x: Tensor, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Tensor: ...
 @overload
@@ -1826,13 +1274,7 @@ def sum(x: float, /) -> Formula: ...
 
 @overload
 def mean(x: Formula, /, *axes: str) -> Formula:
-    """The mean.
-
-    Over the named axes of a formula, the numbered ones of an array, or all of them; these go.
-
-    >>> rc.mean(np.array([3.0, 1.0, 2.0])).round(4).tolist()
-    2.0
-    """
+    """The mean."""
 @overload
 def mean(x: Tensor, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Tensor: ...
 @overload
@@ -1846,13 +1288,7 @@ def mean(x: float, /) -> Formula: ...
 
 @overload
 def var(x: Formula, /, *axes: str) -> Formula:
-    """The mean squared distance from the mean.
-
-    Over the named axes of a formula, the numbered ones of an array, or all of them; these go.
-
-    >>> rc.var(np.array([3.0, 1.0, 2.0])).round(4).tolist()
-    0.6667
-    """
+    """The mean squared distance from the mean."""
 @overload
 def var(x: Tensor, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Tensor: ...
 @overload
@@ -1866,13 +1302,7 @@ def var(x: float, /) -> Formula: ...
 
 @overload
 def std(x: Formula, /, *axes: str) -> Formula:
-    """The square root of var.
-
-    Over the named axes of a formula, the numbered ones of an array, or all of them; these go.
-
-    >>> rc.std(np.array([3.0, 1.0, 2.0])).round(4).tolist()
-    0.8165
-    """
+    """The square root of var."""
 @overload
 def std(x: Tensor, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Tensor: ...
 @overload
@@ -1886,13 +1316,7 @@ def std(x: float, /) -> Formula: ...
 
 @overload
 def norm(x: Formula, /, *axes: str) -> Formula:
-    """The square root of the sum of squares.
-
-    Over the named axes of a formula, the numbered ones of an array, or all of them; these go.
-
-    >>> rc.norm(np.array([3.0, 1.0, 2.0])).round(4).tolist()
-    3.7417
-    """
+    """The square root of the sum of squares."""
 @overload
 def norm(x: Tensor, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> Tensor: ...
 @overload
@@ -1906,13 +1330,7 @@ def norm(x: float, /) -> Formula: ...
 
 @overload
 def cumsum(x: Formula, /, *axes: str) -> Formula:
-    """The sums of the entries so far.
-
-    Along the named axes of a formula, or the numbered ones of an array; all axes stay.
-
-    >>> rc.cumsum(np.array([3.0, 1.0, 2.0])).round(4).tolist()
-    [3.0, 4.0, 6.0]
-    """
+    """The sums of the entries so far."""
 @overload
 def cumsum(x: Tensor, /, *axes: int, axis: _Axes = None) -> Tensor: ...
 @overload

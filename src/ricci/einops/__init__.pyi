@@ -6,7 +6,7 @@ from typing import Any, TypeVar, overload
 import numpy as np
 
 from ricci.errors import EinopsError as EinopsError
-from ricci.einops.sizes import parse_shape as parse_shape
+from ricci.einops.shape_names import parse_shape as parse_shape
 from ricci.tensor import Tensor
 from ricci.user.formula import Formula
 

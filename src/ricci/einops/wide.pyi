@@ -5,9 +5,9 @@ from typing import Any, TypeVar, overload
 
 import numpy as np
 
-from ricci.einops.sizes import inverse as inverse
-from ricci.einops.sizes import parse_shape as parse_shape
-from ricci.einops.sizes import sizes as sizes
+from ricci.einops.shape_names import inverse as inverse
+from ricci.einops.shape_names import parse_shape as parse_shape
+from ricci.einops.shape_names import sizes as sizes
 from ricci.tensor import Tensor
 from ricci.user.formula import Formula
 
