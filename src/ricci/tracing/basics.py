@@ -17,7 +17,6 @@ from ricci.tracing.frames import current
 from ricci.tracing.meanings import plain
 from ricci.tracing.watched import Watched
 
-Axis = int | Sequence[int] | None
 FLOAT = np.dtype(np.float64)
 INT = np.dtype(np.int64)
 BOOL = np.dtype(np.bool_)
@@ -136,7 +135,7 @@ def normal_axis(x: Traced, axis: int) -> int:
     return int(axis) % x.ndim
 
 
-def normal_axes(x: Traced, axis: Axis) -> tuple[int, ...]:
+def normal_axes(x: Traced, axis: int | Sequence[int] | None) -> tuple[int, ...]:
     """Axes counted from the front; None stands for all."""
     if axis is None:
         return tuple(range(x.ndim))
@@ -189,7 +188,3 @@ def concrete(x: Any, what: str) -> np.ndarray:
             "pass it as a static argument (static_argnums=…) or as a constant."
         )
     return np.asarray(x)
-
-
-def total(shape: Sequence[int]) -> int:
-    return math.prod(shape)
