@@ -112,6 +112,7 @@ class Skeleton:
                 self.edges[len(self.sizes), output] = identity_weight([use.sizes[x] for x in use.into])
                 self.sizes.append(self.sizes[output])
         ends = {*self.inputs, *self.outputs}
+        self.costs: dict[tuple[int, ...], int] = {}
         self.vertices = [v for v in range(len(self.sizes)) if v not in ends]
 
     def start(self) -> State:
@@ -147,9 +148,12 @@ class Skeleton:
         return cost
 
     def cost(self, order: Iterable[int]) -> int:
-        """The multiplications that an order takes."""
-        state = self.start()
-        return sum(self.eliminate(state, v) for v in order)
+        """The multiplications that an order takes; of one that was asked for before they are known."""
+        order = tuple(order)
+        if order not in self.costs:
+            state = self.start()
+            self.costs[order] = sum([self.eliminate(state, v) for v in order])
+        return self.costs[order]
 
 
 class Scalars(Skeleton):
@@ -227,9 +231,11 @@ def greedy(graph: Graph) -> list[Expr]:
 
 def greedy_order(bones: Skeleton) -> list[int]:
     """The best order by one of the rules; reverse and forward come first, and are kept where no rule does better."""
+    start = bones.start()
+    prices = {v: bones.price(start, v) for v in bones.vertices}
     if len(bones.vertices) > MANY:
-        return _by_rule(bones, lambda price, v: (price, -v))
-    orders = [bones.vertices[::-1], bones.vertices, *(_by_rule(bones, rule) for rule in _rules(bones))]
+        return _by_rule(bones, prices, lambda price, v: (price, -v))
+    orders = [bones.vertices[::-1], bones.vertices, *(_by_rule(bones, prices, rule) for rule in _rules(bones))]
     return min(orders, key=bones.cost)
 
 
@@ -262,9 +268,9 @@ def _prices_at_the_end(bones: Skeleton) -> list[int]:
     return [size * total(a) * total(b) for size, a, b in zip(bones.sizes, down, up, strict=True)]
 
 
-def _by_rule(bones: Skeleton, rule: Rule) -> list[int]:
-    state = bones.start()
-    price = {v: bones.price(state, v) for v in bones.vertices}
+def _by_rule(bones: Skeleton, prices: Mapping[int, int], rule: Rule) -> list[int]:
+    """The order in which each vertex is the best by a rule; ``prices`` are those at the start."""
+    state, price = bones.start(), dict(prices)
     queue = [(rule(price[v], v), v) for v in bones.vertices]
     heapq.heapify(queue)
     order = []
