@@ -18,7 +18,7 @@ from ricci.tracing.trees import flatten, unflatten
 
 MOST_STATIC = 4096  # entries of an array that a program may be found by
 LONG = 32  # a list of numbers from this length on is an array
-EXPONENTS = (np.power, np.float_power)
+EXPONENTS = frozenset([np.power, np.float_power])
 _LIFTING = (np.clip, np.where)  # beside ufuncs: their numbers may well differ from call to call
 _INPUT = object()
 

@@ -106,15 +106,20 @@ class Recorded(Operand):
 
 def settled(node: GraphNode, number: int) -> GraphNode:
     """The node with number ``number``, with what its tensors were then, where they have been changed since."""
+    for x in node.parents:
+        if isinstance(x, Recorded) and x._links is not None and x._links.past:
+            return _as_of(node, number)
+    return node
 
-    def as_of(x: Any) -> Any:
+
+def _as_of(node: GraphNode, number: int) -> GraphNode:
+    def then(x: Any) -> Any:
         past = () if not isinstance(x, Recorded) or x._links is None else x._links.past
         return next((was for until, was in past if number < until), x)
 
-    if any(isinstance(x, Recorded) and x._links is not None and x._links.past for x in node.parents):
-        node.parents = mapped(as_of, node.parents)
-        if isinstance(node, GraphCall):
-            node.args, node.kwargs = mapped(as_of, node.args), mapped(as_of, node.kwargs)
-        if hasattr(node, "inputs"):
-            node.inputs = mapped(as_of, node.inputs)
+    node.parents = mapped(then, node.parents)
+    if isinstance(node, GraphCall):
+        node.args, node.kwargs = mapped(then, node.args), mapped(then, node.kwargs)
+    if hasattr(node, "inputs"):
+        node.inputs = mapped(then, node.inputs)
     return node

@@ -148,6 +148,7 @@ class OperationUse:
 
 _operations = Cache("operations of tensors", MOST_OPERATIONS)
 _flat = Cache("calls on tensors", MOST_OPERATIONS)
+_quick = _flat.known
 _indices = Cache("numbers that arrays were indexed by", MOST_OPERATIONS)  # sets of them, by shapes
 PLAIN = frozenset([float, int, type(None), str])  # arguments that are told apart by their values
 NEEDS_VALUES = object()  # in place of an operation that depends on the values of its arguments
@@ -157,8 +158,10 @@ def resolve(node: GraphNode) -> OperationUse:
     """What a recorded call means; the node keeps it."""
     if node.function is getitem:
         return _of_entries(node)
-    if type(node) is GraphNode or (isinstance(node.function, Rule) and not node.kwargs):
-        return _of_flat(node)
+    if type(node) is GraphNode:
+        return _of_flat(node, node.parents)
+    if isinstance(node.function, Rule) and not node.kwargs:
+        return _of_flat(node, node.args)
     if type(node.function) is Operation:
         node.inputs = node.args
         node.operation = OperationUse(node.function, _needed(node.args))
@@ -175,9 +178,9 @@ def _of_entries(node: GraphNode) -> OperationUse:
     return _general(node)
 
 
-def _of_flat(node: GraphNode) -> OperationUse:
+def _of_flat(node: GraphNode, args: tuple) -> OperationUse:
     """The same for functions of tensors, arrays and numbers, which most calls are, with a key that is quickly made."""
-    function, args = node.function, node.args
+    function = node.function
     key: list[Any] = [function]
     static = type(function) is not np.ufunc or function in EXPONENTS  # whether numbers are part of the key
     inputs = args
@@ -201,7 +204,7 @@ def _of_flat(node: GraphNode) -> OperationUse:
         else:
             key.append(float)
     quick = tuple(key)
-    found = _flat.known.get(quick) or _flat[quick]
+    found = _quick.get(quick) or _flat[quick]
     inputs = inputs or tuple([a for a in args if type(a) not in PLAIN])
     if found is None:
         found = _general(node)

@@ -106,9 +106,11 @@ def short(function: Any, args: tuple) -> Any:
         return _wrapped(function, value, node, needed, tensors)
     if value.dtype.kind != "f":
         return value
-    if needed and state.recording:
-        return made(value, GraphNode(function, kept(args) if copied else args), next(numbers))
-    return made(value, None)
+    if not (needed and state.recording):
+        return made(value, None)
+    if copied:
+        args = tuple([a.copy() if type(a) is np.ndarray else a for a in args])
+    return made(value, GraphNode(function, args), next(numbers))
 
 
 def _is_plain(kind: type, a: Any) -> bool:
