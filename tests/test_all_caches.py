@@ -340,31 +340,51 @@ def test_tables_are_bounded_and_keep_what_was_used():
         kept.keep(k, k)
         assert kept["used"] == 1 and kept[k] == k
         assert kept.counts().size <= 100
-    assert sorted(k for k in kept.all() if k != "used") == list(range(10_000 - len(kept.all()) + 1, 10_000))
-    assert kept.counts() == Counts(0, 10_001, len(kept.all()), 100)
+    assert sorted(k for k in kept.all() if k != "used") == list(range(10_000 - 99, 10_000))
+    assert kept.counts() == Counts(0, 10_001, 100, 100)
 
 
-def test_what_was_not_used_for_long_leaves_first():
+def test_what_was_used_longest_ago_leaves_first():
+    """Against a list in the order of use, on random keys; what is met by plain lookups alone stays while it is used."""
+    kept, order, rng = Cache("a test", 8), [], random.Random(0)
+    for _ in range(5_000):
+        key = rng.randrange(12)
+        found = kept[key]
+        assert (found is not None) == (key in order)
+        if found is None:
+            kept.keep(key, key + 100)
+        order = [k for k in order if k != key][-7:] + [key]
+    assert set(kept.all()) == set(order)
+
+
+def test_plain_lookups_are_noted_when_it_matters():
     kept = Cache("a test", 8)
-    for k in range(4):
+    for k in range(1_000):
+        if kept.known.get("used") is None and kept["used"] is None:
+            kept.keep("used", 1)
         kept.keep(k, k)
-    for k in range(4, 8):
-        kept.keep(k, k)
-        assert kept[0] == 0
-    assert set(kept.all()) >= {0, 5, 6, 7} and not set(kept.all()) >= {0, 1, 2, 3}
+    assert kept.counts() == Counts(0, 1_001, 8, 8)  # it was made once
+
+
+def test_as_many_as_the_bound_stay_known():
+    kept = Cache("a test", 64)
+    for k in range(64):
+        kept.keep(k, k + 1)
+    assert [kept[k] for k in range(64)] == list(range(1, 65))
+    assert all(kept.known.get(k) == k + 1 for k in range(64))
 
 
 def test_functions_are_bounded():
     calls = []
 
-    @cached("a test", 100)
+    @cached("a test of functions", 100)
     def square(n: int) -> int:
         calls.append(n)
         return n * n
 
     for k in range(10_000):
         assert square(k) == k * k and square(0) == 0
-    assert len(calls) == 10_000 and rc.cache_info()["a test"].size == 100
+    assert len(calls) == 10_000 and rc.cache_info()["a test of functions"].size == 100
     rc.cache_clear()
     assert square(0) == 0 and len(calls) == 10_001
 

@@ -2,10 +2,9 @@
 
 A cache has a name and a bound. When it is full, what was used longest ago leaves first. There are three forms:
 
-- :class:`Cache`, a table. A lookup is one in a plain dictionary, without a lock or a note of the time: keys are in two
-  halves, and a key of the older one that is met moves to the newer one. When that is full it becomes the older one,
-  whose keys are forgotten. So what was not used while half of ``most`` others came leaves, and a table never has more
-  than ``most``. Any number of caches may have one name, one for each object of a class.
+- :class:`Cache`, a table. Where a lookup must cost no more than one in a plain dictionary, without a lock or a note of
+  the time, use is noted seldom: when the table is nearly full, all that is known becomes older, and what is met again
+  is known again; what is older leaves first. Any number of caches may have one name, one for each object of a class.
 - :func:`cached`, for functions whose arguments are the key: ``functools.lru_cache``.
 - :class:`Pool`, for memory that is taken for a call and given back; its bound is in bytes.
 
@@ -45,8 +44,8 @@ class Counts(NamedTuple):
 class Cache:
     """A bounded table: ``cache[key]`` is None for a key that is not there, ``keep`` puts one in.
 
-    ``known`` is its newer half, a plain dictionary, for lookups that must cost no more than that; where it has nothing,
-    ``cache[key]`` looks further.
+    ``known`` is a plain dictionary, for lookups that must cost no more than that: write ``cache.known.get(key) or
+    cache[key]``, of which the latter looks further and notes that the key is used.
 
     >>> squares = Cache("an example", 4)
     >>> for n in range(1000):
@@ -66,30 +65,31 @@ class Cache:
         enrol(name, self)
 
     def __getitem__(self, key: Any) -> Any:
-        found = self.known.get(key)
-        return self._older(key) if found is None and key in self.older else found
+        return self._used(key) if key in self.known or key in self.older else None
 
-    def _older(self, key: Any) -> Any:
+    def _used(self, key: Any) -> Any:
         with _LOCK:
             found = self.older.pop(key, None)
+            found = self.known.pop(key, None) if found is None else found
             if found is not None:
-                self._put(key, found)
+                self.known[key] = found  # as the latest
         return found
 
     def keep(self, key: Any, value: Any) -> None:
         with _LOCK:
             self.misses += 1
             self.older.pop(key, None)
-            self._put(key, value)
+            self.known.pop(key, None)
+            self.known[key] = value
+            if not self.older and 4 * len(self.known) > 3 * self.most:
+                self.older = dict(self.known)
+                self.known.clear()
+                self.known.update([self.older.popitem()])  # what has just come
+            if len(self.known) + len(self.older) > self.most:
+                del self.older[next(iter(self.older))]
 
     # torch.compile calls these while it compiles, instead of reading them.
-    _older._dynamo_marked_constant = keep._dynamo_marked_constant = True  # type: ignore
-
-    def _put(self, key: Any, value: Any) -> None:
-        if len(self.known) >= max(1, self.most // 2) and key not in self.known:
-            self.older = dict(self.known)
-            self.known.clear()
-        self.known[key] = value
+    _used._dynamo_marked_constant = keep._dynamo_marked_constant = True  # type: ignore
 
     def made(self, key: Any, make: Callable[[], T]) -> T:
         """What is kept under a key, made if there is nothing. Two threads may both make it; one is kept."""

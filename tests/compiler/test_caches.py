@@ -108,6 +108,15 @@ def test_the_cache_is_bounded(monkeypatch: pytest.MonkeyPatch):
     assert rc.cache_info().misses == 60  # those of the formula counted in
 
 
+def test_shapes_in_turn_are_found_up_to_the_bound(monkeypatch: pytest.MonkeyPatch):
+    f = rc.parse(LOGISTIC).compile("numpy", fused=False)
+    inputs = [data(m) for m in range(1, function.MOST_SHORTCUTS + 1)]
+    expected = [f(**one) for one in inputs]
+    monkeypatch.setattr(f, "_first", lambda *args: pytest.fail("not found"))
+    for _ in range(3):
+        assert [f(**one) for one in inputs] == expected
+
+
 def test_the_plan_used_longest_ago_goes_first(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(pipeline._plans, "most", 2)
     for m in (5, 6, 5, 7, 5):

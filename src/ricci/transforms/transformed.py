@@ -110,7 +110,8 @@ class Transformed(Generic[P, R_co]):
         if frames.current() is None:
             arrays: list[Any] = []
             try:
-                found = self._direct.known.get(_direct_key(args, arrays)) if not kwargs else None
+                key = _direct_key(args, arrays)
+                found = None if kwargs else self._direct.known.get(key) or self._direct[key]
             except (AttributeError, TypeError):
                 found = None
             if found is not None and found.guards.hold() and not nans.watching():

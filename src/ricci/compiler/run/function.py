@@ -74,7 +74,8 @@ class Compiled:
         ordered = self._arranged(args, inputs) if inputs else args
         try:
             key = tuple([(type(a), a.shape, a.dtype) for a in ordered])  # type: ignore
-            run = self._shortcuts.known.get(key if len(inputs) <= len(key) else (*key, self._others(inputs)))
+            key = key if len(inputs) <= len(key) else (*key, self._others(inputs))
+            run = self._shortcuts.known.get(key) or self._shortcuts[key]
         except (AttributeError, TypeError):
             run = None
         return run(*ordered) if run is not None else self._first(args, inputs)  # type: ignore
