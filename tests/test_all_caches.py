@@ -158,6 +158,7 @@ USES: dict[str, Callable[[], Any]] = {
     "rules of one's own on formulas": lambda: twice(rc.variable("x[i]"))(x=V),
     "shapes of calls on patterns": lambda: einops.rearrange(X, "a b -> (a b)"),
     "shapes of layers": lambda: layer("turned", lambda m: m.Rearrange("a b -> b a"))(torch_module().ones(2, 3)).shape,
+    "shapes of signatures": lambda: project(X, Y),
     "shapes of operations of PyTorch": lambda: rc.grad(lambda x: torch_module().tanh(x).sum())(
         torch_module().ones(3)
     ).numpy(),

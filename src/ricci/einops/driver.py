@@ -69,9 +69,13 @@ class Task:
         """The plan as a function of arrays; ``plain`` asks for steps that sizes which are symbols can go through."""
         raise NotImplementedError
 
-    def shortcut(self, call: Request, shapes: Sequence[tuple], made: Planned, others: Callable) -> Callable:
-        """A function for all shapes, given that for these and the one that looks shapes up."""
-        return others
+    def shortcut(self, call: Request, shapes: tuple[tuple, ...], made: Planned) -> Callable:
+        """A function for all shapes, given what is done with these."""
+        return by_shape(call, shapes, made.run)
+
+    def early(self, call: Request) -> Callable | None:
+        """A function for all shapes that needs no plan; None where there is none."""
+        return None
 
     def keep(self, key: tuple, call: Request, run: Callable) -> None:
         """Keep the function of a call."""
@@ -163,21 +167,25 @@ def first(
     if not backend.direct or watched(backend, arrays):
         return _seen(call, xs, shapes, arrays if given is None else given)
     plain = all_plain(sizes.values()) and not (backend.symbolic and not all(map(all_plain, shapes)))
-    made = call.planned(shapes, not plain)
-    result = made.run(*xs)  # a call that fails leaves nothing behind
+    run = task.early(call) if plain and key is not None else None
+    made = None if run is not None else call.planned(shapes, not plain)
+    result = (run or made.run)(*xs)  # type: ignore[union-attr]  # a call that fails leaves nothing behind
     if key is not None and plain:
-        run = task.shortcut(call, shapes, made, by_shape(call, shapes, made.run))
+        if made is not None:
+            run = task.shortcut(call, shapes, made)
+        assert run is not None
         task.keep(key, call, _lifting(call, arrays, xs, run))
         if not backend.traced:
             plain_kinds.keep(type(arrays[0]), True)
     return result
 
 
-def by_shape(call: Request, shapes: tuple[tuple, ...], known: Callable) -> Callable:
+def by_shape(call: Request, shapes: tuple[tuple, ...] = (), known: Callable | None = None) -> Callable:
     """One function for the shapes of all arrays together, made when they are met; ``known`` is for these shapes."""
     table = Cache("shapes of calls on patterns", MOST_SHAPES)
-    backend, one, newer = call.backend, len(shapes) == 1, table.known
-    table.keep(shapes[0] if one else shapes, known)
+    backend, one, newer = call.backend, len(call.kinds) == 1, table.known
+    if known is not None:
+        table.keep(shapes[0] if one else shapes, known)
 
     def alone(x: Any) -> Any:
         try:

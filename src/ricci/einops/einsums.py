@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ricci.caches import cached
 from ricci.einops.backends import Code, any_compiling, is_number, is_traced
 from ricci.einops.backends.base import Backend
-from ricci.einops.driver import Planned, Request, Task, first, plain_kinds
+from ricci.einops.driver import Planned, Request, Task, by_shape, first, plain_kinds
 from ricci.einops.grammar import DISCOURAGED, ELLIPSIS, SKIPPING, check_name, parse, span_of
 from ricci.einops.inference import context_of, solved
 from ricci.einops.labels import Labels, labels_of
@@ -65,9 +65,14 @@ class Contracts(Task):
             core = contraction(backend, kinds, terms.terms, terms.out, sizes)
         return around(backend, terms, core)
 
-    def shortcut(self, call: Request, shapes: Sequence[tuple], made: Planned, others: Callable) -> Callable:
-        if self.kind == "einops":
-            return call.backend.einsum_of(call.kinds, equation(call.pattern), others)
+    def early(self, call: Request) -> Callable | None:
+        """What einops reads is an equation of the library's own einsum."""
+        if self.kind != "einops":
+            return None
+        return call.backend.einsum_of(call.kinds, equation(call.pattern), by_shape(call))
+
+    def shortcut(self, call: Request, shapes: tuple[tuple, ...], made: Planned) -> Callable:
+        others = by_shape(call, shapes, made.run)
         labels, marks = made.labels, "(.1"
         if call.sizes or call.options != PRODUCTS or any(mark in call.pattern for mark in marks):
             return others

@@ -42,7 +42,7 @@ class Labels(NamedTuple):
         """What the axes of an array are called: a name, a tuple of names for a composite, None for the rest."""
         found: list[Any] = []
         for group in groups:
-            names = () if isinstance(group, Joined) else tuple([self.axes[k] for k in group])
+            names = () if group.__class__ is Joined else tuple([self.axes[k] for k in group])
             names = tuple([name for name in names if name.__class__ is str])
             found.append(names if len(group) > 1 and names else names[0] if names else None)
         return tuple(found)
@@ -118,7 +118,7 @@ def _check_sides(parsed: Parsed, arrays: int, kind: Kind) -> None:
         at = text.rindex(",")
         raise EinopsError("There is one result.", text, at, at + 1, "Call it once for each result.")
     sides = (*parsed.left, *(parsed.right or ()))
-    if "+" in text and not kind.joins and any(isinstance(group, Joined) for side in sides for group in side):
+    if "+" in text and not kind.joins and any(group.__class__ is Joined for side in sides for group in side):
         start = text.index("+")
         hint = "rc.rearrange joins and splits arrays; do it before or after."
         raise EinopsError("Joining and splitting is done by rc.rearrange alone.", text, start, start + 1, hint)
@@ -172,7 +172,7 @@ def _numbered(side: Groups, axes: list, seen: dict, numbers: dict[int, list[int]
     """The labels of each group; new ones are added to ``axes``. Numbers take theirs from ``numbers``, in order."""
     found: list = []
     for group in side:
-        if isinstance(group, Joined):
+        if group.__class__ is Joined:
             found.append(Joined(_numbered(group, axes, seen, numbers)))
             continue
         labels = []

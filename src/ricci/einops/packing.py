@@ -99,7 +99,7 @@ class Packs(Task):
 
         return run
 
-    def shortcut(self, call: Request, shapes: Sequence[tuple], made: Planned, others: Callable) -> Callable:
+    def shortcut(self, call: Request, shapes: tuple[tuple, ...], made: Planned) -> Callable:
         return made.run  # calls are looked up by the shapes
 
     def arrays(self, result: Any) -> list:
@@ -212,7 +212,7 @@ class Unpacks(Task):
         cuts = [((*(slice(None),) * axis, slice(start, stop), *rest), shape) for start, stop, shape in parts]
         return lambda x: [x[cut] if shape is None else reshape(x[cut], shape) for cut, shape in cuts]
 
-    def shortcut(self, call: Request, shapes: Sequence[tuple], made: Planned, others: Callable) -> Callable:
+    def shortcut(self, call: Request, shapes: tuple[tuple, ...], made: Planned) -> Callable:
         return made.run  # calls are looked up by the shape
 
     def arrays(self, result: Any) -> list:

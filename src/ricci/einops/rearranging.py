@@ -12,7 +12,18 @@ from typing import Any
 from ricci.einops.backends import Code, as_torch, is_traced, traced_beside_torch
 from ricci.einops.backends.base import Backend, Run
 from ricci.einops.blocks import rearrange_many
-from ricci.einops.driver import MOST_CALLS, TASKS, Planned, Request, Task, first, in_context, plain_kinds, stacked
+from ricci.einops.driver import (
+    MOST_CALLS,
+    TASKS,
+    Planned,
+    Request,
+    Task,
+    by_shape,
+    first,
+    in_context,
+    plain_kinds,
+    stacked,
+)
 from ricci.einops.grammar import ELLIPSIS, check_text
 from ricci.einops.labels import wrong_order
 from ricci.einops.moves import CALLABLE, Moves, Recipe, apply, compiled, guarded, moves, of_something, recipe_of
@@ -42,11 +53,12 @@ class OneArray(Task):
             return of_something(lambda x: apply(backend, x, plan, operation, function), operation)
         return compiled(backend, plan, operation, kinds[0])
 
-    def shortcut(self, call: Request, shapes: Sequence[tuple], made: Planned, others: Callable) -> Callable:
+    def shortcut(self, call: Request, shapes: tuple[tuple, ...], made: Planned) -> Callable:
         backend, (kind,), (shape,), sizes = call.backend, call.kinds, shapes, call.sizes
         recipe = self.read(call.pattern, (len(shape),), tuple(sizes), call.options[0])
         if recipe.shapeless and ELLIPSIS not in call.pattern:
             return _of_order(made.run, made.plan, backend, kind, call.pattern, len(shape))
+        others = by_shape(call, shapes, made.run)
         return guarded(backend, made.plan, made.run, kind, shape, others) if backend.concrete(kind) else others
 
     def keep(self, key: tuple, call: Request, run: Callable) -> None:

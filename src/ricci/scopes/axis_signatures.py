@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator, Sequence
 from numbers import Number
 from typing import Any, ClassVar, NamedTuple, SupportsIndex, TypeVar, cast
 
-from ricci.caches import cached
+from ricci.caches import Cache, cached
 from ricci.einops.grammar import ELLIPSIS, SIGNATURE, Groups, Joined, array_span, names_of, parse, spans_of
-from ricci.einops.inference import Misfit, differ, divides, infer, total
+from ricci.einops.inference import Misfit, all_plain, differ, divides, infer, total
 from ricci.einops.labels import Kind, Labels, labelled
 from ricci.einops.watch import AxisUse, UsedAt, refuse_generators, user_line
 from ricci.errors import EinopsError, InputError, InvariantError, NotationError, RicciError, ShapeError, caret, nearest
@@ -101,6 +101,7 @@ class Spec:
             called = [f"result {number}" if several else "the result" for number, _ in enumerate(results, 1)]
             self.results = Described(results, tuple(called), (False,) * len(results))
         self.none = (None,) * len(results or ())
+        self.met = Cache("shapes of signatures", 256)  # what shapes have told that were met before
 
     def _match_parameters(self, arrays: tuple[Groups | None, ...], parameters: list[inspect.Parameter]) -> None:
         """Which parameter each array on the left describes; those that have a default may be left out at the end."""
@@ -130,10 +131,27 @@ class Spec:
         values: Sequence[Any] = args[self.skipped : self.skipped + self.positional]
         if len(values) < len(self.defaults):  # one that is missing altogether is left to Python to complain about
             values = [*values, *(kwargs.get(name, default) for name, default in self.defaults[len(values) :])]
+        met = self._met(values)
+        if met is not None:
+            return met._replace(values=tuple(values))
         shapes = self._shapes(self.arguments, values, 0)
         labels = _labels(self.text, (*[shape if shape is None else len(shape) for shape in shapes], *self.none))
         sizes = [self.known.get(axis) for axis in labels.axes]
-        return self._matched(Learnt(labels, tuple(values), tuple(shapes), sizes), 0)
+        known = self._matched(Learnt(labels, tuple(values), tuple(shapes), sizes), 0)
+        self._keep(values, known)
+        return known
+
+    def _met(self, values: Sequence[Any]) -> Learnt | None:
+        """What arrays of these shapes have told before; nothing while PyTorch compiles, whose sizes may be symbols."""
+        try:
+            key = tuple([value.shape for value in values])
+            return None if _torch_compiles() else self.met.known.get(key) or self.met[key]
+        except (AttributeError, TypeError):  # not an array, or sizes that are symbols
+            return None
+
+    def _keep(self, values: Sequence[Any], known: Learnt) -> None:
+        if not _torch_compiles() and all(shape is not None and all_plain(shape) for shape in known.shapes):
+            self.met.keep(tuple([getattr(value, "shape", ()) for value in values]), known._replace(values=()))
 
     def give(self, result: Any, known: Learnt, scope: AxisScope | None = None) -> Any:
         """The result, checked."""
@@ -147,10 +165,14 @@ class Spec:
                 f"{self.name} returned {got}, and its signature {self.text!r} says {len(side.arrays)} results."
             )
         before, values = len(known.values), known.values
+        met = self._met((*values, *results)) if scope is None else None
+        if met is not None:
+            return result
         shapes = (*known.shapes, *self._shapes(side, results, before))
         labels = _labels(self.text, tuple([shape if shape is None else len(shape) for shape in shapes]))
         sizes = [*known.sizes, *[self.known.get(axis) for axis in labels.axes[len(known.sizes) :]]]
         known = self._matched(Learnt(labels, (*values, *results), shapes, sizes), before)
+        self._keep(known.values, known)
         if scope is not None:
             # An argument that is handed on as it is may get a new name; what the body has made keeps its own.
             made = [pair for pair in _named(known, before) if not any(pair[0] is value for value in values)]
