@@ -50,13 +50,13 @@ def _names(node: Any) -> set[str]:
     return {a[0] for size in (*own_sizes(node), *node.shape) for a in dims.atoms(size) if len(a) == 1}
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))  # pyright: ignore[reportArgumentType]
 @given(seeds)
 def test_random_formulas(seed: int):
     check_call(make_case(seed, "value"))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))  # pyright: ignore[reportArgumentType]
 @given(seeds)
 def test_random_formulas_with_empty_axes(seed: int):
     check_call(make_case(seed, "value", extents=(0, 1, 2)))

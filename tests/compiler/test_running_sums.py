@@ -93,10 +93,10 @@ def test_a_long_running_sum_takes_no_square_of_memory():
     x = variable("long", (n,))
     ARRAYS["long"] = RNG.normal(size=n)
     e = r.cumsum(x, 0)
-    f = Compiled([e], {}, Facts(inputs={"long": 1}, mentions={"long": None}), "numpy", True)  # pyright: ignore[reportArgumentType]
+    f = Compiled(prepare([e], simplify=False), "numpy")
     np.testing.assert_allclose(f(long=ARRAYS["long"]), np.cumsum(ARRAYS["long"]))
     gradient = derivative(product([(e, "i"), (e, "i")], ""), x, "reverse")
-    g = Compiled([gradient], {}, Facts(inputs={"long": 1}, mentions={"long": None}), "numpy", True)  # pyright: ignore[reportArgumentType]
+    g = Compiled(prepare([gradient], simplify=False), "numpy")
     wanted = 2 * np.cumsum(np.cumsum(ARRAYS["long"])[::-1])[::-1]
     np.testing.assert_allclose(g(long=ARRAYS["long"]), wanted, rtol=1e-9, atol=1e-6)
 
