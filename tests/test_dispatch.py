@@ -69,6 +69,7 @@ def test_calls_are_short():
     assert calls_of(lambda: t[0]) <= 16
     assert calls_of(lambda: t.T) <= 24
     assert calls_of(lambda: rc.rearrange(t, "a b -> b a")) <= 36
+    assert calls_of(lambda: rc.reduce(t, "a b -> b", "sum")) <= 45
     assert calls_of(lambda: f(x=t)) <= 52
     assert calls_of(lambda: rc.softmax(t, -1)) <= 34
     assert calls_of(lambda: rc.sin(X)) <= 12

@@ -34,6 +34,9 @@ class OperandBackend(NamespaceBackend):
     def to_numpy(self, x: Any) -> Any:
         return x.numpy() if kind_of(x) == "tensor" else x.__array__()
 
+    def native_reduce(self, x: Any, name: str, axes: tuple[int, ...]) -> Any:
+        return getattr(self.xp, name)(x, axes)  # by position, which is the short way of tensors
+
     # Names of axes
 
     def names(self, x: Any) -> tuple[str | None, ...] | None:
