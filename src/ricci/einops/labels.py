@@ -282,6 +282,7 @@ def _check_single(parsed: Parsed, names: tuple[str, ...]) -> None:
 
 KINDS = {
     "einsum": Kind(grammar.PRODUCTS, "optional", spelled=True, check=_check_known),
+    "numpy": Kind(grammar.PRODUCTS, "optional", check=_check_known),
     "einops": Kind(grammar.SKIPPING, check=_check_known),
     "gather": Kind(grammar.PRODUCTS, spelled=True, check=_check_known),
     "scatter": Kind(grammar.PRODUCTS, spelled=True, check=_check_numbers),
