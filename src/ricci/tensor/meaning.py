@@ -339,7 +339,7 @@ def _gathering(x: Any, key: Any) -> Any:
     if not any(type(part) is int for part in parts):
         return key
     pattern = (x.shape, *[type(part) for part in parts])
-    seen = _indices.made(pattern, set)
+    seen = _indices.known.get(pattern) or _indices.made(pattern, set)
     if len(seen) < INDICES_BEFORE_GATHER:
         seen.add(hash(tuple([part for part in parts if type(part) is int])))
         return key

@@ -39,10 +39,10 @@ _kept = Cache("transformed functions", 256)
 def kept(function: Callable, kind: str, make: Callable[[], Transformed]) -> Transformed:
     """The transformed function of an earlier call, if the same function is transformed again."""
     try:
-        hash(function)
-    except TypeError:
+        found = _kept.known.get((function, kind))
+    except TypeError:  # not hashable
         return make()
-    return _kept.made((function, kind), make)
+    return found or _kept.made((function, kind), make)
 
 
 def identity(recording: Recording) -> Recording:

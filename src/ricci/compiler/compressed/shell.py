@@ -90,7 +90,7 @@ class Shell:
             places = [len(cores) if name == "v" else int(name[4:]) for name in f.inputs]
             return f, places
 
-        f, places = self._functions.made(key, made)
+        f, places = self._functions.known.get(key) or self._functions.made(key, made)
         arrays = (*cores, *more)
         return f(*[arrays[k] for k in places])
 
