@@ -303,7 +303,7 @@ PACK = [
     ("a a *", "a", 2, ["uplicate"]),
     ("a 1 *", "1", 2, ["Invalid"]),
     ("a _b *", "_b", 2, ["Invalid", "underscore"]),
-    ("a (b) *", "(", 2, ["Invalid"]),
+    ("a (b) *", "(b)", 2, ["Invalid"]),
     ("a b c *", "a b c *", 0, ["(4, 6)", "at least 3 dims"]),
 ]
 

@@ -31,6 +31,7 @@ Groups = tuple[Group, ...]  # one side, for one array
 
 _names = Cache("names of axes", 10_000)  # those that were met and are good
 _TOKEN = re.compile(r"->|[\w.…]+|[^ ]")
+_WORD = re.compile(r"\S+")
 _LOOSE_TOKEN = re.compile(r"->|\.\.\.|\w+|\S")
 
 
@@ -102,7 +103,7 @@ def check_text(pattern: object) -> None:
 def parse_side(text: str, dialect: Dialect = EINOPS) -> Groups:
     """One side of a pattern, for one array."""
     check_text(text)
-    tokens = _TOKEN.findall(text)
+    tokens = _tokens(dialect).findall(text)
     if "->" in tokens:
         at = text.index("->")
         raise EinopsError("Only one side of a pattern is wanted here.", text, at, at + 2)
@@ -113,7 +114,7 @@ def parse_side(text: str, dialect: Dialect = EINOPS) -> Groups:
 
 
 def _tokens(dialect: Dialect) -> re.Pattern[str]:
-    return _LOOSE_TOKEN if dialect.loose else _TOKEN
+    return _LOOSE_TOKEN if dialect.loose else _WORD if dialect.star else _TOKEN
 
 
 def _explained(text: str, fault: Fault, dialect: Dialect) -> EinopsError:
