@@ -139,14 +139,21 @@ def pack(tensors: Sequence[Any], pattern: str) -> tuple[Any, list[Any]]:
         pass  # not arrays, or none: the first call says so
     check_text(pattern)
     tensors = _listed(tensors)
-    return first(PACK, tensors, pattern, {}, (), None if any_compiling(tensors) else _key(pattern, tensors))
+    return first(PACK, tensors, pattern, {}, (), _plain_key(pattern, tensors))
 
 
 def _key(pattern: str, tensors: Sequence[Any]) -> tuple:
     key: list[Any] = [pattern]
     for tensor in tensors:
-        key += (tensor.__class__, getattr(tensor, "shape", None))
+        key += (tensor.__class__, tensor.shape)
     return tuple(key)
+
+
+def _plain_key(pattern: str, tensors: Sequence[Any]) -> tuple | None:
+    """What a call is kept by: nothing while it is compiled, or where sizes may be symbols."""
+    if any_compiling(tensors) or not all(hasattr(x, "shape") and all_plain(x.shape) for x in tensors):
+        return None
+    return _key(pattern, tensors)
 
 
 def _listed(tensors: Any) -> Sequence[Any]:
@@ -199,10 +206,11 @@ class Unpacks(Task):
         self, backend: Backend, kinds: Sequence[type], plan: Unpacking, options: tuple, plain: bool
     ) -> Callable:
         axis, parts, whole = plan
-        if not backend.direct:  # what is not indexed by slices
+        if plain:
 
             def slowly(x: Any) -> list:
-                x = backend.split(x, whole)  # the parts are all of it, which sizes that are symbols do not tell yet
+                if not backend.direct:
+                    x = backend.split(x, whole)  # the parts are all of it, which symbols do not tell yet
                 cut = [(backend.slice(x, axis, start, stop), shape) for start, stop, shape in parts]
                 return [part if shape is None else backend.reshape(part, shape) for part, shape in cut]
 
