@@ -109,7 +109,7 @@ def _told(at: int, axis: int, group: tuple, length: Any, sizes: list) -> bool:
             raise Misfit(at, axis, length, others)
         return True
     rest = length if others.__class__ is int and others == 0 else length - others
-    if factor.__class__ is rest.__class__ is int and factor == rest == 0:
+    if factor.__class__ is int and rest.__class__ is int and factor == 0 and rest == 0:
         return False  # an axis of size 0 beside one of any size
     if (rest.__class__ is int and rest < 0) or not divides(factor, rest):
         raise Misfit(at, axis, rest, factor, (unknown,))
