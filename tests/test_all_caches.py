@@ -126,7 +126,7 @@ USES: dict[str, Callable[[], Any]] = {
     "equations of einsum": lambda: einops.einsum(X, Y, "a b, b c -> a c"),
     "functions along named axes": lambda: named(rc.Tensor(X, axes=("b", "d"))).numpy(),
     "functions of PyTorch on tensors": lambda: torch_module().sin(rc.Tensor(V)).numpy(),
-    "functions of ricci.numpy": lambda: rnp.sin(V),
+    "functions of ricci.numpy": lambda: rnp.linalg.norm(V),
     "functions on tensors": lambda: rc.grad(lambda x: (x * x).sum())(rc.Tensor(V)).numpy(),
     "kinds of results of functions": lambda: compiled(A=np.ones((3, 3)), x=V),
     "kinds of types": lambda: rc.softmax(V, 0),
