@@ -204,7 +204,10 @@ _KEPT: dict[str, WeakSet[Any]] = {}  # the caches of each name
 def enrol(name: str, cache: Any) -> None:
     """Anything that has ``clear()`` and ``counts()``, as long as somebody holds it."""
     with _LOCK:
-        _KEPT.setdefault(name, WeakSet()).add(cache)
+        known = _KEPT.get(name)
+        if known is None:
+            known = _KEPT[name] = WeakSet()
+        known.add(cache)
 
 
 def _all() -> dict[str, list[Any]]:
