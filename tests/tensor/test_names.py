@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import ricci as rc
 from ricci.errors import AxisError, AxisSpaceError, InputError
 from ricci.tensor import Tensor
 
@@ -129,3 +130,16 @@ def test_functions_without_names_for_their_results():
     assert [part.tolist() for part in np.nonzero(Tensor([0.0, 3.0], axes="t"))] == [[1]]
     assert (x > 0.3).sum() == 4
     assert np.i0(x.detach()).shape == (2, 3)
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "max", "softmax", "logsumexp"])
+def test_functions_of_the_table_take_names_of_axes(name):
+    t = rc.Tensor(np.arange(6.0).reshape(2, 3), axes="b d", requires_grad=True)
+    function = getattr(rc, name)
+    assert function(t, "d").axes == function(t, 1).axes == function(t, axis="d").axes
+    np.testing.assert_array_equal(function(t, "d").numpy(), function(t, 1).numpy())
+    np.testing.assert_array_equal(function(t, "b d").numpy(), function(t, 0, 1).numpy())
+    with pytest.raises(rc.AxisError, match="no axis 'e'"):
+        function(t, "e")
+    with pytest.raises(rc.AxisError, match="'d' is a name"):
+        function(np.ones((2, 3)), "d")

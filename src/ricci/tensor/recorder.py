@@ -18,6 +18,7 @@ import numpy as np
 from ricci.caches import Cache, cached
 from ricci.dispatch import FormulaCall, Rule
 from ricci.errors import AxisError, DTypeError, InputError, RicciError, TraceError, nearest
+from ricci.functions.table import FUNCTIONS
 from ricci.kinds import as_numpy, check_usable, kind_of
 from ricci.tensor.links import GraphCall, GraphNode, Recorded, numbers
 from ricci.tensor.meaning import PLAIN, Operation, operation_name, resolve
@@ -27,6 +28,7 @@ from ricci.tracing.array import has_traced
 from ricci.tracing.lowerings import name_of
 from ricci.tracing.meanings import is_torch
 from ricci.tracing.meanings import plain as plain_array
+from ricci.tracing.own_functions import own_function
 from ricci.tracing.rows import table, unknown
 from ricci.tracing.trees import flatten, mapped, unflatten
 
@@ -134,7 +136,7 @@ def call(function: Any, args: tuple, kwargs: dict) -> Any:
     args = _as_arrays(args) if isinstance(rule, FormulaCall) else tuple([own_array(a) for a in args])
     values = [raw(a, tensors) for a in args]
     named = any(t._axes is not None for t in tensors)
-    if named and rule is None and _has_names(args, kwargs):
+    if named and _has_names(args, kwargs):
         args, kwargs = _positions(function, args, kwargs, next(t for t in tensors if t._axes is not None))
         tensors = []
         values = [raw(a, tensors) for a in args]
@@ -359,6 +361,9 @@ def _is_name(value: Any) -> bool:
 
 @cached("signatures of functions", 1024)
 def _signature(function: Any) -> inspect.Signature | None:
+    if isinstance(function, Rule):  # of a function of ricci's own, if it is in the table
+        known = function.name in FUNCTIONS and own_function(function.name) is function
+        return inspect.signature(function.lower) if known else None
     return signature_of(function) if function in table() else None
 
 
@@ -380,7 +385,8 @@ def _positions(function: Any, args: tuple, kwargs: dict, t: Recorded) -> tuple[t
 def position(t: Recorded, axis: Any) -> Any:
     """The position of the axis of that name, or those of several."""
     if isinstance(axis, (list, tuple)):
-        return tuple([position(t, part) for part in axis])
+        found = [position(t, part) for part in axis]
+        return tuple([part for one in found for part in (one if isinstance(one, tuple) else (one,))])
     if not isinstance(axis, str):
         return axis
     if " " in axis.strip():

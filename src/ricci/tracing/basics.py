@@ -130,6 +130,8 @@ def normal_axis(x: Traced, axis: int) -> int:
     """An axis counted from the front."""
     if isinstance(axis, Traced):
         axis.__index__()
+    if isinstance(axis, str):
+        raise AxisError(f"Axis {axis!r} is a name, and the array has axes by number: its shape is {x.shape}.")
     if not -x.ndim <= axis < x.ndim:
         raise AxisError(f"Axis {axis} is out of bounds: the array has the shape {x.shape}.")
     return int(axis) % x.ndim
