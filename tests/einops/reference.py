@@ -238,13 +238,14 @@ def side_text(rng: random.Random, groups: list[list[Axis]]) -> str:
 
 
 def random_array(rng: random.Random, shape: tuple[int, ...], dtype: str) -> np.ndarray:
-    """Numbers so small that no sum or product of a hundred of them is too large for float32."""
+    """Numbers so small that no sum or product of a hundred of them is too large for float32, and so large that none
+    is denormal, which some libraries take for zero."""
     kind, count = np.dtype(dtype).kind, math.prod(shape)
     draw = {
         "b": lambda: rng.random() < 0.5,
         "u": lambda: rng.randint(0, 3),
         "i": lambda: rng.randint(-3, 3),
-        "f": lambda: rng.uniform(-1.5, 1.5),
-        "c": lambda: complex(rng.uniform(-1, 1), rng.uniform(-1, 1)),
+        "f": lambda: round(rng.uniform(-1.5, 1.5), 6),
+        "c": lambda: complex(round(rng.uniform(-1, 1), 6), round(rng.uniform(-1, 1), 6)),
     }[kind]
     return np.array([draw() for _ in range(count)], dtype).reshape(shape)
