@@ -19,6 +19,7 @@ from ricci.dispatch import call, public
 from ricci.functions.table import named_in
 from ricci.tracing.jaxprs import call_by_jax
 from ricci.tracing.own_functions import own_function
+from ricci.tracing.reach import words_of
 
 
 class _JaxModule:
@@ -131,7 +132,8 @@ class _Translation:
         if id(function) in self.done:
             return self.done[id(function)]
         self.done[id(function)] = function  # while its own names are looked at
-        names = {name: function.__globals__[name] for name in _names(function.__code__) if name in function.__globals__}
+        scope = function.__globals__
+        names = {name: scope[name] for name in words_of(function.__code__)[0] & scope.keys()}
         cells = [_contents(cell) for cell in function.__closure__ or ()]
         new = {name: self.value(value) for name, value in names.items()}
         changed = {name: value for name, value in new.items() if value is not names[name]}
@@ -181,11 +183,3 @@ def _contents(cell: Any) -> Any:
         return cell.cell_contents
     except ValueError:
         return _EMPTY
-
-
-def _names(code: types.CodeType) -> set[str]:
-    found = set(code.co_names)
-    for part in code.co_consts:
-        if isinstance(part, types.CodeType):
-            found |= _names(part)
-    return found

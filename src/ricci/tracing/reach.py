@@ -162,7 +162,7 @@ class Reach:
         self._pass(getattr(value, "__wrapped__", None))
         if vars(value):
             self._holders.append(_Holder(vars(value)))
-        names, texts, imports = _words(value.__code__)
+        names, texts, imports = words_of(value.__code__)
         self.names |= names | texts
         self._texts |= texts
         self.imports = self.imports or imports
@@ -250,7 +250,7 @@ def _shut(kind: type) -> bool:
     return kind.__module__.partition(".")[0] in _SHUT
 
 
-def _words(code: types.CodeType) -> tuple[set[str], set[str], bool]:
+def words_of(code: types.CodeType) -> tuple[set[str], set[str], bool]:
     """What a code and the functions in it call things by; texts that may be names; and whether anything is imported."""
     names: set[str] = set()
     texts: set[str] = set()
