@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from copy import copy
 
-from ricci.calculus.local import Edge, combine, compose, edge_of, identity, local, vanishes
+from ricci.calculus.local import Edge, combine, compose, edge_of, identity, local, parallel, vanishes
 from ricci.expr import Expr, topological
 from ricci.expr.structures import zero
 
@@ -40,8 +40,8 @@ class Graph:
                     if edge is not None:
                         edges.setdefault(arg, []).append(edge)
             wanted.update(edges)
-            for arg, parallel in edges.items():
-                self._put(arg, node, combine(parallel))
+            for arg, places in edges.items():
+                self._put(arg, node, parallel(places))
 
     def copy(self) -> Graph:
         """The same graph, to be eliminated in another order."""

@@ -236,6 +236,33 @@ def combine(edges: Sequence[Edge]) -> Edge:
     return edge_of(add([(1, edge.expr()) for edge in edges]), order)
 
 
+def parallel(edges: Sequence[Edge]) -> Edge:
+    """The derivatives of one node by one operand that it has at several places, as one.
+
+    They are added up if that makes nothing larger than node or operand, and kept as terms otherwise: in
+    ``W[i,j] W[j,k]`` each place is pulled back by itself, and the derivative by ``W``, of order four, is never made.
+    """
+    if len(edges) == 1 or all(set(e.out) <= set(e.into) or set(e.into) <= set(e.out) for e in edges):
+        return combine(edges)
+    out = tuple([("out", axis) for axis in range(len(edges[0].out))])
+    into = tuple([("into", axis) for axis in range(len(edges[0].into))])
+    terms: list[tuple[Number, list[Factor]]] = []
+    sizes: dict[Label, Size] = {}
+    for number, edge in enumerate(edges):
+        name: dict[Label, Label] = {}
+        deltas: list[Factor] = []
+        for theirs, ours in zip((*edge.out, *edge.into), (*out, *into), strict=True):
+            sizes[ours] = edge.sizes[theirs]
+            if name.setdefault(theirs, ours) != ours:
+                deltas.append((delta(sizes[ours]), (name[theirs], ours)))
+        for label, size in edge.sizes.items():
+            sizes.setdefault(name.setdefault(label, ("inner", number, label)), size)
+        for coef, factors in edge.terms:
+            own = [(e, tuple([name.setdefault(x, ("inner", number, x)) for x in labels])) for e, labels in factors]
+            terms.append((coef, [*own, *deltas]))
+    return Edge(terms, out, into, sizes)
+
+
 def _summed(
     terms: list[tuple[Number, list[Factor]]],
     labels: tuple[Label, ...],

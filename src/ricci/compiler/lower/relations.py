@@ -138,11 +138,16 @@ class Resolving:
             if abs(coef) != 1 or len(form.terms) < 3 or label in carried or label in self.kept or self._fixed(label):
                 continue
             inner = self._row_major(_solved(form, label), label)
-            if inner is None or any(x in self.kept or self._fixed(x) for x in inner):
+            if inner is None or any(x in self.kept or self._fixed(x) for x in inner) or self._apart(inner):
                 continue
             others = {x for p, r in enumerate(self.relations) if p != own for x, _ in r.form.terms}
             return label, inner, set(inner) <= carried and not others.intersection(inner)
         return None
+
+    def _apart(self, labels: Labels) -> bool:
+        """Whether some array has one of these labels, but not all: it would have to be repeated to be reshaped."""
+        own = [{x for f in forms for x, _ in f.terms} for _, forms in self.factors]
+        return any(not found.isdisjoint(labels) and not found.issuperset(labels) for found in own)
 
     def _reshaped_arrays(self, form: Form) -> bool:
         """Give the arrays that have merged axes the position of these instead."""
@@ -171,15 +176,28 @@ class Resolving:
         return Form(tuple([(x, c) for x, c in form.terms if self.sizes[x] != 1]), form.const)
 
     def _merged(self, relation: Relation) -> int | None:
-        """A label of the result that holds the row-major position of summed ones, if that is what the relation says."""
+        """A label of the result in which summed ones have a place each, if that is what the relation says."""
         form = self._without_unit_axes(relation.form)
         for label, coef in form.terms:
             if abs(coef) != 1 or label not in self.kept or self._fixed(label) or len(form.terms) < 2:
                 continue
-            inner = self._row_major(_solved(form, label), label)
-            if inner is not None and not any(x in self.kept or self._told(x) for x in inner):
+            places = _solved(form, label)
+            if any(x in self.kept or self._told(x) for x, _ in places.terms):
+                continue
+            if [(c, self.sizes[x]) for x, c in places.terms] == [(-1, self.sizes[label])]:
+                continue  # from the last to the first: that is a view
+            if self._within(places, self.sizes[label]) and self._apart_from_one_another(places):
                 return label
         return None
+
+    def _apart_from_one_another(self, form: Form) -> bool:
+        """Whether other indices have other places: each stride is beyond what the smaller ones reach together."""
+        reach = 1
+        for x, c in sorted(form.terms, key=lambda term: abs(term[1])):
+            if abs(c) < reach:
+                return False
+            reach += abs(c) * (self.sizes[x] - 1)
+        return True
 
     def _told(self, label: int) -> bool:
         """Whether a gather says what the label is."""
