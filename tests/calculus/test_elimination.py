@@ -377,3 +377,26 @@ def test_nodes_that_do_not_separate_are_no_cut():
     inner = rc.sin(a)
     with pytest.raises(RuleError, match="no cut"):
         (inner * rc.exp(a) * b).diff("a", cut=[inner])
+
+
+def test_a_structure_in_a_sum_within_a_factor_is_not_made():
+    """The derivative of softmax, ``s (δ - s)``, times a number: its delta merges wherever it stands."""
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(2, 24, 6)), [rng.normal(size=(6, 3, 2)) for _ in range(3)]
+
+    def attention(w, x):
+        q, k, v = [np.einsum("bnd,dhe->bhne", x, part) for part in w]
+        scores = np.einsum("bhne,bhme->bhnm", q, k) / 3
+        weights = np.exp(scores - scores.max(-1, keepdims=True))
+        weights = weights / weights.sum(-1, keepdims=True)
+        return (np.einsum("bhnm,bhme->bnhe", weights, v) ** 2).sum()
+
+    gradient = rc.grad(attention)
+    found = gradient(w, x)
+    (program,) = gradient._programs.all().values()
+    steps = program.compiled.plan.program.steps
+    assert max(step.out.entries for step in steps) <= 2 * 3 * 24 * 24
+    for part, moved in zip(found, w, strict=True):
+        step = 1e-6 * rng.normal(size=moved.shape)
+        others = [m + step if m is moved else m for m in w], [m - step if m is moved else m for m in w]
+        assert (attention(others[0], x) - attention(others[1], x)) / 2 == pytest.approx((part * step).sum(), rel=1e-4)

@@ -40,6 +40,7 @@ Label = Hashable
 Factor = tuple[Expr, tuple[Label, ...]]
 INNER = 1 << 20  # the labels of the inner of two derivatives begin here; those of the outer are smaller, or no numbers
 MOST_TERMS = 16  # products that distributing a sum may make
+NESTED = 2  # sums among the factors of terms of sums, so deep are looked through for structures
 
 
 @dataclass(slots=True)
@@ -185,9 +186,12 @@ def _merges(f: Expr, labels: tuple[Label, ...], kept: set[Label]) -> bool:
     return any(gone.intersection(axes) for a in f.args for axes in _structure_axes(a))
 
 
-def _structure_axes(e: Expr) -> list[tuple[int, ...]]:
+def _structure_axes(e: Expr, deep: int = NESTED) -> list[tuple[int, ...]]:
+    """The axes of the structures that are a term, a factor of one, or that of a sum among its factors."""
     if isinstance(e, Product) and not e.sums:
-        return [axes for a, axes in e.factors() if isinstance(a, Structure)]
+        found = [axes for a, axes in e.factors() if isinstance(a, Structure)]
+        inner = [(term, axes) for a, axes in e.factors() if deep and isinstance(a, Sum) for term in a.args]
+        return found + [tuple([axes[x] for x in own]) for a, axes in inner for own in _structure_axes(a, deep - 1)]
     return [tuple(range(len(e.shape)))] if isinstance(e, Structure) and e.relation[0] != "one" else []
 
 

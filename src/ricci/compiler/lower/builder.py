@@ -35,6 +35,7 @@ from ricci.functions import FUNCTIONS
 
 _DTYPES = {"f": np.float64, "i": np.int64, "b": np.bool_}
 GROWING = {name for name, op in [*FUNCTIONS.items(), *ARITHMETIC.items()] if op.grows}  # integers may get too large
+SIGNED = {"negative": "positive", "add": "subtract", "subtract": "add"}  # what they are of the negative of their last
 
 
 @cached("kinds of results of functions", 4096)
@@ -172,6 +173,10 @@ class Builder:
             operands = tuple(self.grown(name, self.aligned(operands)))
         if name == "multiply":
             name, operands = self._quotient(operands)
+        elif name in SIGNED:
+            name, operands = self._with_signs(name, operands)
+            if name == "positive":
+                return operands[0]
         kinds = tuple([_kind(v) for v, _ in operands])
         kind = gives(name, kinds, None)
         if kind == "f" or "f" in kinds:
@@ -189,6 +194,15 @@ class Builder:
             if over:
                 return "divide", (a, inner)
         return "multiply", operands
+
+    def _with_signs(self, name: str, operands: tuple[Operand, ...]) -> tuple[str, tuple[Operand, ...]]:
+        """Signs of operands as part of the sum or difference that they are in; of two signs nothing is left."""
+        *rest, last = operands
+        inner = self._inner(last, "negative")
+        if inner is not None:
+            return SIGNED[name], (*rest, inner)
+        first = self._inner(operands[0], "negative") if name == "add" else None
+        return (name, operands) if first is None else ("subtract", (operands[1], first))
 
     def divisor(self, operand: Operand) -> tuple[bool, Operand]:
         """Whether an operand is a reciprocal, and of what; if it is not, itself."""
