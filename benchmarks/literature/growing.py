@@ -244,7 +244,7 @@ ALONG: dict[str, Callable[[Any], Any]] = {
     "differences": lambda x: np.sum(np.sin(np.diff(x)) ** 2),
     "norm": lambda x: np.sum(np.sin(x / np.sqrt(np.sum(x**2)))),
 }
-LINE = [row for name, f in ALONG.items() for row in several(name, "grad hvp", along(f), (500, 1000, 2000, 4000))]
+LINE = [row for name, f in ALONG.items() for row in several(name, "grad hvp", along(f), (200, 400, 800, 1600))]
 
 
 # Long programs
