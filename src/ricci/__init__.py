@@ -45,6 +45,7 @@ _LATER = {  # imported when first asked for; ``__init__.pyi``, made of this, say
     "ricci.tracing.trees": ("tree_map",),
     "ricci.compiler.compressed.result": ("Compressed",),
     "ricci.caches": ("cache_clear", "cache_info"),
+    "ricci.budget": ("limits",),
     "ricci.user.compiled": ("compile",),
     "ricci.user.derivatives": ("diff", "diff_all", "elimination_cost", "pullback", "pushforward"),
     "ricci.einops.wide": (
@@ -72,6 +73,7 @@ _LATER = {  # imported when first asked for; ``__init__.pyi``, made of this, say
         "GradientMismatchError",
         "InputError",
         "InvariantError",
+        "LimitError",
         "MissingPackageError",
         "NonFiniteError",
         "NotationError",

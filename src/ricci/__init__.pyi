@@ -74,6 +74,9 @@ from ricci.caches import (
     cache_clear as cache_clear,
     cache_info as cache_info,
 )
+from ricci.budget import (
+    limits as limits,
+)
 from ricci.user.compiled import (
     compile as compile,
 )
@@ -117,6 +120,7 @@ from ricci.errors import (
     GradientMismatchError as GradientMismatchError,
     InputError as InputError,
     InvariantError as InvariantError,
+    LimitError as LimitError,
     MissingPackageError as MissingPackageError,
     NonFiniteError as NonFiniteError,
     NotationError as NotationError,
@@ -147,6 +151,7 @@ __all__ = [
     "GradientMismatchError",
     "InputError",
     "InvariantError",
+    "LimitError",
     "MissingPackageError",
     "NonFiniteError",
     "NotationError",
@@ -185,6 +190,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "laplacian",
+    "limits",
     "linearize",
     "no_grad",
     "numerical_jacobian",

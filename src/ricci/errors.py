@@ -52,6 +52,10 @@ class NonFiniteError(RicciError, FloatingPointError):
     """A value that is not a number, or infinite, where ``rc.debug_nans`` watches."""
 
 
+class LimitError(RicciError, RuntimeError):
+    """More work than ``rc.limits`` allows; what was being done, and what was too much, is in the message."""
+
+
 class MissingPackageError(RicciError, ImportError):
     """An optional package is needed and not installed."""
 

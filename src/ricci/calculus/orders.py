@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ricci.budget import spend
 from ricci.calculus.graph import Graph
 from ricci.calculus.local import Edge
 from ricci.calculus.weights import Weight, added, entries, identity_weight, joined, joining_cost, size_of, weigh
@@ -131,6 +132,7 @@ class Skeleton:
 
     def eliminate(self, state: State, v: int) -> int:
         """Take ``v`` out; gives the multiplications."""
+        spend()
         below, above = state
         under, over = below[v], above[v]
         cost = 0
@@ -176,6 +178,7 @@ class Scalars(Skeleton):
         return _bits(state[0][v] | state[2][v])
 
     def eliminate(self, state: State, v: int) -> int:
+        spend()
         lows, dear_lows, highs, dear_highs = state
         _join(lows, dear_lows, highs[v], dear_highs[v], lows[v], dear_lows[v], v)
         _join(highs, dear_highs, lows[v], dear_lows[v], highs[v], dear_highs[v], v)

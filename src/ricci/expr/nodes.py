@@ -18,6 +18,7 @@ from hashlib import blake2b
 from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
+from ricci.budget import spend
 from ricci.caches import cached
 from ricci.expr.dims import Size
 from ricci.expr.op import Op
@@ -191,6 +192,7 @@ KINDS: dict[str, type[Expr]] = {
 
 def make(kind: type[Expr], args: tuple[Expr, ...], shape: Shape, *data: Any) -> Any:
     """The interned node. Constructors call this with canonical parts."""
+    spend()
     identity = (kind, args, shape, data)
     found = _table.get(identity)
     if found is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
+from ricci.budget import spend
 from ricci.errors import ShapeError
 from ricci.expr import dims
 from ricci.expr.build.add import add
@@ -38,6 +39,7 @@ def _operands_first(stack: list[Expr], arrange: Callable[[list[Expr]], None]) ->
     """Every node under those of ``stack`` once; ``arrange`` puts operands in order, the one to visit first last."""
     seen: set[Expr] = set()
     done: list[Expr] = []
+    spend(0)
     while stack:
         node = stack[-1]
         if node in seen:

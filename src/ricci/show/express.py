@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
+from ricci.budget import spend
 from ricci.expr import (
     HALF,
     POWER,
@@ -95,6 +96,7 @@ class SyntaxWriter(ProductWriter):
     # ``names`` are those of the axes of ``e``; ``taken`` grows by the dummies that are used.
 
     def node(self, e: Expr, names: Names, taken: set[str]) -> syntax.Node:
+        spend()
         if self.by_name(e):
             return self.tensor(e, indices_of(names), taken)
         if isinstance(e, Constant):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ricci.budget import spend
 from ricci.expr import OPS
 from ricci.notation import syntax
 from ricci.show.phrases import signed
@@ -101,6 +102,7 @@ def index(i: syntax.Index) -> str:
 
 
 def render(node: syntax.Node, place: int) -> str:
+    spend()
     return _RENDER[type(node)](node, place)
 
 

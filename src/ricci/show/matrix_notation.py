@@ -22,6 +22,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
+from ricci.budget import spend
 from ricci.errors import RuleError
 from ricci.expr import (
     POWER,
@@ -285,6 +286,7 @@ class _Writer:
         return found
 
     def word(self, e: Expr) -> words.MatrixWord:
+        spend()
         if e.order > 2:
             name = e.name if isinstance(e, Variable) else "a part of it"
             words.refuse(f"{name} has {e.order} indices, and a matrix has two")

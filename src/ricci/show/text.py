@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from ricci.budget import spend
 from ricci.notation import syntax
 from ricci.show.phrases import signed
 
@@ -51,6 +52,7 @@ def index(i: syntax.Index) -> str:
 
 
 def render(node: syntax.Node, place: int) -> str:
+    spend()
     return _RENDER[type(node)](node, place)
 
 

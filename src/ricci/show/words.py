@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NoReturn
 
+from ricci.budget import spend
 from ricci.errors import RuleError
 from ricci.expr import (
     HALF,
@@ -209,6 +210,7 @@ def is_square(w: MatrixWord) -> bool:
 
 
 def render(w: MatrixWord, place: int, latex: bool) -> str:
+    spend()
     level, shown = _shown(w, latex)
     if level >= place:
         return shown

@@ -26,6 +26,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from ricci.budget import spend
 from ricci.calculus.cost import cost, own_cost
 from ricci.expr import Expr, rebuild, topological
 from ricci.expr.numbers import loose
@@ -188,6 +189,7 @@ class _Sweep:
 
     def next(self, node: Expr) -> Expr | None:
         """The node with its operands simplified; or, if they are, what the first rule that fires makes of it."""
+        spend()
         args = tuple([self.done.get(a, a) for a in node.args])
         if args != node.args:
             new = rebuild(node, args)

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 
+from ricci.budget import spend
 from ricci.expr import (
     Elementwise,
     Expr,
@@ -108,6 +109,7 @@ class _Exchanges:
         wanted: dict[Expr, dict[Pair, None]] = {root: dict.fromkeys(pairs)}
         for node in reversed(order):
             for pair in list(wanted.get(node, ())):
+                spend()
                 for arg, below in _below(node, pair):
                     wanted.setdefault(arg, {})[below] = None
         self.result: dict[tuple[Expr, Pair], Expr] = {}
@@ -225,6 +227,7 @@ def multiplied_out(e: Expr) -> list[tuple[Number, list[Term]]] | None:
     fresh = 0
     while waiting:
         coef, factors = waiting.pop()
+        spend()
         at = next((p for p, (f, _) in enumerate(factors) if _opens(f)), None)
         if at is None:
             done.append((coef, factors))

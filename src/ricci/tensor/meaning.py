@@ -20,7 +20,7 @@ import numpy as np
 from ricci.caches import Cache
 from ricci.calculus.graph import pullbacks
 from ricci.dispatch import Rule
-from ricci.errors import InputError, RicciError
+from ricci.errors import InputError, LimitError, RicciError
 from ricci.expr import Elementwise, Expr, Function, Variable, add, substitute, topological, variable
 from ricci.expr.structures import is_zero
 from ricci.simplify import simplify_all
@@ -263,6 +263,8 @@ def _found(node: GraphNode, by_value: bool) -> Any:
         return found
     try:
         operation, met, drawn = _lowered(node, called)
+    except LimitError:
+        raise
     except RicciError:
         if by_value or len(_needed(node.inputs)) == len(node.inputs):
             raise

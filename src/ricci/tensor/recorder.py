@@ -17,7 +17,7 @@ import numpy as np
 
 from ricci.caches import Cache, cached
 from ricci.dispatch import FormulaCall, Rule
-from ricci.errors import AxisError, DTypeError, InputError, RicciError, TraceError, nearest
+from ricci.errors import AxisError, DTypeError, InputError, LimitError, RicciError, TraceError, nearest
 from ricci.functions.table import FUNCTIONS
 from ricci.kinds import as_numpy, check_usable, kind_of
 from ricci.tensor.links import GraphCall, GraphNode, Recorded, numbers
@@ -293,6 +293,8 @@ def _resolved(node: GraphCall, value: Any, needed: bool) -> GraphCall | None:
     """The node, which knows what it means; none where that cannot be said and no gradient asks for it."""
     try:
         resolve(node)
+    except LimitError:
+        raise
     except RicciError:
         if needed and _smooth(value):
             raise

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ricci.compiler.pipeline import evaluate, prepare
-from ricci.errors import RicciError
+from ricci.errors import LimitError, RicciError
 from ricci.expr import Expr, Function, Variable, add, topological, variable, variables
 from ricci.simplify import simplify
 from ricci.transforms.deriving import along
@@ -63,6 +63,8 @@ def _agree(a: Expr, b: Expr, dtypes: Mapping[str, np.dtype], known: Mapping[str,
         inputs = {v.name: _value(v, dtypes, known, rng, seed) for v in variables(a, b)}
         try:
             x, y = evaluate(stage, inputs)
+        except LimitError:
+            raise
         except (RicciError, ArithmeticError, ValueError, np.linalg.LinAlgError):  # not defined at this point
             continue
         here = np.isfinite(x) & np.isfinite(y)

@@ -19,7 +19,7 @@ import numpy as np
 from ricci.caches import Cache
 from ricci.calculus.modes import derivative
 from ricci.dispatch import recorded
-from ricci.errors import InputError, RicciError, RuleError
+from ricci.errors import InputError, LimitError, RicciError, RuleError
 from ricci.expr import OPS, Expr, Function, Op, Size, Variable, delta, elementwise, function, product, variable
 from ricci.expr.walk import rewritten, with_bodies
 from ricci.expr.widen import batched
@@ -109,6 +109,8 @@ class _OnFormulas:
         number, shape = sum(self.operand), SAMPLES[0][:order]
         try:
             scalar, array = self._ruled(((),) * number), self._ruled((shape,) * number)
+        except LimitError:
+            raise
         except (RicciError, ArithmeticError, LookupError, TypeError, ValueError):  # it is not for both
             return False
         if scalar.body is None or array.body is None or scalar.shape != () or array.shape != shape:
@@ -165,6 +167,8 @@ class _OnFormulas:
                 shapes = tuple([tuple([known[name] for name in part.indices]) for part in parts])
                 try:
                     examples.append((known, self._shape(shapes)))
+                except LimitError:
+                    raise
                 except (RicciError, ArithmeticError, LookupError, TypeError, ValueError) as error:
                     tried.append(error)
                     break

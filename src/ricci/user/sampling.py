@@ -20,7 +20,7 @@ import numpy as np
 from ricci.compiler.bind import arguments
 from ricci.compiler.pipeline import evaluate, prepare
 from ricci.compiler.prepare.prepared import Prepared
-from ricci.errors import RicciError
+from ricci.errors import LimitError, RicciError
 from ricci.expr import Constant, Dim, Expr, Size, Structure, Variable, dims, topological
 from ricci.expr.settle import SizeClasses, own_sizes
 from ricci.notation.context import Facts
@@ -71,6 +71,8 @@ def compare(one: Expr, other: Expr, facts: Facts, seed: int = 0) -> Comparison:
             found = _differ(stage, inputs, env)
             if found and inputs:
                 found = any(_differ(stage, places.inputs(rng, env, style), env) for _ in range(AGAIN)) or None
+        except LimitError:
+            raise
         except (RicciError, np.linalg.LinAlgError) as error:
             trouble = str(error)
             continue

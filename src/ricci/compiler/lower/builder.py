@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ricci.budget import spend
 from ricci.caches import cached
 from ricci.compiler.backends import numpy_table
 from ricci.compiler.lower.paths import REARRANGED
@@ -94,6 +95,7 @@ class Builder:
             found.step = Step(op, name, inner, found, out, params)
             self._known[key] = found
             self.steps.append(found.step)
+            spend()
         return found, labels
 
     def constant(self, array: np.ndarray, labels: Labels) -> tuple[Value, Labels]:

@@ -13,6 +13,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Union
 
+from ricci.budget import spend
 from ricci.caches import cached
 from ricci.compiler.plan.program import Labels
 
@@ -131,6 +132,7 @@ def _exact(costs: _Costs, count: int) -> tuple[float, Tree]:
         if operands in best:
             continue
         found: tuple[float, Tree] = (float("inf"), 0)
+        spend()
         low = operands & -operands
         rest = part = operands ^ low
         while True:  # every way to split, the lowest operand on the left

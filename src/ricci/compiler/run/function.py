@@ -20,7 +20,7 @@ from ricci.compiler.prepare.prepared import Prepared
 from ricci.compiler.run.engines import target_named, target_of
 from ricci.compiler.run.runner import Runner
 from ricci.dispatch import call_formula, here, recorded, remember_calls
-from ricci.errors import InputError, RicciError
+from ricci.errors import InputError, LimitError, RicciError
 
 MOST_SHORTCUTS = 64
 ASSUMED = 16
@@ -193,6 +193,8 @@ class Compiled:
         )
         try:
             runner = self.road(stage, setting)
+        except LimitError:
+            raise
         except RicciError as error:
             raise InputError(f"There is no plan before the first call, which tells the sizes. ({error})") from error
         runner.plan = replace(runner.plan, note=f"Sizes are assumed to be {ASSUMED} until the first call.")

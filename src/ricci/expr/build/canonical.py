@@ -15,6 +15,7 @@ import itertools
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
+from ricci.budget import spend
 from ricci.expr.nodes import Expr
 from ricci.expr.structures import symmetric
 
@@ -49,6 +50,7 @@ class _Ordering:
         stack = [self._refine(operands, labels)]
         while stack and self.leaves < _LEAVES:
             operands, labels = stack.pop()
+            spend(len(operands))
             counts = Counter(operands)
             tied = min((c for c, n in counts.items() if n > 1), default=None)
             if tied is None:

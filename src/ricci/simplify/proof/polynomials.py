@@ -24,6 +24,7 @@ from itertools import product as pairs
 from math import isfinite
 from typing import Any
 
+from ricci.budget import spend
 from ricci.caches import cached
 from ricci.expr import Constant, Expr, Function, Product, Size, Structure, add, constant, power, product, zero
 from ricci.expr.structures import is_delta
@@ -123,6 +124,7 @@ class Algebra:
     def tick(self, terms: int = 1) -> None:
         """Count the work of a step; a form that grows past the bounds is given up."""
         self.work += terms
+        spend(terms)
         if self.work > MOST_WORK or terms > MOST_TERMS:
             raise TooLong
 
