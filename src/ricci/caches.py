@@ -8,17 +8,25 @@ A cache has a name and a bound. When it is full, what was used longest ago leave
 - :func:`cached`, for functions whose arguments are the key: ``functools.lru_cache``.
 - :class:`Pool`, for memory that is taken for a call and given back; its bound is in bytes.
 
-What is made once, of the machine or of a row of a table (:func:`once`), is no cache and stays.
+What is made once, of the machine or of a row of a table (:func:`once`), is no cache and stays. What is one object for
+each key only as long as somebody holds it is :class:`Interned`.
+
+Threads, signal handlers and forked children meet here at any moment. So tables have no locks: each change is one
+operation of a dictionary, which is whole or not at all, and what is lost between two of them is made again. The few
+locks that are needed are :data:`LOCKS`: the same thread may take them again, and a forked child has new ones.
 """
 
 from __future__ import annotations
 
 import functools
+import os
 import threading
+from _weakref import _remove_dead_weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Generic, NamedTuple, TypeVar
-from weakref import WeakSet
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from weakref import KeyedRef, ref
 
 from ricci.grid import Grid, Shown
 
@@ -26,7 +34,23 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 once = functools.cache  # for functions of nothing, or of the rows of a table
 
-_LOCK = threading.RLock()
+
+class Locks:
+    """The locks of this process. Each is used as it is, ``with LOCKS.pools:``, so that interrupts leave none held."""
+
+    pools: Any
+    scopes: Any
+    compiling: Any
+
+    def __init__(self) -> None:
+        self.renew()
+
+    def renew(self) -> None:
+        """New ones, for a forked child: those of its parent may be held by threads that it does not have."""
+        self.pools, self.scopes, self.compiling = threading.RLock(), threading.RLock(), threading.RLock()
+
+
+LOCKS = Locks()
 
 
 class Counts(NamedTuple):
@@ -67,26 +91,28 @@ class Cache:
     def __getitem__(self, key: Any) -> Any:
         return self._used(key) if key in self.known or key in self.older else None
 
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.all())
+
     def _used(self, key: Any) -> Any:
-        with _LOCK:
-            found = self.older.pop(key, None)
-            found = self.known.pop(key, None) if found is None else found
-            if found is not None:
-                self.known[key] = found  # as the latest
+        found = self.older.pop(key, None)
+        found = self.known.pop(key, None) if found is None else found
+        if found is not None:
+            self.known[key] = found  # as the latest
         return found
 
     def keep(self, key: Any, value: Any) -> None:
-        with _LOCK:
-            self.misses += 1
-            self.older.pop(key, None)
-            self.known.pop(key, None)
-            self.known[key] = value
-            if not self.older and 4 * len(self.known) > 3 * self.most:
-                self.older = dict(self.known)
-                self.known.clear()
-                self.known.update([self.older.popitem()])  # what has just come
-            if len(self.known) + len(self.older) > self.most:
-                del self.older[next(iter(self.older))]
+        self.misses += 1
+        self.older.pop(key, None)
+        self.known.pop(key, None)
+        self.known[key] = value
+        if not self.older and 4 * len(self.known) > 3 * self.most:
+            self.older = dict(reversed(self.known.copy().items()))  # so that the first to leave is the last
+            self.known.clear()
+            self.known[key] = self.older.pop(key, value)
+        while self.older and len(self.known) + len(self.older) > self.most:
+            with suppress(KeyError):  # another thread has emptied it
+                self.older.popitem()
 
     # torch.compile calls these while it compiles, instead of reading them.
     _used._dynamo_marked_constant = keep._dynamo_marked_constant = True  # type: ignore
@@ -95,25 +121,22 @@ class Cache:
         """What is kept under a key, made if there is nothing. Two threads may both make it; one is kept."""
         found = self[key]
         if found is None:
-            made = make()  # outside the lock: it may take long
-            with _LOCK:
-                found = self[key]
-                if found is None:
-                    self.keep(key, made)
-                    return made
+            made = make()
+            found = self[key]
+            if found is None:
+                self.keep(key, made)
+                return made
         self.hits += 1
         return found
 
     def all(self) -> dict[Any, Any]:
-        """Everything that is kept."""
-        with _LOCK:
-            return {**self.older, **self.known}
+        """Everything that is kept, what is used longest ago first."""
+        return dict([*reversed(self.older.copy().items()), *self.known.copy().items()])
 
     def clear(self) -> None:
-        with _LOCK:
-            self.known.clear()
-            self.older = {}
-            self.hits = self.misses = 0
+        self.known.clear()
+        self.older = {}
+        self.hits = self.misses = 0
 
     def counts(self) -> Counts:
         return Counts(self.hits, self.misses, len(self.known) + len(self.older), self.most)
@@ -132,12 +155,11 @@ class Pool(Generic[T]):
         self.most, self.spare = most, spare
         self.pieces: OrderedDict[Any, list[T]] = OrderedDict()
         self.nbytes = self.hits = self.misses = 0
-        self.lock = threading.Lock()
         enrol(name, self)
 
     def take(self, owner: Any, free: Callable[[T], bool] | None = None) -> T | None:
         """A piece that nobody else has: the latest one, which is the likeliest to be in the processor's cache."""
-        with self.lock:
+        with LOCKS.pools:
             pieces = self.pieces.get(owner, ())
             for place in reversed(range(len(pieces))):
                 if free is None or free(pieces[place]):
@@ -148,14 +170,14 @@ class Pool(Generic[T]):
 
     def give(self, owner: Any, piece: T) -> None:
         """A piece for later calls; other owners lose theirs if it is too much, the one used longest ago first."""
-        with self.lock:
-            pieces = self.pieces.setdefault(owner, [])
+        with LOCKS.pools:
+            pieces = self.pieces.pop(owner, None) or []
             pieces.append(piece)
-            self.pieces.move_to_end(owner)
+            self.pieces[owner] = pieces
             self.nbytes += owner.nbytes
             if len(pieces) > self.spare:
                 self._drop(owner, 0)
-            while self.nbytes > self.most:
+            while self.pieces and self.nbytes > self.most:
                 self._drop(next(iter(self.pieces)), 0)
 
     def _drop(self, owner: Any, place: int) -> T:
@@ -164,10 +186,12 @@ class Pool(Generic[T]):
         self.nbytes -= owner.nbytes
         if not pieces:
             del self.pieces[owner]
+        if not self.pieces:
+            self.nbytes = 0  # an interrupt may have come before it was counted
         return piece
 
     def clear(self) -> None:
-        with self.lock:
+        with LOCKS.pools:
             self.pieces.clear()
             self.nbytes = self.hits = self.misses = 0
 
@@ -198,21 +222,105 @@ def cached(name: str, most: int) -> Callable[[F], F]:
     return decorate
 
 
-_KEPT: dict[str, WeakSet[Any]] = {}  # the caches of each name
+class Interned(Generic[T]):
+    """One object for each key, as long as somebody else holds it; of all threads that make one, one has its way.
+
+    A key must not lead to its object, or that would be held for ever.
+
+    >>> class Word:
+    ...     "Something that can be referred to weakly."
+    >>> words = Interned()
+    >>> first = words.put("a", Word())
+    >>> words.put("a", Word()) is first, words.get("b"), len(words)
+    (True, None, 1)
+    >>> del first
+    >>> len(words)
+    0
+    """
+
+    __slots__ = ("_gone", "_kept")
+
+    def __init__(self) -> None:
+        self._kept: dict[Any, KeyedRef] = {}
+        self._gone = functools.partial(_forget, self._kept)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def get(self, key: Any) -> T | None:
+        found = self._kept.get(key)
+        return None if found is None else found()
+
+    def put(self, key: Any, made: T) -> T:
+        """The object of a key: ``made``, if there is none."""
+        own = KeyedRef(made, self._gone, key)
+        while True:
+            kept = self._kept.setdefault(key, own)
+            found = made if kept is own else kept()
+            if found is not None:
+                return found
+            _remove_dead_weakref(self._kept, key)
+
+
+def _forget(kept: dict[Any, KeyedRef], gone: KeyedRef, remove: Callable = _remove_dead_weakref) -> None:
+    remove(kept, gone.key)  # by its own name, since modules are taken apart when the process ends
+
+
+if TYPE_CHECKING:
+    from functools import cached_property as lazy
+else:
+
+    class lazy:
+        """An attribute that is computed when it is first asked for; Python's own has a lock before 3.12."""
+
+        def __init__(self, function: Callable[[Any], Any]):
+            self.function, self.__doc__ = function, function.__doc__
+
+        def __set_name__(self, owner: type, name: str) -> None:
+            self.name = name
+
+        def __get__(self, instance: Any, owner: Any = None) -> Any:
+            if instance is None:
+                return self
+            return instance.__dict__.setdefault(self.name, self.function(instance))
+
+
+_KEPT: dict[str, dict[ref[Any], None]] = {}  # the caches of each name
 
 
 def enrol(name: str, cache: Any) -> None:
     """Anything that has ``clear()`` and ``counts()``, as long as somebody holds it."""
-    with _LOCK:
-        known = _KEPT.get(name)
-        if known is None:
-            known = _KEPT[name] = WeakSet()
-        known.add(cache)
+    known = _KEPT.setdefault(name, {})
+    known[ref(cache, functools.partial(_leave, known))] = None
+
+
+def _leave(known: dict[ref[Any], None], gone: ref[Any]) -> None:
+    known.pop(gone, None)
 
 
 def _all() -> dict[str, list[Any]]:
-    with _LOCK:
-        return {name: list(found) for name, found in sorted(_KEPT.items())}
+    names = sorted(_KEPT.copy().items())
+    return {name: [cache for own in known.copy() if (cache := own()) is not None] for name, known in names}
+
+
+def enrolled() -> list[Any]:
+    """All caches, of all names."""
+    return [cache for caches in _all().values() for cache in caches]
+
+
+def at_fork(function: Callable[[], None]) -> None:
+    """Have something done in each forked child, at its start; where there is no fork, nothing."""
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=function)
+
+
+@at_fork
+def _in_child() -> None:
+    """Other threads, which the child does not have, may have held locks, and pools may have been in their hands."""
+    LOCKS.renew()
+    for cache in enrolled():
+        if isinstance(cache, Pool):
+            cache.clear()
 
 
 class CacheInfo(Shown, Mapping[str, Counts]):
@@ -264,6 +372,5 @@ def cache_clear() -> None:
 
     Nothing that anybody holds stops working: it is made anew when it is needed.
     """
-    for found in _all().values():
-        for cache in found:
-            cache.clear()
+    for cache in enrolled():
+        cache.clear()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ricci.caches import lazy
 from ricci.compiler.plan.program import shape_text
 from ricci.compiler.prepare.prepared import Prepared
 from ricci.errors import DTypeError, InputError, NotationError, ShapeError, nearest
@@ -44,11 +44,11 @@ class Bound(Shown):
     inputs: Mapping[str, tuple[int, ...]]  # the shapes of those that are taken, in their order
     setting: Setting
 
-    @cached_property
+    @lazy
     def nodes(self) -> list[Expr]:
         return topological(*self.roots)
 
-    @cached_property
+    @lazy
     def kinds(self) -> dict[str, str]:
         return dict(self.setting.kinds)
 

@@ -17,9 +17,9 @@ from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-from weakref import WeakSet
+from weakref import ref
 
-from ricci.caches import Cache
+from ricci.caches import LOCKS, Cache, at_fork
 from ricci.errors import InputError
 
 Part = str | tuple[str, ...] | None  # a named axis, the names within a composite one, or an axis without a name
@@ -106,11 +106,10 @@ def _told() -> list[Watcher]:
     return [watcher for watcher in WATCHERS.get() if watcher.open and (not watcher.nested or watcher is scope)]
 
 
-# What is watched in any thread. The lock is reentrant because a garbage collection while it is held may close a
+# What is watched in any thread, and by which it was entered. A garbage collection while the lock is held may close a
 # generator that stands in a scope.
-LOCK = threading.RLock()
-OPEN: set[Watcher] = set()
-_CALLS: WeakSet[CallCache] = WeakSet()
+OPEN: dict[Watcher, int] = {}
+_CALLS: list[ref[CallCache]] = []
 
 
 class CallCache(Cache):
@@ -120,25 +119,42 @@ class CallCache(Cache):
 
     def __init__(self, name: str, most: int):
         super().__init__(name, most)
-        _CALLS.add(self)
+        _CALLS.append(ref(self, _CALLS.remove))
 
     def keep(self, key: Any, value: Any) -> None:
-        with LOCK:
+        with LOCKS.scopes:
             if not OPEN:
                 super().keep(key, value)
 
+    def _used(self, key: Any) -> Any:
+        with LOCKS.scopes:
+            return super()._used(key)
+
+    _used._dynamo_marked_constant = keep._dynamo_marked_constant = True  # type: ignore
+
 
 def _entered(watcher: Watcher) -> None:
-    with LOCK:
-        OPEN.add(watcher)
+    with LOCKS.scopes:
+        OPEN[watcher] = threading.get_ident()
         if len(OPEN) == 1:
-            for calls in list(_CALLS):
-                calls.clear()
+            for calls in [own() for own in _CALLS.copy()]:
+                if calls is not None:
+                    calls.clear()
 
 
 def _left(watcher: Watcher) -> None:
-    with LOCK:
-        OPEN.discard(watcher)
+    with LOCKS.scopes:
+        OPEN.pop(watcher, None)
+
+
+def _in_child() -> None:
+    """After a fork: scopes of threads that are not there any more are never left."""
+    for watcher, thread in OPEN.copy().items():
+        if thread != threading.get_ident():
+            del OPEN[watcher]
+
+
+at_fork(_in_child)
 
 
 # The user's line: that of the innermost frame outside these files.

@@ -13,19 +13,17 @@ Sums, products, quotients and minima are all that reshapes, windows and strides 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from typing import Any, Union
-from weakref import WeakValueDictionary
 
+from ricci.caches import Interned
 from ricci.errors import ShapeError
 
 Atom = tuple[Any, ...]
 Monomial = tuple[Atom, ...]
 Size = Union[int, "Dim"]
 
-_table: WeakValueDictionary[tuple, Dim] = WeakValueDictionary()
-_lock = threading.Lock()
+_table: Interned[Dim] = Interned()
 
 
 class Dim:
@@ -104,14 +102,13 @@ class Dim:
 
 
 def _dim(terms: tuple[tuple[Monomial, int], ...]) -> Dim:
-    with _lock:
-        found = _table.get(terms)
-        if found is None:
-            found = object.__new__(Dim)
-            found.terms = terms
-            found.text = _text(terms)
-            found.rank = _rank(found)
-            _table[terms] = found
+    found = _table.get(terms)
+    if found is None:
+        made = object.__new__(Dim)
+        made.terms = terms
+        made.text = _text(terms)
+        made.rank = _rank(made)
+        found = _table.put(terms, made)
     return found
 
 

@@ -12,22 +12,19 @@ Nodes are made by the constructors of this package, which keep them canonical; `
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any, ClassVar
-from weakref import WeakValueDictionary
 
 from ricci.budget import spend
-from ricci.caches import cached
+from ricci.caches import Interned, cached
 from ricci.expr.dims import Size
 from ricci.expr.op import Op
 
 Shape = tuple[Size, ...]
 Labels = tuple[int, ...]
 
-_table: WeakValueDictionary[tuple, Expr] = WeakValueDictionary()
-_lock = threading.Lock()
+_table: Interned[Expr] = Interned()
 
 
 class Expr:
@@ -193,7 +190,9 @@ KINDS: dict[str, type[Expr]] = {
 def make(kind: type[Expr], args: tuple[Expr, ...], shape: Shape, *data: Any) -> Any:
     """The interned node. Constructors call this with canonical parts."""
     spend()
-    identity = (kind, args, shape, data)
+    op = data[0] if kind is Elementwise or kind is Function else None
+    # Operands and functions by their ids: the node holds them, and the table must not, for they may lead back to it.
+    identity = (kind, tuple(map(id, args)), shape, data if op is None else (id(op), *data[1:]))
     found = _table.get(identity)
     if found is not None:
         return found
@@ -203,19 +202,24 @@ def make(kind: type[Expr], args: tuple[Expr, ...], shape: Shape, *data: Any) -> 
         setattr(node, name, value)
     if kind is Product:
         node.sums = any(label not in data[1] for labels in data[0] for label in labels)
-    text = f"{_own_text(kind, data, shape)}{[a.key for a in args]}"
+    text = f"{_own_text(kind, data, op, shape)}{[a.key for a in args]}"
     node.key = int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
-    with _lock:
-        found = _table.get(identity)
-        if found is None:
-            _table[identity] = found = node
-    return found
+    return _table.put(identity, node)
+
+
+def _own_text(kind: type[Expr], data: tuple, op: Op | None, shape: Shape) -> str:
+    """What a node is apart from its operands, as text."""
+    if kind is Constant:
+        return f"{kind.__name__}{data}{shape}"
+    return _common_text(kind.__name__, data if op is None else data[1:], op and op.name, shape)
 
 
 @cached("texts of nodes", 4096)
-def _own_text(kind: type[Expr], data: tuple, shape: Shape) -> str:
-    """What a node is apart from its operands, as text; many nodes share it."""
-    return f"{kind.__name__}{data}{shape}"
+def _common_text(kind: str, data: tuple, name: str | None, shape: Shape) -> str:
+    """The same, which many nodes share; by the name of the function, since a function may hold arrays."""
+    if name is None:
+        return f"{kind}{data}{shape}"
+    return f"{kind}(op:{name}, {data[0]}){shape}" if data else f"{kind}(op:{name},){shape}"
 
 
 def live_nodes() -> int:

@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import operator
 import re
-import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple, SupportsIndex
 
+from ricci.caches import LOCKS
 from ricci.einops.watch import AxisUse, Part, UsedAt, Watcher, innermost, user_line
 from ricci.errors import AxisError, AxisSizeError, AxisSpaceError, InputError, NotationError, caret, nearest
 
@@ -84,7 +84,6 @@ class NamesOfArrays:
 
 
 _CARRIED = UsedAt("by the expression itself", "")
-_LOCK = threading.RLock()  # for scopes shared by threads that run in copies of one context
 
 
 class AxisScope(Watcher):
@@ -192,7 +191,7 @@ class AxisScope(Watcher):
                     raise _two_spaces(use, number, spot, name, other, self._text)
 
     def note(self, use: AxisUse) -> None:
-        with _LOCK:
+        with LOCKS.scopes:  # threads that run in copies of one context share a scope
             self.check(use)  # again: another thread may have bound a name since
             place = use.place()
             for name, size in use.sizes.items():

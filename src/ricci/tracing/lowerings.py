@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
+from ricci.caches import lazy
 from ricci.errors import InvariantError, RicciError
 from ricci.tracing.arguments import Signed, signature_of
 from ricci.tracing.frames import user_place
@@ -27,7 +27,7 @@ class LoweringRow:
     group: str
     note: str = ""
 
-    @cached_property
+    @lazy
     def binding(self) -> Signed:
         """How a call becomes one of the lowering."""
         return Signed(self.name, signature_of(self.function), self.lower)

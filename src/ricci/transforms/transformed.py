@@ -12,7 +12,6 @@ other results. What happens to a call depends on the arguments alone:
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, overload
 
@@ -84,7 +83,6 @@ class Transformed(Generic[P, R_co]):
         self.options = tuple(sorted((options or {}).items()))
         self._programs = Cache("programs of transformed functions", MOST_PROGRAMS)
         self._direct = Cache("calls of transformed functions", MOST_PROGRAMS)  # by types of arrays alone
-        self._lock = threading.Lock()
 
     def __repr__(self) -> str:
         return f"<rc.{self.what} of {getattr(self.function, '__name__', self.function)}>"

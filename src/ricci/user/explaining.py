@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, Unpack
 
+from ricci.caches import lazy
 from ricci.errors import InputError
 from ricci.expr import Expr, Variable, topological, variables
 from ricci.notation.context import Context, Facts
@@ -89,7 +89,7 @@ class Explanation:
         self.title, self.formula, self.plan, self.source = title, formula, plan, source
         self._derivation = derivation
 
-    @cached_property
+    @lazy
     def derivation(self) -> str:
         """The steps that lead to the derivative, each with its rule; empty where nothing is derived."""
         return self._derivation()

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ricci.caches import Cache
+from ricci.caches import Cache, lazy
 from ricci.compiler.compressed.parts import Parts, Term, renamed
 from ricci.compiler.compressed.systems import Operator, Sides, System
 from ricci.compiler.pipeline import prepare
@@ -148,7 +147,7 @@ class Shell:
             raise InputError(f"c.solve(b) has no unique solution: {self._singular(cores)}.")
         return x
 
-    @cached_property
+    @lazy
     def _system(self) -> System:
         half = len(self.shape) // 2
         rows, columns = self.shape[:half], self.shape[half:]

@@ -10,7 +10,6 @@ Results of a kernel that are alike lie in one block of memory, of which each is 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -19,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ricci.caches import once
+from ricci.caches import LOCKS, once
 from ricci.compiler.fused.entries import Entries, fusable
 from ricci.compiler.fused.kernel_source import DTYPES, KernelWriter
 from ricci.compiler.fused.memory import Group, Shelf
@@ -88,13 +87,12 @@ class Kernel:
     dtype: np.dtype
     constants: dict[str, Any] = field(repr=False)
     far: bool
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _made: Callable[..., tuple[Any, ...]] | None = field(default=None, repr=False)
 
     @property
     def function(self) -> Callable[..., tuple[Any, ...]]:
         """The compiled function; compiled when it is asked for the first time."""
-        with self._lock:
+        with LOCKS.compiling:
             if self._made is None:
                 self._made = self._launch(self._compiled())
         return self._made

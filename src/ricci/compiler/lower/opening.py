@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Sequence
-from functools import cached_property
 
+from ricci.caches import lazy
 from ricci.compiler.lower.paths import EXACT, Pairs
 from ricci.compiler.plan.program import Labels, Number
 from ricci.compiler.prepare.distribute import candidate, splits
@@ -65,7 +65,7 @@ class Opening:
             return None
         return at if all(splits(a) and self.uses[a] == 1 for a in node.args[at].args) else None
 
-    @cached_property
+    @lazy
     def pairs(self) -> Counter[tuple]:
         """How often pairs of factors occur; asked for where a product has more than two."""
         found: Counter[tuple] = Counter()

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
+from ricci.caches import lazy
 from ricci.compiler.prepare.choices import with_choices
 from ricci.compiler.prepare.distribute import distributed
 from ricci.compiler.prepare.solves import solved
@@ -30,16 +30,16 @@ class Prepared:
     facts: Facts
     preferred: Sequence[str] = ()  # inputs that tell a size where several could
 
-    @cached_property
+    @lazy
     def nodes(self) -> list[Expr]:
         return topological(*self.roots)
 
-    @cached_property
+    @lazy
     def needed(self) -> list[Variable]:
         """The inputs that results depend on, sorted by name."""
         return sorted([node for node in self.nodes if isinstance(node, Variable)], key=lambda v: (v.name, v.key))
 
-    @cached_property
+    @lazy
     def inputs(self) -> tuple[str, ...]:
         """The inputs of a call: those that results depend on, and those that tell a size; in the order of the text."""
         found = self._with_tellers()
@@ -65,18 +65,18 @@ class Prepared:
                         known.add(group)
         return needed
 
-    @cached_property
+    @lazy
     def atoms(self) -> set[dims.Atom]:
         """What the sizes in the expressions are made of."""
         sizes = {size for node in self.nodes for size in (*own_sizes(node), *node.shape) if not isinstance(size, int)}
         return {atom for size in sizes for atom in dims.atoms(size)}
 
-    @cached_property
+    @lazy
     def links(self) -> list[tuple[Size, Size]]:
         """Sizes that must agree, since axes with them meet in some node."""
         return list(dict.fromkeys(pair for node in self.nodes for pair in links(node) if pair[0] is not pair[1]))
 
-    @cached_property
+    @lazy
     def conditions(self) -> tuple:
         """What is asked of sizes beside what the expressions ask."""
         return (
@@ -85,7 +85,7 @@ class Prepared:
             frozenset(self.facts.ranges.values()),
         )
 
-    @cached_property
+    @lazy
     def waits(self) -> bool:
         """Whether there are functions of which nothing is known before sizes are."""
         return any(isinstance(node, Function) and node.op.later for node in self.nodes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -20,18 +19,20 @@ class Runner:
     run: Callable[..., Any] = field(repr=False)
     later: Callable[[], None] | None = field(default=None, repr=False)  # makes it faster, and takes its time
     patience: int = 0  # calls before that
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def advance(self) -> None:
-        """Before a call: what was put off, once it is due. Other threads wait for it."""
+        """Before a call: what was put off, once it is due. Meanwhile other threads go on as before."""
         if self.later is None:
             return
-        with self._lock:
-            if self.patience:
-                self.patience -= 1
-            elif self.later is not None:
-                self.later()
-                self.later = None
+        if self.patience:
+            self.patience -= 1
+            return
+        later, self.later = self.later, None
+        try:
+            later()
+        except BaseException:
+            self.later = later  # it was interrupted
+            raise
 
     def __call__(self, *arrays: Any) -> Any:
         self.advance()

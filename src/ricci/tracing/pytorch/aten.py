@@ -10,11 +10,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-from ricci.caches import once
+from ricci.caches import lazy, once
 from ricci.errors import InvariantError
 
 MODULES = "of_entries of_activations of_reductions of_order of_shapes of_places of_products of_windows of_layers "
@@ -33,7 +32,7 @@ class AtenRow:
     known: tuple[str, ...] = ()  # arguments whose values decide shapes, and are taken from tensors made here
     said: Callable[..., Any] | None = None
 
-    @cached_property
+    @lazy
     def signature(self) -> inspect.Signature:
         return inspect.signature(self.lower)
 
