@@ -183,7 +183,7 @@ def _merges(f: Expr, labels: tuple[Label, ...], kept: set[Label]) -> bool:
     if not isinstance(f, Sum):
         return False
     gone = {axis for axis, label in enumerate(labels) if label not in kept}
-    return any(gone.intersection(axes) for a in f.args for axes in _structure_axes(a))
+    return bool(gone) and any(gone.intersection(axes) for a in f.args for axes in _structure_axes(a))
 
 
 def _structure_axes(e: Expr, deep: int = NESTED) -> list[tuple[int, ...]]:

@@ -30,13 +30,14 @@ _table: Interned[Expr] = Interned()
 class Expr:
     """A tensor expression: ``args`` are its operands, ``shape`` the sizes of its axes."""
 
-    __slots__ = ("__weakref__", "args", "key", "mirrored", "natural", "shape", "simplified")
+    __slots__ = ("__weakref__", "args", "key", "mirrored", "natural", "near", "shape", "simplified")
     fields: ClassVar[tuple[str, ...]] = ()
     args: tuple[Expr, ...]
     shape: Shape
     key: int
     natural: tuple[int, ...]  # set when first asked for; see ``structures.py``
     simplified: int  # what ``simplify/engine.py`` has found: that no rule applies here, or below
+    near: int  # which functions occur here and just below; set when first asked for, see ``simplify/match.py``
     mirrored: bool  # whether a matrix equals its transpose; set when first asked for, see ``structures.py``
 
     @property

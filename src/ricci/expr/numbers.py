@@ -40,6 +40,8 @@ def number(value: object) -> Number:
     """
     if type(value) is int:
         return value if value.bit_length() <= _EXACT_BITS else as_float(value)
+    if type(value) is float:
+        return _from_float(value)
     if isinstance(value, Fraction):
         if value.denominator == 1:
             return number(value.numerator)
@@ -53,14 +55,11 @@ def number(value: object) -> Number:
 
 
 def _from_float(value: float) -> Number:
-    if math.isnan(value):
-        return math.nan
-    if math.isinf(value):
-        return value
-    exact = Fraction(value)
-    if exact.denominator == 1:
-        return exact.numerator if abs(exact.numerator) < 2**53 else value
-    return exact if exact.denominator <= _LARGEST_DENOMINATOR else value
+    if value.is_integer():
+        return int(value) if abs(value) < 2**53 else value
+    if (value * _LARGEST_DENOMINATOR).is_integer():  # denominators of floats are powers of two
+        return Fraction(value)
+    return value if value == value else math.nan
 
 
 def as_float(value: Number) -> float:

@@ -25,13 +25,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import or_
 
 from ricci.budget import spend
 from ricci.calculus.cost import cost, own_cost
 from ricci.expr import Expr, rebuild, topological
 from ricci.expr.numbers import loose
 from ricci.simplify import collecting, inverses, pairs, powers, stable
-from ricci.simplify.match import LESS, NOT_MORE, Rewrite, Rewriting, head, nearby
+from ricci.simplify.match import LESS, NOT_MORE, Rewrite, Rewriting, bit, head, nearby
 
 RULES: dict[str, Rewriting] = {
     rule.name: rule
@@ -107,9 +109,9 @@ class _Rules:
     def __init__(self, rules: Sequence[Rewriting], marks: bool = True):
         self.rules, self.marks = rules, marks
         self.guards = {rule.name: rule.guard for rule in rules}
-        self.every = _by_head(rules)
-        self.plain = _by_head([rule for rule in rules if not rule.guard])
-        self.guarded = _by_head([rule for rule in rules if rule.guard])
+        self.every = _Table(rules)
+        self.plain = _Table([rule for rule in rules if not rule.guard])
+        self.guarded = _Table([rule for rule in rules if rule.guard])
 
 
 def _known() -> _Rules:
@@ -118,12 +120,30 @@ def _known() -> _Rules:
     return _SORTED if _SORTED.rules == rules else _Rules(rules)
 
 
-def _by_head(rules: Iterable[Rewriting]) -> dict[str, list[Rewriting]]:
-    table: dict[str, list[Rewriting]] = {}
-    for rule in rules:
-        for name in rule.heads:
-            table.setdefault(name, []).append(rule)
-    return table
+class _Table:
+    """Rules by the heads at which they are tried, and by what is close to these."""
+
+    def __init__(self, rules: Iterable[Rewriting]):
+        self.by_head: dict[str, list[tuple[int, Rewriting]]] = {}
+        self.needed: dict[str, int] = {}  # all that rules at a head ask for
+        self.known: dict[tuple[str, int], tuple[Rewriting, ...]] = {}
+        for rule in rules:
+            needs = reduce(or_, map(bit, rule.needs), 0)
+            for name in rule.heads:
+                self.by_head.setdefault(name, []).append((needs, rule))
+                self.needed[name] = self.needed.get(name, 0) | needs
+
+    def tried(self, node: Expr) -> tuple[Rewriting, ...]:
+        """The rules that may have something to say at a node."""
+        name = head(node)
+        if name not in self.by_head:
+            return ()
+        close = nearby(node) & self.needed[name]
+        found = self.known.get((name, close))
+        if found is None:
+            found = tuple([rule for needs, rule in self.by_head[name] if needs & close == needs])
+            self.known[name, close] = found
+        return found
 
 
 _SORTED = _Rules(tuple(RULES.values()))
@@ -212,18 +232,14 @@ class _Sweep:
             return None
         rules = (self.rules.every if self.guarded else self.rules.plain) if not known else self.rules.guarded
         free = True  # so far no rule has applied, allowed or not
-        close: set[str] | None = None
-        for rule in rules.get(head(node), ()):
-            if close is None:
-                close = nearby(node)
-            if rule.needs <= close:
-                new = rule.apply(node)
-                if new is not None and new is not node:
-                    if self.allows(rule.guard, node, new):
-                        return rule, new
-                    free = False
+        for rule in rules.tried(node):
+            new = rule.apply(node)
+            if new is not None and new is not node:
+                if self.allows(rule.guard, node, new):
+                    return rule, new
+                free = False
         if self.marks:
-            tried = self.guarded or head(node) not in self.rules.guarded
+            tried = self.guarded or head(node) not in self.rules.guarded.by_head
             node.simplified = FREE if free and tried else PLAIN
         return None
 

@@ -10,6 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from itertools import count
+from operator import or_
 
 from ricci.expr import (
     POWER,
@@ -67,22 +70,41 @@ def head(e: Expr) -> str:
     return e.op.name if isinstance(e, (Elementwise, Function)) else type(e).__name__
 
 
-def nearby(e: Expr) -> set[str]:
-    """The functions that occur among the operands, and among the factors and terms that these consist of."""
-    found: set[str] = set()
+def nearby(e: Expr) -> int:
+    """The functions that occur among the operands, and among the factors and terms that these consist of, as bits."""
+    found = 0
     for a in e.args:
-        found.update(_heads(a))
+        found |= _near(a)
         if isinstance(a, (Product, Sum)):
             for b in a.args:
-                found.update(_heads(b))
-                if isinstance(b, (Product, Sum)):
-                    for c in b.args:
-                        found.update(_heads(c))
+                found |= _near(b)
     return found
 
 
-def _heads(e: Expr) -> Iterable[str]:
-    return (head(e), head(e.args[0])) if isinstance(e, Elementwise) and e.op is POWER else (head(e),)
+def _near(e: Expr) -> int:
+    """The bits of a node, and of its factors or terms."""
+    try:
+        return e.near
+    except AttributeError:
+        e.near = found = (
+            reduce(or_, map(_own_bit, e.args), _own_bit(e)) if isinstance(e, (Product, Sum)) else _own_bit(e)
+        )
+        return found
+
+
+def _own_bit(e: Expr) -> int:
+    """The bit of a node; of a power also that of what is raised."""
+    own = bit(head(e))
+    return own | bit(head(e.args[0])) if isinstance(e, Elementwise) and e.op is POWER else own
+
+
+def bit(name: str) -> int:
+    """The bit that stands for a name of a function or kind of node."""
+    return _bits.get(name) or _bits.setdefault(name, 1 << next(_places))
+
+
+_bits: dict[str, int] = {}
+_places = count()
 
 
 def raised(base: Expr, exponent: Number) -> Expr:

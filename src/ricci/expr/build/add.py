@@ -145,9 +145,11 @@ def _build(collected: dict[Expr, Number], shape: Shape) -> Expr:
     if len(collected) == 1:
         ((e, coef),) = collected.items()
         return scale(coef, e)
-    form = {e: arrangement(e, abs(float(coef))) for e, coef in collected.items()}
-    terms = sorted(collected, key=form.__getitem__)
-    forms = [form[e] for e in terms]
+    terms, tied = list(collected), 1
+    if len(shape) > 1:
+        form = {e: arrangement(e, abs(float(coef))) for e, coef in collected.items()}
+        terms.sort(key=form.__getitem__)
+        tied = tied_first([form[e] for e in terms])
     coefs = [collected[e] for e in terms]
 
     def build(args: tuple[Expr, ...]) -> Expr:
@@ -155,7 +157,7 @@ def _build(collected: dict[Expr, Number], shape: Shape) -> Expr:
         parts = [part for c, a in zip(coefs, args, strict=True) for part in _unscaled(c, a)]
         return make(Sum, *_sorted_terms(parts))
 
-    return in_natural_order(tuple(terms), shape, build, tied=tied_first(forms))
+    return in_natural_order(tuple(terms), shape, build, tied=tied)
 
 
 # A factor common to all terms. Labels of a term are the positions of its axes, or a tuple for its summed ones.

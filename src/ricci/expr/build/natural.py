@@ -51,6 +51,8 @@ def in_natural_order(
     is, and the node with the smallest key is taken, so that the choice does not depend on the arrangement.
     """
     lead = len(shape)
+    if not lead or (lead == 1 and any(0 in natural(e) for e in args)):  # there is one order
+        return build(args)
     if tied == 1 and type(args[0]) in _PLAIN and natural(args[0])[:lead] == tuple(range(lead)):
         return build(args)
     found = {order: None for k in range(min(tied, _MOST_TRIED)) for order in _orders(args, k, lead)}
