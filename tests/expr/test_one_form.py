@@ -19,7 +19,7 @@ from ricci.expr.numbers import number
 def test_floats_are_fractions_where_these_are_short(value: float):
     found = number(value)
     if not math.isfinite(value):
-        assert isinstance(found, float) and (found == value or math.isnan(found) and math.isnan(value))
+        assert isinstance(found, float) and (found == value or (math.isnan(found) and math.isnan(value)))
         return
     exact = Fraction(value)
     if exact.denominator == 1:
