@@ -109,9 +109,9 @@ class _Rules:
     def __init__(self, rules: Sequence[Rewriting], marks: bool = True):
         self.rules, self.marks = rules, marks
         self.guards = {rule.name: rule.guard for rule in rules}
-        self.every = _Table(rules)
-        self.plain = _Table([rule for rule in rules if not rule.guard])
-        self.guarded = _Table([rule for rule in rules if rule.guard])
+        self.every = _RuleTable(rules)
+        self.plain = _RuleTable([rule for rule in rules if not rule.guard])
+        self.guarded = _RuleTable([rule for rule in rules if rule.guard])
 
 
 def _known() -> _Rules:
@@ -120,7 +120,7 @@ def _known() -> _Rules:
     return _SORTED if _SORTED.rules == rules else _Rules(rules)
 
 
-class _Table:
+class _RuleTable:
     """Rules by the heads at which they are tried, and by what is close to these."""
 
     def __init__(self, rules: Iterable[Rewriting]):
