@@ -22,6 +22,7 @@ import ricci.numpy as rnp
 from ricci.caches import Cache, Counts, Pool, cached, enrol
 from ricci.expr import product, variable
 from ricci.simplify.proof.polynomials import mirrors
+from ricci.tensor.recorder import apply
 
 SOURCE = Path(rc.__file__).parent
 X, Y, V = np.arange(6.0).reshape(2, 3), np.ones((3, 2)), np.array([0.5, 1.0, 2.0])
@@ -46,6 +47,23 @@ def twice(x):
 @twice.jvp
 def _(primals, tangents):
     return twice(*primals), 2 * tangents[0]
+
+
+@rc.custom
+def sorted_entries(x):
+    return np.sort(x)
+
+
+@sorted_entries.vjp
+def _(primals, bar):
+    return (bar,)
+
+
+waiting = sorted_entries(rc.variable("x[i]")).compile("numpy")
+
+
+def energy(x):
+    return (x * x).sum()
 
 
 @rc.signature("b d, d e -> b e")
@@ -118,6 +136,7 @@ USES: dict[str, Callable[[], Any]] = {
     "calls of transformed functions": lambda: [gradient(V) for _ in range(2)],
     "calls on patterns": lambda: einops.reduce(X, "a b -> a", "sum"),
     "calls on tensors": lambda: backward(lambda x: (x * x).sum(), V),
+    "calls of functions on tensors": lambda: backward(lambda x: twice(x).sum(), V),
     "changes as operations": lambda: backward(lambda x: changed(x, set_diagonal), np.ones((3, 3))),
     "contractions of layers": lambda: (
         layer("mix", lambda m: m.EinMix("b c -> b d", "c d", c=3, d=2))(torch_module().ones(2, 3)).shape
@@ -127,7 +146,7 @@ USES: dict[str, Callable[[], Any]] = {
     "functions along named axes": lambda: named(rc.Tensor(X, axes=("b", "d"))).numpy(),
     "functions of PyTorch on tensors": lambda: torch_module().sin(rc.Tensor(V)).numpy(),
     "functions of ricci.numpy": lambda: rnp.linalg.norm(V),
-    "functions on tensors": lambda: rc.grad(lambda x: (x * x).sum())(rc.Tensor(V)).numpy(),
+    "functions on tensors": lambda: gradient(rc.Tensor(V)).numpy(),
     "kinds of results of functions": lambda: compiled(A=np.ones((3, 3)), x=V),
     "kinds of types": lambda: rc.softmax(V, 0),
     "latest calls by patterns": lambda: einops.rearrange(X, "a (b c) -> a b c", c=3),
@@ -139,6 +158,7 @@ USES: dict[str, Callable[[], Any]] = {
     "names of axes of operations": lambda: np.asarray((rc.Tensor(X, axes=("b", "d")) * 2).numpy()),
     "names of axes": lambda: einops.rearrange(X, "a b -> b a"),
     "numbers that arrays were indexed by": lambda: backward(lambda x: x[1] * x[1], V),
+    "operations of functions on tensors": lambda: backward(lambda x: twice(x).sum(), V),
     "operations of tensors": lambda: backward(lambda x: (x * x).sum(), V),
     "orders of contractions": lambda: rc.parse("y = A[i,j] B[j,k] C[k,i]")(A=X, B=Y, C=np.ones((2, 2))),
     "patterns of gather and scatter": lambda: rc.gather("v d, t -> t d", X, np.array([1, 0])),
@@ -148,13 +168,14 @@ USES: dict[str, Callable[[], Any]] = {
     "patterns with +": lambda: rc.rearrange([X, X], "b c, b d -> b (c + d)"),
     "patterns of pack": lambda: einops.pack([X, X], "a *")[0],
     "plans of compiled functions": lambda: compiled(A=np.ones((3, 3)), x=V),
+    "plans with functions of one's own": lambda: waiting(x=V),
     "products of compressed results": lambda: held(
         lambda: (lambda c: (np.asarray(c), c))(compressed(T=X, U=np.ones((2, 2)), V=np.ones((3, 2))))
     ),
     "programs in torch.compile": lambda: held(in_torch_compile),
     "programs of functions of the table": lambda: rc.softmax(V, 0),
     "programs of transformed functions": lambda: gradient(V),
-    "rules of functions on tensors": lambda: backward(lambda x: rc.softmax(x, 0)[0], V),
+    "rules of functions on tensors": lambda: backward(lambda x: apply(energy, "energy", (x,), {}), V),
     "rules of one's own on formulas": lambda: twice(rc.variable("x[i]"))(x=V),
     "shapes of calls on patterns": lambda: einops.rearrange(X, "a b -> (a b)"),
     "shapes of layers": lambda: layer("turned", lambda m: m.Rearrange("a b -> b a"))(torch_module().ones(2, 3)).shape,
@@ -214,7 +235,7 @@ def test_the_table_of_caches():
 
 # Nothing is kept elsewhere
 
-NAMES = {"Cache", "CallCache", "Pool", "cached", "enrol"}
+NAMES = {"Cache", "CallCache", "OfFunctions", "Pool", "cached", "enrol"}
 KEEPING = {"lru_cache", "cache", "OrderedDict", "WeakValueDictionary", "WeakKeyDictionary"}
 # What looks like a cache and is none.
 TABLES = {

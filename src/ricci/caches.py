@@ -25,6 +25,7 @@ from _weakref import _remove_dead_weakref
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from weakref import KeyedRef, ref
 
@@ -143,6 +144,48 @@ class Cache:
 
     def __reduce__(self) -> tuple:
         return type(self), (self.name, self.most)  # a copy, and what is sent elsewhere, begins empty
+
+
+class _OwnCache(Cache):
+    """A cache that is an attribute of a function; ``functools.wraps`` gives it to others too, of which it is not."""
+
+    __slots__ = ("owner",)
+    owner: ref[Any]
+
+    def __reduce__(self) -> tuple:
+        return Cache, (self.name, self.most)
+
+
+class OfFunctions:
+    """What is made of functions, kept with each: in an attribute of it, so that what it holds is gone when it is.
+
+    Python's functions and what ricci makes of them have attributes. Others, as methods, are a few in one cache.
+    """
+
+    def __init__(self, name: str, most: int, others: int = 16):
+        self.name, self.most, self.others = name, most, Cache(name, others)
+        self._attribute = f"ricci: {name}"  # which no code can read by name
+
+    def made(self, function: Any, key: Any, make: Callable[[], T]) -> T:
+        """What is kept of a function under a key, made if there is nothing."""
+        method = type(function) is MethodType
+        own = self.of(function.__self__ if method else function)
+        if own is None:
+            return self.others.made((function, key), make)
+        key = (function.__func__, key) if method else key
+        return own.known.get(key) or own.made(key, make)
+
+    def of(self, function: Any) -> Cache | None:
+        """The cache of a function that can have one."""
+        if type(function) is not FunctionType and not type(function).__module__.startswith("ricci."):
+            return None
+        attributes = function.__dict__
+        found = attributes.get(self._attribute)
+        if type(found) is not _OwnCache or found.owner() is not function:
+            found = _OwnCache(self.name, self.most)
+            found.owner = ref(function)
+            attributes[self._attribute] = found
+        return found
 
 
 class Pool(Generic[T]):

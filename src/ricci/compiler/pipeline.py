@@ -92,7 +92,8 @@ def ready(stage: Prepared, setting: Setting, road: Callable[[Prepared, Setting],
 
     ``road`` is what makes it, which for results in parts goes another way between the stages.
     """
-    return _plans.made((stage.roots, stage.conditions, setting, road), lambda: road(stage, setting))
+    plans = _plans if stage.plans is None else stage.plans
+    return plans.made((stage.roots, stage.conditions, setting, road), lambda: road(stage, setting))
 
 
 def evaluate(stage: Prepared, inputs: Mapping[str, Any], sizes: Mapping[Any, int] | None = None) -> list[Any]:

@@ -35,6 +35,7 @@ from ricci.tracing.lowerings import name_of
 from ricci.tracing.trees import LEAF, Form, flatten
 
 MOST_OPERATIONS = 1024
+MOST_OWN = 64  # of a function of the user's
 MOST_NAMINGS = 64
 INDICES_BEFORE_GATHER = 16  # different whole numbers as an index, before it becomes an input
 Dtypes = tuple[np.dtype | None, ...]
@@ -154,6 +155,17 @@ PLAIN = frozenset([float, int, type(None), str])  # arguments that are told apar
 NEEDS_VALUES = object()  # in place of an operation that depends on the values of its arguments
 
 
+class OwnRule(Rule):
+    """A rule made of a function of the user's: its operations are kept with it, and nowhere else."""
+
+    __slots__ = ("flat", "operations")
+
+    def __init__(self, lower: Callable[..., Any], name: str):
+        super().__init__(lower, name)
+        self.operations = Cache("operations of functions on tensors", MOST_OWN)
+        self.flat = Cache("calls of functions on tensors", MOST_OWN)
+
+
 def resolve(node: GraphNode) -> OperationUse:
     """What a recorded call means; the node keeps it."""
     if node.function is getitem:
@@ -204,13 +216,16 @@ def _of_flat(node: GraphNode, args: tuple) -> OperationUse:
         else:
             key.append(float)
     quick = tuple(key)
-    found = _quick.get(quick) or _flat[quick]
+    found = _quick.get(quick)
+    if found is None:
+        calls = function.flat if type(function) is OwnRule else _flat
+        found = calls[quick]
     inputs = inputs or tuple([a for a in args if type(a) not in PLAIN])
     if found is None:
         found = _general(node)
         if list(map(id, node.inputs)) != list(map(id, inputs)):
             return found
-        _flat.keep(quick, found)
+        calls.keep(quick, found)
     node.inputs = inputs
     node.operation = found
     return found
@@ -257,8 +272,9 @@ def _needed(inputs: Sequence[Any]) -> tuple[int, ...]:
 def _found(node: GraphNode, by_value: bool) -> Any:
     called = CallKey(node, by_value)
     key = called.key
+    operations = _operations_of(node.function)
     node.inputs = tuple(called.inputs)
-    found = _operations[key] if key is not None else None
+    found = operations[key] if key is not None else None
     if found is not None:
         return found
     try:
@@ -269,7 +285,7 @@ def _found(node: GraphNode, by_value: bool) -> Any:
         if by_value or len(_needed(node.inputs)) == len(node.inputs):
             raise
         if key is not None:
-            _operations.keep(key, NEEDS_VALUES)
+            operations.keep(key, NEEDS_VALUES)
         return NEEDS_VALUES
     if met or drawn:  # what a function met may be something else the next time, so it is called again each time
         met = tuple([x.copy() if type(x) is np.ndarray else x for x in met])  # as they are now
@@ -278,8 +294,12 @@ def _found(node: GraphNode, by_value: bool) -> Any:
         return OperationUse(operation, _needed(node.inputs))
     made = OperationUse(operation, _needed(node.inputs))
     if key is not None:
-        _operations.keep(key, made)
+        operations.keep(key, made)
     return made
+
+
+def _operations_of(function: Any) -> Cache:
+    return function.operations if type(function) is OwnRule else _operations
 
 
 def _lowered(node: GraphNode, called: CallKey) -> tuple[Operation, tuple, bool]:
@@ -302,7 +322,8 @@ def _lowered(node: GraphNode, called: CallKey) -> tuple[Operation, tuple, bool]:
         met, bound = tuple(bound.values()), {}
         inputs += [own.known[id(x)] for x in met]
         arrays += met
-    return _operation(operation_name(node.function), inputs, arrays, result, bound, bool(met)), met, own.drawn
+    shared = _operations_of(node.function) if met else None
+    return _operation(operation_name(node.function), inputs, arrays, result, bound, shared), met, own.drawn
 
 
 def _types(arrays: Sequence[Any]) -> list[np.dtype]:
@@ -313,20 +334,20 @@ def _types(arrays: Sequence[Any]) -> list[np.dtype]:
 
 
 def _operation(
-    name: str, inputs: list[Variable], arrays: list[Any], result: Any, bound: dict[str, Any], shared: bool
+    name: str, inputs: list[Variable], arrays: list[Any], result: Any, bound: dict[str, Any], shared: Cache | None
 ) -> Operation:
-    """The operation with this result of traced arrays; ``shared`` with others that have the same expressions."""
+    """The operation with this result of traced arrays, kept in ``shared`` for others with the same expressions."""
     leaves, form = flatten(result)
     traced = [leaf if isinstance(leaf, Traced) else None for leaf in leaves]
     dtypes = tuple([None if type(x) in (int, float) else x.dtype for x in arrays])
     bodies = tuple([None if x is None else x.expr for x in traced])
     results = tuple([None if x is None else x.dtype for x in traced])
     key = (name, tuple(inputs), dtypes, bodies, results, form)
-    found = _operations[key] if shared else None
+    found = None if shared is None else shared[key]
     if found is None:
         found = Operation(name, inputs, dtypes, bodies, results, bound, form)
-        if shared:
-            _operations.keep(key, found)
+        if shared is not None:
+            shared.keep(key, found)
     found.plain = {k: leaf for k, leaf in enumerate(leaves) if traced[k] is None}
     return found
 

@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from ricci.caches import Cache, cached
+from ricci.caches import Cache, OfFunctions, cached
 from ricci.dispatch import FormulaCall, Rule
 from ricci.errors import AxisError, DTypeError, InputError, LimitError, RicciError, TraceError, nearest
 from ricci.functions.table import FUNCTIONS
 from ricci.kinds import as_numpy, check_usable, kind_of
 from ricci.tensor.links import GraphCall, GraphNode, Recorded, numbers
-from ricci.tensor.meaning import PLAIN, Operation, operation_name, resolve
+from ricci.tensor.meaning import PLAIN, Operation, OwnRule, operation_name, resolve
 from ricci.tensor.recording_mode import state
 from ricci.tracing.arguments import signature_of
 from ricci.tracing.array import has_traced
@@ -190,14 +190,16 @@ def apply(lower: Callable[..., Any], name: str, args: tuple, kwargs: dict) -> An
     >>> y, x.grad
     (Tensor(5., op=energy), Tensor([2., 4.]))
     """
-    rule = _rule(lower, name)
+    return applied(_rules.made(lower, name, lambda: OwnRule(lower, name)), args, kwargs)
+
+
+_rules = OfFunctions("rules of functions on tensors", 16)
+
+
+def applied(rule: Rule, args: tuple, kwargs: dict) -> Any:
+    """A rule on tensors and other values."""
     quick = NotImplemented if kwargs else short(rule, args)
     return call(rule, args, kwargs) if quick is NotImplemented else quick
-
-
-@cached("rules of functions on tensors", 1024)
-def _rule(lower: Callable[..., Any], name: str) -> Rule:
-    return Rule(lower, name)
 
 
 def _as_arrays(values: tuple) -> tuple:

@@ -54,7 +54,7 @@ class Frame:
         self.packed = False  # whether a reshape is known to give a view
         self.immutable = False  # whether the function was written for arrays that do not change, as JAX's
         self.sources: Any = None  # of random numbers, as they were when it began
-        self.root: Frame = self if outer is None else outer.root
+        self._root: Frame | None = None if outer is None else outer.root
         if outer is None:
             self.captured: dict[str, Any] = {}  # input → array
             self.known: dict[int, Variable] = {}  # id of an array → its input
@@ -64,6 +64,11 @@ class Frame:
             self.weak_numbers = False  # whether numbers of NumPy's widen no type, as among tensors of PyTorch
             self.named: dict[Expr, tuple[str | None, ...]] = {}  # names of the axes of tensors that came in
             self.copies: dict[str, Any] = {}  # what arrays contained when they were met, to see whether that changes
+
+    @property
+    def root(self) -> Frame:
+        """The outermost frame; itself is not stored, so that frames are freed at once when nobody holds them."""
+        return self._root or self
 
     def variable(self, name: str, shape: tuple[int, ...]) -> Variable:
         """A fresh input of this frame."""

@@ -13,7 +13,7 @@ from typing import Any, Literal, overload
 
 import numpy as np
 
-from ricci.caches import Cache
+from ricci.caches import OfFunctions
 from ricci.calculus.graph import pullbacks
 from ricci.compiler.run.engines import target_of
 from ricci.dispatch import recorded
@@ -33,16 +33,15 @@ from ricci.transforms.on_tensors import on_tensors
 from ricci.transforms.transformed import Transformed, Version, placed
 from ricci.transforms.typed import R, X
 
-_kept = Cache("transformed functions", 256)
+_kept = OfFunctions("transformed functions", 16)
 
 
 def kept(function: Callable, kind: str, make: Callable[[], Transformed]) -> Transformed:
     """The transformed function of an earlier call, if the same function is transformed again."""
     try:
-        found = _kept.known.get((function, kind))
+        return _kept.made(function, kind, make)
     except TypeError:  # not hashable
         return make()
-    return found or _kept.made((function, kind), make)
 
 
 def identity(recording: Recording) -> Recording:

@@ -134,7 +134,8 @@ class Custom(Generic[P, R_co]):
         if rule is None:
             rule = here.root.rules[key] = self._rule(arguments, operands)
             rule.tensor = tensor
-            rule.derive()  # the rule may use the function itself, and finds it then
+            assert self.rule is not None
+            rule.derive(*self.rule)  # the rule may use the function itself, and finds it then
         return rule
 
     def _rule(self, arguments: Arguments, operands: Sequence[Traced]) -> _Rule:
@@ -149,12 +150,12 @@ class Custom(Generic[P, R_co]):
             here = frames.current()
             assert here is not None
             inputs = [variable(f"{name}.{k}{QUOTE * here.depth}", x.shape) for k, x in enumerate(operands)]
-            return _Rule(self, inputs, outside.shape, outside.dtype, operands, self._static(arguments), outside=outside)
+            return _Rule(name, inputs, outside.shape, outside.dtype, operands, self._static(arguments), outside=outside)
         if body.out_form != trees.LEAF or not isinstance(body.outputs[0], Expr):
             raise InputError(f"A function with a rule of its own returns one array; {name} does not.")
         e = body.outputs[0]
         shape: Any = e.shape
-        return _Rule(self, body.inputs, shape, body.out_dtypes[0], operands, self._static(arguments), body=e)
+        return _Rule(name, body.inputs, shape, body.out_dtypes[0], operands, self._static(arguments), body=e)
 
     def _static(self, arguments: Arguments) -> dict[str, Any]:
         """The arguments that are no arrays, by name: a rule that has parameters of these names gets them."""
@@ -210,7 +211,7 @@ class _Rule:
 
     def __init__(
         self,
-        owner: Custom,
+        name: str,
         inputs: Sequence[Variable],
         shape: tuple[int, ...],
         dtype: np.dtype,
@@ -219,18 +220,17 @@ class _Rule:
         body: Expr | None = None,
         outside: Outside | None = None,
     ):
-        self.name, self.owner = owner.__name__, owner
-        self.inputs, self.shape, self.dtype, self.operands = list(inputs), shape, dtype, operands
+        self.name = name
+        self.inputs, self.shape, self.dtype = list(inputs), shape, dtype
+        self.like = [(x.shape, x.dtype) for x in operands]  # no traced arrays: these hold all that was captured
         self.static, self.body, self.outside = static, body, outside
         if body is not None:
             self._check_closed(body, "")
         self.jacobians: list[Expr] = []
         self.op = self._op(f"custom.{self.name}.{next(_numbers)}")
 
-    def derive(self) -> None:
+    def derive(self, kind: str, rule: Any) -> None:
         """The local derivatives, from the rule."""
-        assert self.owner.rule is not None
-        kind, rule = self.owner.rule
         make = {"derivative": self._from_derivative, "jvp": self._from_jvp, "vjp": self._from_vjp}[kind]
         self.jacobians = [simplify(j) for j in make(rule)]
         for jacobian in self.jacobians:
@@ -248,7 +248,7 @@ class _Rule:
                 )
 
     def _stand_ins(self) -> list[Shaped]:
-        return [Shaped(x.shape, x.dtype, self.tensor) for x in self.operands]
+        return [Shaped(*like, self.tensor) for like in self.like]
 
     def _recorded(self, rule: Callable, *groups: Any) -> Recording:
         """A rule, traced on stand-ins."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ricci.caches import lazy
+from ricci.caches import Cache, lazy
 from ricci.compiler.prepare.choices import with_choices
 from ricci.compiler.prepare.distribute import distributed
 from ricci.compiler.prepare.solves import solved
@@ -89,6 +89,13 @@ class Prepared:
     def waits(self) -> bool:
         """Whether there are functions of which nothing is known before sizes are."""
         return any(isinstance(node, Function) and node.op.later for node in self.nodes)
+
+    @lazy
+    def plans(self) -> Cache | None:
+        """Where the plans are kept, if functions of the user's are among the nodes: with these results alone, since
+        such a function holds what it has captured."""
+        ours = all(node.op.outside is None and not node.op.later for node in self.nodes if isinstance(node, Function))
+        return None if ours else Cache("plans with functions of one's own", 64)
 
     def sized(self, env: Mapping[dims.Atom, int]) -> tuple[Expr, ...]:
         """The results for these sizes: where functions have waited for them, with what they turn out to be."""
