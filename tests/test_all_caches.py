@@ -244,6 +244,7 @@ TABLES = {
     "expr.op": "the rows of functions",
     "tracing.lowerings": "the rows of NumPy's functions",
     "tracing.pytorch.aten": "the rows of PyTorch's operations",
+    "simplify.match": "the functions of the table, and the kinds of nodes",
     "einops.watch": "scopes that are open",
     "einops.driver": "the functions on patterns",
     "user.custom_formulas": "names that were given",

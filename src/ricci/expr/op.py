@@ -99,6 +99,11 @@ class Op:
     outside: Any = None  # or of code that only runs; see ``compiler/outside.py``
     later: bool = False  # or not known before sizes are; then ``rewrite`` gives what takes its place
 
+    @property
+    def own(self) -> bool:
+        """Whether it was made in this process, for one function of the user's, and is in no table."""
+        return self.body is not None or self.outside is not None or self.later
+
     def axes_of(self, params: tuple) -> tuple[int, ...]:
         """How many axes of each operand the function works on."""
         further = params[0] if self.columns and params else 0
@@ -115,12 +120,12 @@ class Op:
         return f"op:{self.name}"
 
     def __reduce__(self):
-        if self.body is not None or self.outside is not None or self.later:
+        if self.own:
             raise TypeError(f"The function {self.name} was made in this process, so expressions with it stay in it.")
         return find_op, (self.name,)
 
     def __post_init__(self):
-        if self.body is not None or self.outside is not None or self.later:
+        if self.own:
             return
         if self.name in ROWS:
             raise ValueError(f"There are two functions named {self.name!r}.")

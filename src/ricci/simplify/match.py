@@ -93,9 +93,10 @@ def _near(e: Expr) -> int:
 
 
 def _own_bit(e: Expr) -> int:
-    """The bit of a node; of a power also that of what is raised."""
-    own = bit(head(e))
-    return own | bit(head(e.args[0])) if isinstance(e, Elementwise) and e.op is POWER else own
+    """The bit of a node; of a power also that of what is raised. Functions of the user's have none."""
+    if isinstance(e, (Elementwise, Function)) and e.op.own:
+        return 0
+    return bit(head(e)) | (_own_bit(e.args[0]) if isinstance(e, Elementwise) and e.op is POWER else 0)
 
 
 def bit(name: str) -> int:
