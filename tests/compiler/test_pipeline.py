@@ -84,11 +84,14 @@ t2    tanh(t1)            3          3     24
 """,
     "source": """
 def program(in_A, in_x, in_b):
-    with errstate(all="ignore"):
+    state = quiet()
+    try:
         t3 = in_A.dot(in_x)
         t4 = add(in_b, t3, t3)
         t5 = tanh(t4, t4)
         return t5
+    finally:
+        restore(state)
 """,
 }
 

@@ -149,6 +149,12 @@ STABLE = [
     Case("sum of softmax", product([(r.softmax(X, 1), "ij"), (z, "k")], "ik"), broadcast(z, (1,), X.shape)),
     Case("exp over two exps to sigmoid", exp(x) / (exp(x) + exp(z)), sigmoid(x - z)),
     Case("x - logsumexp(x) to log-softmax", X - lse(X, 1), r.log_softmax(X, 1), {1e3: -np.log(3), -1e3: -np.log(3)}),
+    Case("logsumexp(x - c) + c", r.logsumexp(X - broadcast(y, (0,), X.shape), 1) + y, r.logsumexp(X, 1)),
+    Case(
+        "logsumexp(x - c) + c", z - 2 * (r.logsumexp(X - broadcast(x, (1,), X.shape), 0) + x), z - 2 * r.logsumexp(X, 0)
+    ),
+    Case("softmax(x - c)", r.softmax(X - broadcast(y, (0,), X.shape), 1), r.softmax(X, 1), {1e3: 1 / 3}),
+    Case("softmax(x - c)", r.log_softmax(2 * X - broadcast(x, (1,), X.shape), 0), r.log_softmax(2 * X, 0)),
     Case("x - logsumexp(x) to log-softmax", 2 * lse(X, 0) - 2 * X + s, s - 2 * r.log_softmax(X, 0)),
     Case(
         "x - logsumexp(x) to log-softmax",

@@ -310,6 +310,48 @@ def _less_logsumexp(e: Expr) -> Expr | None:
     return None
 
 
+def _level(e: Expr) -> Expr | None:
+    """``e`` without its last axis, where it is the same all along that."""
+    factors = factors_of(e)
+    last = len(e.shape) - 1
+    if not isinstance(e, Product) or e.sums or any(last in labels for _, labels in factors):
+        return None
+    return product(factors, range(last), dict(enumerate(e.shape[:last])))
+
+
+def _opened(x: Expr) -> list[tuple[Number, Expr]]:
+    """The terms of a sum, also where it is scaled and its axes are arranged otherwise."""
+    return [(k * m, b) for k, a in terms_of(x) for m, b in _arranged_terms(a) or [(1, a)]]
+
+
+def _shift_of_softmax(e: Expr) -> Expr | None:
+    """What is the same all along the axis changes nothing: the largest entry, taken off by hand."""
+    (x,) = e.args
+    terms = _opened(x)
+    kept = [(k, a) for k, a in terms if _level(a) is None]
+    return function(e.op, (add(kept),)) if 0 < len(kept) < len(terms) else None  # type: ignore[attr-defined]
+
+
+def _shift_of_logsumexp(e: Expr) -> Expr | None:
+    """``logsumexp(x - c) + c``, also within a longer sum."""
+    assert isinstance(e, Sum)
+    for at, (coef, term) in enumerate(terms_of(e)):
+        factors = factors_of(term)
+        inner = operand(factors[0][0], "logsumexp") if len(factors) == 1 else None
+        if inner is None:
+            continue
+        left = {a: k for p, (k, a) in enumerate(terms_of(e)) if p != at}
+        terms = _opened(inner)
+        for k, part in terms if len(terms) > 1 else ():
+            level = _level(part)
+            own = [] if level is None else terms_of(spread([(level, factors[0][1])], e))
+            if own and all(left.get(a, 0) == -coef * k * m for m, a in own):
+                others = [(k, a) for a, k in left.items() if a not in {a for _, a in own}]
+                rest = add([(k, a) for k, a in terms if a is not part])
+                return add([*others, (coef, spread([(logsumexp(rest, (len(rest.shape) - 1,)), factors[0][1])], e))])
+    return None
+
+
 def _differ(a: Size, b: Size) -> bool:
     return isinstance(a, int) and isinstance(b, int) and a != b
 
@@ -348,5 +390,7 @@ RULES = [
     Rewriting("sum of softmax", _sum_of_softmax, ("Product",), _names("softmax"), assumes="the axis is not empty"),
     Rewriting("exp over two exps to sigmoid", _sigmoid_quotient, ("Product",), _names("exp", "power")),
     Rewriting("x - logsumexp(x) to log-softmax", _less_logsumexp, ("Sum",), _names("logsumexp")),
+    Rewriting("logsumexp(x - c) + c", _shift_of_logsumexp, ("Sum",), _names("logsumexp"), assumes="c is finite"),
+    Rewriting("softmax(x - c)", _shift_of_softmax, ("softmax", "log_softmax"), _names("Sum"), assumes="c is finite"),
     Rewriting("softplus(x) - x", _less_softplus, ("Sum",), _names("softplus")),
 ]

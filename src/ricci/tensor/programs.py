@@ -1,8 +1,7 @@
 """Expressions as programs for NumPy, to be run many times on values of one shape and type.
 
-These are the programs of the compiler, with two differences for the sake of speed on single numbers: floating-point
-warnings are silenced once for a whole backward pass and not in each program, and where all is scalars the functions of
-NumPy that Python's operators stand for are these operators, which NumPy's scalars answer several times faster.
+These are the programs of the compiler, but that floating-point warnings are silenced once for a whole backward pass
+and not in each program.
 """
 
 from __future__ import annotations
@@ -73,7 +72,7 @@ class TensorProgram:
         types = {name: np.asarray(bound[name]).dtype if name in bound else dtypes[place[name]] for name in needed}
         kinds = {name: "f" if d is None else "i" if d.kind in "iu" else d.kind for name, d in types.items()}
         scalar = not any(needed.values()) and not any(node.shape for node in stage.nodes)
-        options = (("bare", True), ("operators", scalar))
+        options = (("bare", True),)
         shapes: Any = tuple(needed.items())  # all of them known
         given = Setting("numpy", shapes, tuple(kinds.items()), str(floating), single=False, options=options)
         runner = ready(stage, given)

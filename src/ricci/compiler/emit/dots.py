@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ricci.compiler.emit.source import Emitter, matrix_axes, tuple_text
@@ -126,22 +126,35 @@ class MatrixEmitter(Emitter):
         return f"{text}.reshape({tuple_text([size] + [1] * rest)})" if rest else text
 
     def sliced(self, value: Any, forms: Sequence[Form], step: Step) -> str | None:
-        """Each axis read at one place, or by one label of its own with a positive step: a slice."""
-        seen = [form.terms[0][0] for form in forms if form.terms]
-        if any(len(form.terms) > 1 or (form.terms and form.terms[0][1] <= 0) for form in forms):
-            return None
-        if tuple(seen) != step.labels:
-            return None
-        parts = []
-        for form, size in zip(forms, value.shape, strict=True):
+        """Each axis read at one place, or by labels of its own that split a slice of it."""
+        return self.part_of(self.name(value), value.shape, forms, dict(zip(step.labels, step.out.shape, strict=True)))
+
+    def part_of(self, text: str, shape: Sequence[int], forms: Sequence[Form], sizes: Mapping[int, int]) -> str | None:
+        """The part of an array that forms point at, as a view; none where it takes more than slices and reshapes."""
+        parts, split, found = [], [], []
+        for form, size in zip(forms, shape, strict=True):
             if not form.terms:
                 parts.append(str(form.const))
                 continue
-            label, coef = form.terms[0]
-            stop = form.const + coef * (step.out.shape[label] - 1) + 1
-            whole = form.const == 0 and coef == 1 and stop == size
-            parts.append(":" if whole else f"{form.const}:{stop}" + (f":{coef}" if coef != 1 else ""))
-        return f"{self.name(value)}[{', '.join(parts)}]"
+            chain = sorted(form.terms, key=lambda term: -term[1])
+            lengths = [sizes[x] for x, _ in chain]
+            steps = [c for _, c in chain]
+            nested = all(c == d * n for c, d, n in zip(steps, steps[1:], lengths[1:], strict=False))
+            if steps[-1] <= 0 or not nested or (len(chain) > 1 and 0 in lengths):
+                return None
+            stop = form.const + steps[-1] * (math.prod(lengths) - 1) + 1
+            whole = form.const == 0 and steps[-1] == 1 and stop == size
+            by = f":{steps[-1]}" if steps[-1] != 1 else ""
+            parts.append(":" if whole else f"{form.const}:{stop}{by}")
+            split += lengths
+            found += [x for x, _ in chain]
+        if sorted(found) != sorted(sizes):
+            return None
+        if any(part != ":" for part in parts):
+            text = f"{text}[{', '.join(parts)}]"
+        if len(split) != sum(":" in part for part in parts):
+            text = f"{text}.reshape({tuple_text(split)})"
+        return self.permuted(text, tuple(found), tuple(sizes))
 
     def grid(self, labels: Labels, axis: int, at: Any, places: Labels, out: Labels, sizes: dict[int, int]) -> str:
         parts = []

@@ -7,21 +7,45 @@ through a view.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ricci.compiler.backends.numpy_table import ELEMENTWISE, FUNCTIONS
 from ricci.compiler.emit.dots import MatrixEmitter
-from ricci.compiler.emit.numpy_calls import CHAINS, FASTER, HELPERS, INTO, UFUNCS, stored
+from ricci.compiler.emit.numpy_calls import (
+    CHAINS,
+    FASTER,
+    HELPERS,
+    INTO,
+    OPERATORS,
+    QUIET,
+    REDUCED,
+    UFUNCS,
+    logsumexp,
+    stored,
+)
 from ricci.compiler.emit.source import INDENT, tuple_text
 from ricci.compiler.plan.loops import BlockRows, Loop
 from ricci.compiler.plan.plans import Plan
-from ricci.compiler.plan.program import ARITHMETIC, VIEWS, Form, Result, Step, Value, letters, nbytes, placed_strides
+from ricci.compiler.plan.program import (
+    VIEWS,
+    Form,
+    Result,
+    Step,
+    Value,
+    letters,
+    nbytes,
+    number_key,
+    placed_strides,
+)
 from ricci.compiler.run.workspace import Workspace
 
+FEW_BY_DOT = 256  # terms of a whole sum that is one: NumPy's own takes twice as long to begin
 MOST_BY_DOT = 1 << 16  # terms of a sum that is a product with ones; a longer one loses digits
 LARGE = 64 * 1024  # bytes from which on memory is worth using again
 EINSUM_MOST = 48  # multiplications in one small matrix product, up to which einsum's own loop beats calling BLAS
@@ -71,11 +95,6 @@ class NumpyEmitter(MatrixEmitter):
     def helper(self, name: str) -> str:
         return self.function(name, HELPERS[name])
 
-    def function(self, name: str, thing: Callable) -> str:
-        """Where all is scalars, and it is asked for, Python's operators: NumPy's scalars answer them faster."""
-        plain = name in ARITHMETIC and self.plan.option("operators")
-        return super().function(name, ARITHMETIC[name].value if plain else thing)
-
     def type(self, kind: str) -> str:
         self.scope[f"{kind}_type"] = self.dtypes[kind]
         return f"{kind}_type"
@@ -94,7 +113,10 @@ class NumpyEmitter(MatrixEmitter):
             ]
         if not self.quiet or self.plan.option("bare"):  # whoever asked for it has silenced all of a longer computation
             return body
-        return [f'with {self.helper("errstate")}(all="ignore"):', *[INDENT + line for line in body]]
+        if QUIET is None:
+            return [f'with {self.helper("errstate")}(all="ignore"):', *[INDENT + line for line in body]]
+        self.scope["quiet"], self.scope["restore"] = QUIET
+        return ["state = quiet()", "try:", *[INDENT + line for line in body], "finally:", f"{INDENT}restore(state)"]
 
     # Buffers
 
@@ -138,6 +160,18 @@ class NumpyEmitter(MatrixEmitter):
         self.slots.append((tuple(map(int, shape)), self.dtypes[value.kind]))
         part = "[:stop - start]" if isinstance(shape[0], BlockRows) else ""
         return f"work[{len(self.slots) - 1}]{part}"
+
+    def scratch(self, value: Value) -> str | None:
+        """Memory like an operand's, for as long as a step takes: its own, if nobody needs it later."""
+        root = self.base.get(value, value) if value.step is not None and _is_turned(value.step) else value
+        if self.owns(root) and self.last[root] == self.position and root not in self.targets:
+            return self.name(value)
+        own = Value(value.shape, value.kind)
+        room = self.room(own, own.shape)
+        if room is not None:
+            self.lines.append(f"{self.new(own)} = {room}")
+            self.pool.setdefault(_extent(own), []).append(own)
+        return None if room is None else self.name(own)
 
     def escapes(self, value: Value) -> bool:
         """Whether a value is a result, or seen through one."""
@@ -233,7 +267,13 @@ class NumpyEmitter(MatrixEmitter):
 
     def map(self, step: Step) -> None:
         self.quiet = True
-        args = [self.arranged(operand, step.labels) for operand in step.args]
+        operands = step.args[1:] if step.name == "where" else step.args
+        floats = all(not isinstance(v, Value) or v.kind == "f" for v, _ in operands)
+        if not step.out.shape and step.name in OPERATORS and floats:  # NumPy's scalars answer operators much faster
+            self.assign(step, OPERATORS[step.name].format(*[self.name(value) for value, _ in step.args]))
+            return
+        ready = floats and step.out.shape and (step.name in UFUNCS or step.name == "where")
+        args = [self.arranged(o, step.labels) if o[1] or not ready else self.entry(o[0]) for o in step.args]
         target = self.targets.get(step.out)
         free = None if target else self.buffer(step)
         if free is not None:
@@ -244,7 +284,9 @@ class NumpyEmitter(MatrixEmitter):
             self.chain(step, args[0], target)
             return
         ufunc = UFUNCS.get(step.name)
-        if step.name in FASTER and step.out.shape and not self.odd(step):
+        if step.name == "where" and isinstance(step.args[0][0], Value) and step.args[0][0].kind == "b":
+            f = self.helper("select")
+        elif step.name in FASTER and step.out.shape and not self.odd(step):
             f = self.function(f"fast_{step.name}", FASTER[step.name])
         else:
             f = self.function(step.name, ufunc or ELEMENTWISE[step.name])
@@ -257,6 +299,15 @@ class NumpyEmitter(MatrixEmitter):
             self.lines.append(f"{f}({', '.join(args)}{stored(step.name, target)})")
         else:
             self.lines.append(f"{self.new(step.out)} = {f}({', '.join(args)}{stored(step.name, target)})")
+
+    def entry(self, value: Value | float) -> str:
+        """A number among arrays of floats as an array of that type, which NumPy need not convert at each call."""
+        if isinstance(value, Value):
+            return self.name(value)
+        key = (*number_key(value), "array")
+        if key not in self._numbers:
+            self._numbers[key] = self.passed(self.array(float(value)))
+        return self._numbers[key]
 
     def odd(self, step: Step) -> bool:
         """Whether a function makes floats of what holds none; NumPy then chooses the type."""
@@ -288,15 +339,32 @@ class NumpyEmitter(MatrixEmitter):
         large = isinstance(value, Value) and value.step is not None and nbytes(value, 8) >= LARGE
         if large and _is_diagonal(value.step):  # type: ignore
             return self.diagonal(value.step, [labels.index(x) for x in step.labels])  # type: ignore
-        if isinstance(value, Value) and len(labels) == 2 and len(axes) == 1 and value.kind == "f":
-            size = value.shape[axes[0]]
-            if 1 < size <= MOST_BY_DOT and value.shape[1 - axes[0]] > 1:  # BLAS is faster than NumPy's own sum
-                ones = self.ones(size)
-                return f"{self.name(value)}.dot({ones})" if axes[0] else f"{ones}.dot({self.name(value)})"
+        by_ones = self.by_ones(step, axes) if isinstance(value, Value) and value.kind == "f" else None
+        if by_ones is not None:
+            return by_ones
         kind = f", dtype={self.type('i')}" if step.out.kind == "i" else ""
         return (
             f"{self.helper('total')}({self.name(value)}, axis={axes[0] if len(axes) == 1 else tuple_text(axes)}{kind})"
         )
+
+    def by_ones(self, step: Step, axes: Sequence[int]) -> str | None:
+        """A sum over the first axes, or the last, as a product with ones, which is faster; none where it is not."""
+        ((value, labels),) = step.args
+        assert isinstance(value, Value)
+        count, order = len(axes), len(labels)
+        size = math.prod([value.shape[axis] for axis in axes])
+        rest, text = math.prod(step.out.shape), self.name(value)
+        blocks = order > 1 and any(isinstance(n, BlockRows) for n in value.shape)
+        if count == order and 1 < size <= FEW_BY_DOT and not blocks:
+            return f"{self.ones(size)}.dot({text if order == 1 else f'{text}.ravel()'})"
+        last = list(axes) == list(range(order - count, order))
+        if not 1 < size <= MOST_BY_DOT or rest < 2 or not (last or list(axes) == list(range(count))):
+            return None
+        if order > 2 and (nbytes(value, 8) >= LARGE or blocks):
+            return None  # a reshape may copy
+        text = self.shaped(text, value.shape, (rest, size) if last else (size, rest))
+        made = f"{text}.dot({self.ones(size)})" if last else f"{self.ones(size)}.dot({text})"
+        return self.shaped(made, (rest,), step.out.shape)
 
     def ones(self, size: int) -> str:
         """The name of a vector of ones; for a block, as many as it has rows."""
@@ -327,6 +395,12 @@ class NumpyEmitter(MatrixEmitter):
         self.quiet = True
         if step.name in INTO and step.out.kind == "f":
             return self.into(step)
+        ((value, _), *_) = step.args
+        if step.name in REDUCED and isinstance(value, Value) and value.kind == step.out.kind and value.shape[-1]:
+            return f"{self.function(f'reduce_{step.name}', REDUCED[step.name])}({self.name(value)})"
+        if step.name == "logsumexp" and isinstance(value, Value) and value.kind == "f" and value.shape[-1]:
+            room = self.scratch(value)
+            return f"{self.function('logsumexp', logsumexp)}({self.name(value)}{f', {room}' if room else ''})"
         return self.called(step, "numpy", FUNCTIONS)
 
     def guard(self, step: Step) -> str:
@@ -373,17 +447,25 @@ class NumpyEmitter(MatrixEmitter):
             made = f"{self.helper('zeros')}({tuple_text(step.out.shape)}, {self.type(step.out.kind)})"
         out = self.new(step.out)
         self.lines.append(f"{out} = {made}")
-        for position, ((value, _), (own, forms, sizes)) in enumerate(zip(args, parts, strict=True)):
+        done: list[tuple] = []
+        for (value, _), (own, forms, sizes) in zip(args, parts, strict=True):
             if 0 in sizes:
                 continue
-            strides, offset = placed_strides(forms, len(sizes), step.out.shape)
-            view = f"{self.helper('place_view')}({out}, {sizes}, {strides}, {offset})"
-            text = self.arranged((value, own), tuple(range(len(sizes))))
-            if position == 0 and not has_base:
+            among = dict(enumerate(sizes))
+            view = self.part_of(out, step.out.shape, forms, among)
+            if view is None:
+                strides, offset = placed_strides(forms, len(sizes), step.out.shape)
+                view = f"{self.helper('place_view')}({out}, {sizes}, {strides}, {offset})"
+            text = self.arranged((value, own), tuple(among))
+            box = [form.bounds(among) for form in forms]
+            first = not has_base and all(map(partial(_apart, box), done))
+            done.append(box)
+            if view.endswith("]"):
+                self.lines.append(f"{view} {'=' if first else '+='} {text}")
+            elif first:
                 self.lines.append(f"{view}[...] = {text}")
             else:
-                view_name = f"v{len(self.lines)}"
-                self.lines += [f"{view_name} = {view}", f"{view_name} += {text}"]
+                self.lines += [f"part = {view}", f"part += {text}"]
 
     def take(self, step: Step) -> str:
         (value, labels), (at, places) = step.args
@@ -433,6 +515,20 @@ class NumpyEmitter(MatrixEmitter):
 def _extent(value: Value) -> tuple:
     """The size of a value and its kind; those of a block have fewer rows in the last."""
     return value.entries, value.kind, any(isinstance(n, BlockRows) for n in value.shape)
+
+
+def _is_turned(step: Step) -> bool:
+    """Whether a step reads its operand whole, its axes in another order."""
+    return (
+        step.op == "read"
+        and sorted(f.label for f in step.params if f.label is not None) == list(range(len(step.out.shape)))
+        and len(step.params) == len(step.labels)
+    )
+
+
+def _apart(box: Sequence[tuple[int, int]], other: Sequence[tuple[int, int]]) -> bool:
+    """Whether two boxes, given by the first and the last place along each axis, have nothing in common."""
+    return any(a[1] < b[0] or b[1] < a[0] for a, b in zip(box, other, strict=True))
 
 
 def _is_diagonal(step: Step) -> bool:

@@ -25,7 +25,7 @@ class Target:
 
     name = "numpy"
     rearranged = REARRANGED  # what it costs to put an entry of a result in its place: here results may be views
-    takes: tuple[str, ...] = ("fused", "bare", "operators", "rows")  # options of compile that its plans know
+    takes: tuple[str, ...] = ("fused", "bare", "rows")  # options of compile that its plans know
 
     def tracing(self) -> bool:
         """Whether the call is being traced, so that plans have to be made aside."""
