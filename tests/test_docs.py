@@ -26,11 +26,14 @@ OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 # Local derivatives that do not fit a line of generated text.
 BY_HAND = {
-    "cumprod": "the product of the other entries up to `k`, for `l <= k`; zeros are no special case",
+    "prod": "the product of the entries before `l` times that of those behind it; zeros are no special case",
+    "cumprod": "in steps: where `x` changes by `e`, `c[k] = x[k] c[k-1] + e[k] y[k-1]`, `y` being the result",
     "sort": "1 where `l` is the place that entry `k` came from",
-    "cholesky": "`L[i,a] W[a,j] K[a,p] K[j,q]`, the mean of it and of p, q exchanged; `K` is the inverse of the "
-    "result `L`, `W` the lower triangle with halves on the diagonal",
-    "expm": "a corner of `expm` of a matrix twice the size",
+    "cholesky": "in steps: `L (W * (K S K'))`, `S` being the symmetric part of the change of `A`, `K` the inverse of "
+    "the result `L`, `W` the lower triangle with halves on the diagonal",
+    "eigh_vectors": "in steps: `V (F * (V' S V))`, `S` being the symmetric part of the change of `A`, and "
+    "`F[i,j] = 1/(λ[j] - λ[i])` off the diagonal",
+    "expm": "in steps: where `A` changes by `E`, a corner of `expm([[A, E], [0, A]])`",
     "eigvalsh": "`V[p,i] V[q,i]`, the eigenvectors being the columns of `V`",
     "svdvals": "`U[p,i] V[q,i]` with the singular vectors `U`, `V`",
     "solve": "by `A[p,q]`: `-inv(A)[j,p] x[q]`, `x` being the result; by `b[i]`: `inv(A)[j,i]`",

@@ -203,7 +203,7 @@ TOPS: dict[str, Callable[[Expr], Expr]] = {
     "stop_gradient": lambda e: el.stop_gradient(el.sin(e)) * el.cos(e),
     **{name: _over(getattr(red, name + "_" if name in ("max", "min") else name)) for name in _OVER},
     **{name: lambda e, name=name: getattr(mx, name)(_matrix(e)) for name in ("det", "logdet", "inv", "cholesky")},
-    **{name: lambda e, name=name: getattr(mx, name)(_matrix(e)) for name in ("eigvalsh", "svdvals")},
+    **{name: lambda e, name=name: OPS[name](_matrix(e)) for name in ("eigvalsh", "svdvals")},
     "max with ties": lambda e: red.max_(_doubled(e), -1),
     "min with ties": lambda e: red.min_(_doubled(e), -1),
     **{name: _projectors(name) for name in ("eigh_vectors", "svd_vectors")},
@@ -211,6 +211,8 @@ TOPS: dict[str, Callable[[Expr], Expr]] = {
     "expm": lambda e: mx.expm(_matrix(e) / 4),
     "solve": _solved("solve"),
     "triangular_solve": _solved("triangular_solve", True, False),
+    "expm_along": lambda e: function(OPS["expm_along"], (_matrix(e) / 4, el.cos(_matrix(e))), (0,)),
+    "recurrence": lambda e: function(OPS["recurrence"], (_vector(e), el.cos(_vector(e))), (0, False)),
 }
 NEVER_EMPTY = ("max", "min", "std", "norm")
 
@@ -333,7 +335,7 @@ def check_adjoint(case: Case) -> None:
 
 def check_cuts(case: Case, rng: random.Random) -> None:
     """Cuts give the derivative: what comes early in an evaluation and is used later; any nodes with the input."""
-    order = Graph([case.y], [case.x]).order
+    order = Graph([case.y], [case.x]).nodes
     early = set(order[: rng.randint(1, len(order))])
     frontier = list(dict.fromkeys(a for node in order if node not in early for a in node.args if a in early))
     some = rng.sample(order, min(2, len(order)))

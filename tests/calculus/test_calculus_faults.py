@@ -23,11 +23,11 @@ from derivative_checks import (
 
 from ricci.calculus.graph import Graph
 from ricci.calculus.local import Edge
-from ricci.expr import OPS, Product, Sum, delta, function, product, triangle
+from ricci.expr import OPS, Change, Product, Sum, delta, function, product, triangle
 from ricci.functions import activations as act
 from ricci.functions import elementwise as el
 from ricci.functions.axes import batch
-from ricci.functions.matrix import _symmetric
+from ricci.functions.matrix import symmetric_part
 from ricci.simplify import RULES, Rewriting
 
 SEEDS = 60
@@ -146,10 +146,10 @@ def inverse_not_turned(operands: tuple, y: Any, params: tuple) -> Any:
     return function(OPS["inv"], operands)
 
 
-def cholesky_without_halves(operands: tuple, y: Any, params: tuple) -> Any:
+def cholesky_without_halves(operands: tuple, y: Any, params: tuple, change: Any) -> Any:
     b, n, k = batch(y, 2), y.shape[-1], function(OPS["inv"], (y,))
     factors = [(y, (*b, "i", "a")), (triangle(n, n), "aj"), (k, (*b, "a", "p")), (k, (*b, "j", "q"))]
-    return _symmetric(factors, (*b, "i", "j", "p", "q"))
+    return product([*factors, (symmetric_part(change), (*b, "p", "q"))], (*b, "i", "j"))
 
 
 def max_without_shares(operands: tuple, y: Any, params: tuple) -> Any:
@@ -314,7 +314,7 @@ FAULTS: dict[str, tuple[Plant, tuple[str | None, ...], Check]] = {
     "logdet": (partial("logdet", inverse_not_turned), ("logdet",), check_first),
     "det": (negative("det"), ("det",), check_first),
     "solve": (negative("solve"), ("solve",), check_first),
-    "cholesky": (partial("cholesky", cholesky_without_halves), ("cholesky",), check_first),
+    "cholesky": (partial("cholesky", Change(cholesky_without_halves)), ("cholesky",), check_first),
     "eigvalsh": (partial("eigvalsh", eigenvectors_in_rows), ("eigvalsh",), check_first),
     "max: shares": (partial("max", max_without_shares), ("max with ties",), check_first),
     "max: place": (partial("max", max_at_the_least), ("max",), check_first),

@@ -161,7 +161,7 @@ def test_every_cut_gives_the_derivative(case: Case, seed: int):
 @given(cases, seeds, st.sampled_from(MODES))
 def test_the_chain_rule_at_any_node(case: Case, seed: int, mode: str):
     """∂y/∂v ∂v/∂x, and what does not go through v, is the whole."""
-    inner = [node for node in Graph([case.y], [case.x]).order if node is not case.y and node is not case.x]
+    inner = [node for node in Graph([case.y], [case.x]).nodes if node is not case.y and node is not case.x]
     if not inner:
         return
     v = random.Random(seed).choice(inner)

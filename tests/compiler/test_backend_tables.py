@@ -48,7 +48,8 @@ SOLVERS = {
     "solve": [(0,), (1,), (2,)],
     "triangular_solve": [(0, True, False), (1, True, True), (1, False, False), (2, False, True)],
 }
-OVER_AXES = [(name, params) for name in reference.FUNCTIONS for params in SOLVERS.get(name, [()])]
+ALONG = {"recurrence": [(0, False), (1, True), (2, False)], "expm_along": [(0,), (1,)]}
+OVER_AXES = [(name, params) for name in reference.FUNCTIONS for params in {**SOLVERS, **ALONG}.get(name, [()])]
 NO_EMPTY = {"max", "min", "argmax", "argmin", "hardmax", "hardmin"}
 NOT_SMOOTH = {*COMPARISONS, "argmax", "argmin", "argsort", "any", "all", "hardmax", "hardmin"}
 
@@ -168,6 +169,11 @@ def some(name: str, dtype: type = np.float64) -> list[np.ndarray]:
 def over_axes(name: str, params: tuple, n: int = 3, dtype: type = np.float64) -> list[np.ndarray]:
     """Vectors of both signs; matrices that are far from singular, positive definite, and not symmetric."""
     rng = np.random.default_rng(1)
+    if name == "recurrence":
+        return [rng.uniform(-2, 2, (2, n)).astype(dtype), rng.normal(size=(2, n, 2, 2)[: 2 + params[0]]).astype(dtype)]
+    if name == "expm_along":
+        shape = (2, n, n, 2)[: 3 + params[0]]
+        return [rng.normal(size=(2, n, n)).astype(dtype), rng.normal(size=shape).astype(dtype)]
     if name not in MATRICES and name not in SOLVERS:
         return [(rng.uniform(0.3, 2, (2, n)) * np.array([[1], [-1]])).astype(dtype)]
     a = (0.3 * rng.normal(size=(2, n, n)) + np.diag(np.arange(n) + 2.0)).astype(dtype)

@@ -16,6 +16,7 @@ from ricci.expr import (
     Expr,
     Variable,
     add,
+    affine,
     axis_size,
     check,
     delta,
@@ -229,3 +230,16 @@ def test_float32_stays_float32(numbers: Sample, symbols: Sample):
         inputs["other"] = np.float32(1)  # there is a floating input, even where the expression uses none  # pyright: ignore[reportArgumentType]
         result = np.asarray(interpret([built], inputs, sample.sizes)[0])
         assert result.dtype == np.float32 or result.dtype.kind in "bi"
+
+
+def test_what_is_opened_twice_keeps_its_own_sums():
+    """Two contractions that only move entries, one opened only once a delta has told that nothing is summed there."""
+    V, f, g = variable("V", (4, 2)), variable("f", (2,)), variable("g", (2, 2))
+    starts = [affine("==", (1, -1), -start, (4, 2)) for start in (0, 2)]
+    top, bottom = [product([(start, "wa"), (V, "wi")], "ai") for start in starts]
+    whole = product([(f, "j"), (g, "jk"), (top, "ak"), (top, "ck"), (bottom, "dj")], "jkacd")
+    turned = product([(whole, "bgadc"), (delta(2), "gh")], "abcdh")
+    rng = np.random.default_rng(0)
+    data = {x.name: rng.normal(size=x.shape) for x in (V, f, g)}
+    found, expected = interpret([turned, whole], data, {})
+    np.testing.assert_allclose(found, np.einsum("bgadc->abcdg", expected), rtol=1e-12)

@@ -6,6 +6,8 @@ import numpy as np
 
 from ricci.expr import (
     OPS,
+    Adjoint,
+    Change,
     Elementwise,
     Expr,
     Function,
@@ -14,6 +16,7 @@ from ricci.expr import (
     Sum,
     Variable,
     add,
+    function,
     product,
     transform,
     variable,
@@ -54,6 +57,10 @@ def _part(node: Expr, k: int, tangent: Expr) -> Expr:
     if partial is None or is_zero(tangent) or (isinstance(node, Function) and node.op.name in PLACES):
         return zero(node.shape)
     assert callable(partial), partial
+    if isinstance(partial, Adjoint):
+        return function(node.op, (*node.args[:-1], tangent), node.params)  # pyright: ignore[reportAttributeAccessIssue]
+    if isinstance(partial, Change):
+        return partial(node.args, node, node.params, tangent)  # pyright: ignore[reportAttributeAccessIssue]
     if isinstance(node, Elementwise):
         return expand(partial(*node.args, node), node.shape) * expand(tangent, node.shape)
     derivative = partial(node.args, node, node.params)  # pyright: ignore[reportAttributeAccessIssue]

@@ -9,7 +9,7 @@ from directional import PLACES, assert_derivatives, directional, value
 
 from ricci.compiler.backends import numpy_table as backend
 from ricci.errors import AxisError, ShapeError
-from ricci.expr import OPS, Op, axis_size, check, function, product, variable
+from ricci.expr import OPS, Adjoint, Change, Op, axis_size, check, function, product, variable
 from ricci.functions import factorisations as f
 from ricci.functions import matrix as m
 from ricci.functions import reductions as r
@@ -21,6 +21,7 @@ SOLVERS = {
     "solve": [(0,), (1,), (2,)],
     "triangular_solve": [(0, True, False), (1, True, True), (1, False, False), (2, False, True)],
 }
+ALONG = {"recurrence": [(0, False), (1, True), (2, False)], "expm_along": [(0,), (1,), (2,)]}
 UP_TO_SIGNS = {"eigh_vectors", "svd_vectors", "qr_q"}
 NO_EMPTY = {"max", "min", "argmax", "argmin", "hardmax", "hardmin"}
 
@@ -68,6 +69,38 @@ def test_solvers_are_those_of_numpy(name, params, n):
     assert_same(name, backend.FUNCTIONS[name](a, b, *params), plain(ROWS[name], [a, b], params))
 
 
+def along(name: str, params: tuple, n: int) -> list[np.ndarray]:
+    """The operands of a function that is linear in its second one."""
+    own = (n, n) if name == "expm_along" else (n,)
+    first = matrices(n) / 2 if name == "expm_along" else vectors(n)
+    return [first, np.random.default_rng(1).normal(size=(2, *own, *(2, 3)[: params[0]]))]
+
+
+@pytest.mark.parametrize(("name", "params"), [(name, params) for name, cases in ALONG.items() for params in cases])
+@pytest.mark.parametrize("n", [0, 1, 2, 5])
+def test_linear_functions_are_those_of_numpy(name, params, n):
+    arrays = along(name, params, n)
+    assert_same(name, backend.FUNCTIONS[name](*arrays, *params), plain(ROWS[name], arrays, params))
+
+
+@pytest.mark.parametrize(("name", "params"), [(name, params) for name, cases in ALONG.items() for params in cases])
+@pytest.mark.parametrize("symbolic", [False, True])
+def test_first_and_second_derivatives_of_linear_functions(name, params, symbolic):
+    check_derivatives(ROWS[name], along(name, params, 3), params, symbolic=symbolic)
+
+
+@pytest.mark.parametrize(("name", "params"), [(name, params) for name, cases in ALONG.items() for params in cases])
+def test_adjoints(name, params):
+    """``<f(a, x), y> = <x, f*(a, y)>``."""
+    a, x = along(name, params, 4)
+    rule = ROWS[name].partials[-1]
+    assert isinstance(rule, Adjoint)
+    first, second = variable("a", a.shape), variable("y", x.shape)
+    y = np.random.default_rng(2).normal(size=x.shape)
+    pulled = value(rule((first,), second, params), a=a, y=y)
+    np.testing.assert_allclose(np.vdot(pulled, x), np.vdot(y, backend.FUNCTIONS[name](a, x, *params)), rtol=1e-11)
+
+
 @pytest.mark.parametrize("shape", [(2, 4), (4, 2), (3, 3), (1, 3)])
 @pytest.mark.parametrize("name", RECTANGULAR)
 def test_rectangular_matrices(shape, name):
@@ -92,12 +125,20 @@ def check_derivatives(
 ) -> None:
     data = dict(zip("ab", arrays, strict=False))
     inputs = [variable(name, array.ndim if symbolic else array.shape) for name, array in data.items()]
-    if symbolic and op in (m.svdvals, f.svd_vectors):  # must know that it is square
+    if symbolic and op in (f.svdvals, f.svd_vectors):  # must know that it is square
         inputs = [variable("a", (axis_size("a", 0), axis_size("a", 1), axis_size("a", 1)))]
     y = function(op, tuple(inputs), params)
     check(y)
     for x, partial in zip(inputs, op.partials, strict=True):
-        if callable(partial):
+        if isinstance(partial, Change):
+            changed = partial(tuple(inputs), y, params, variable("h", x.shape))
+            check(changed)
+            assert symbolic or changed.shape == y.shape
+        elif isinstance(partial, Adjoint):
+            pulled = partial(tuple(inputs[:-1]), y, params)
+            check(pulled)
+            assert symbolic or pulled.shape == x.shape
+        elif callable(partial):
             derivative = partial(tuple(inputs), y, params)
             check(derivative)
             own = op.axes_of(params)[inputs.index(x)]
@@ -342,7 +383,7 @@ def test_vectors_of_matrices_are_in_place_of_the_row():
     s = (AT + np.swapaxes(AT, 1, 2)) / 2
     np.testing.assert_allclose(value(m.eigvalsh(a, (0, 2)), a=A), np.linalg.eigvalsh(s).T, rtol=1e-12)
     known = variable("a", A.shape)
-    np.testing.assert_allclose(value(m.svdvals(known, (0, 2)), a=A), np.linalg.svd(AT, compute_uv=False).T, rtol=1e-12)
+    np.testing.assert_allclose(value(f.svdvals(known, (0, 2)), a=A), np.linalg.svd(AT, compute_uv=False).T, rtol=1e-12)
     v = value(m.eigh_vectors(a, (0, 2)), a=A)
     np.testing.assert_allclose(np.abs(v), np.moveaxis(np.abs(np.linalg.eigh(s)[1]), 0, 1), rtol=1e-10)
 

@@ -1,8 +1,9 @@
 """The modes of differentiation as orders of elimination on one linearised graph.
 
 The vertices are the nodes between the inputs and the outputs, an edge from an operand to its user carries the local
-derivative. Eliminating a vertex joins every edge into it with every edge out of it by the chain rule, and adds what
-runs in parallel. When all are gone, the edges from inputs to outputs are the derivatives, whatever the order was:
+derivative; where that is in steps, these are vertices too. Eliminating a vertex joins every edge into it with every
+edge out of it by the chain rule, and adds what runs in parallel. When all are gone, the edges from inputs to outputs
+are the derivatives, whatever the order was:
 
 - *reverse*: from the outputs down; what is left at a vertex is its pullback;
 - *forward*: from the inputs up; what is left is its pushforward;
@@ -14,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from copy import copy
 
-from ricci.calculus.local import Edge, combine, compose, edge_of, identity, local, parallel, vanishes
+from ricci.calculus.local import Edge, combine, compose, edge_of, identity, in_steps, local, parallel, vanishes
 from ricci.expr import Expr, topological
 from ricci.expr.structures import zero
 
@@ -24,24 +25,28 @@ class Graph:
 
     def __init__(self, outputs: Sequence[Expr], inputs: Sequence[Expr]):
         self.outputs, self.inputs = tuple(outputs), tuple(inputs)
-        self.order = _between(outputs, set(inputs))
-        live = set(self.order)
-        self.below: dict[Expr, dict[Expr, Edge]] = {node: {} for node in self.order}
-        self.above: dict[Expr, dict[Expr, Edge]] = {node: {} for node in self.order}
+        self.nodes = _between(outputs, set(inputs))
+        live = set(self.nodes)
         fixed = set(self.inputs)
         wanted = set(self.outputs)  # what an output depends on smoothly; nothing else is differentiated
-        for node in reversed(self.order):
+        edges: dict[tuple[Expr, Expr], list[Edge]] = {}
+        order: list[Expr] = []  # users first
+        for node in reversed(self.nodes):
+            order.append(node)
             if node in fixed or node not in wanted:
                 continue
-            edges: dict[Expr, list[Edge]] = {}
             for position, arg in enumerate(node.args):
                 if arg in live:
-                    edge = local(node, position)
-                    if edge is not None:
-                        edges.setdefault(arg, []).append(edge)
-            wanted.update(edges)
-            for arg, places in edges.items():
-                self._put(arg, node, parallel(places))
+                    found, inner = _linearised(node, position)
+                    order += inner
+                    for low, high, edge in found:
+                        edges.setdefault((low, high), []).append(edge)
+                        wanted.add(low)
+        self.order = order[::-1]  # the nodes, and the steps of derivatives between them
+        self.below: dict[Expr, dict[Expr, Edge]] = {node: {} for node in self.order}
+        self.above: dict[Expr, dict[Expr, Edge]] = {node: {} for node in self.order}
+        for (low, high), places in edges.items():
+            self._put(low, high, parallel(places))
 
     def copy(self) -> Graph:
         """The same graph, to be eliminated in another order."""
@@ -78,6 +83,29 @@ class Graph:
             return identity(x.shape).expr()
         edge = self.below.get(output, {}).get(x)
         return zero((*output.shape, *x.shape)) if edge is None else edge.expr()
+
+
+def _linearised(node: Expr, position: int) -> tuple[list[tuple[Expr, Expr, Edge]], list[Expr]]:
+    """The edges from an operand to ``node``, as (operand, user, edge), and the vertices between them, users first.
+
+    A derivative in steps is a graph of its own, with the change of the operand for its input: each step is a vertex.
+    """
+    arg, steps = node.args[position], in_steps(node, position)
+    if steps is None:
+        edge = local(node, position)
+        return ([] if edge is None else [(arg, node, edge)]), []
+    change, result = steps
+    inner = dict.fromkeys(_between([result], {change}))
+    ends = {change: arg, result: node}
+    found: list[tuple[Expr, Expr, Edge]] = []
+    if result is change:
+        found.append((arg, node, identity(arg.shape)))
+    for step in inner:
+        for place, low in enumerate(step.args if step is not change else ()):
+            edge = local(step, place) if low in inner else None
+            if edge is not None:
+                found.append((ends.get(low, low), ends.get(step, step), edge))
+    return found, [step for step in reversed(inner) if step not in ends]
 
 
 def _between(outputs: Iterable[Expr], inputs: set[Expr]) -> list[Expr]:

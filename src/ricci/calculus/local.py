@@ -6,7 +6,8 @@ as a sum of products of factors, with labels that say which axis is which, and i
 - product ``*(s1, s2; s3)``: the other factors, with labels s3 for ``C`` and s1 for ``A``;
 - sum: the coefficient; the labels of ``C`` and ``A`` are the same;
 - elementwise ``f(A)``: one factor, ``f'(A)``, and the same labels;
-- function over axes: what its row says, opened into factors.
+- function over axes: what its row says, opened into factors; or in steps, where the row has these; and where it is
+  linear in an operand it is applied to what would be multiplied, and its adjoint on the other side.
 
 A label that stands for an axis of ``C`` and one of ``A`` at once is a Kronecker delta that costs nothing. An
 :class:`Edge` is such a derivative. Composing edges is the chain rule: multiplying a pullback from the left, a
@@ -20,6 +21,8 @@ from dataclasses import dataclass, field
 
 from ricci.errors import RuleError
 from ricci.expr import (
+    Adjoint,
+    Change,
     Elementwise,
     Expr,
     Function,
@@ -31,8 +34,10 @@ from ricci.expr import (
     Sum,
     add,
     delta,
+    function,
     one,
     product,
+    variable,
 )
 from ricci.expr.structures import is_zero
 
@@ -52,6 +57,7 @@ class Edge:
     into: tuple[Label, ...]
     sizes: dict[Label, Size] = field(default_factory=dict)
     whole: Expr | None = None
+    linear: Function | None = None  # that is applied rather than multiplied: it is linear in its last operand
 
     def expr(self) -> Expr:
         """The derivative as one expression, with the axes of the result, then those of the operand."""
@@ -94,13 +100,29 @@ def local(node: Expr, position: int) -> Edge | None:
         lead = len(arg.shape) - node.op.axes_of(node.params)[position]
         own = tuple([("in", axis) for axis in range(lead, len(arg.shape))])
         sizes.update(zip(own, arg.shape[lead:], strict=True))
+        into = (*axes[:lead], *own)
+        if isinstance(partial, Adjoint):
+            return Edge([(1, [(_applied_to_deltas(node), (*axes, *own))])], axes, into, sizes, linear=node)
         whole = partial(node.args, node, node.params)
-        return Edge([(1, _taken_apart(whole, (*axes, *own)))], axes, (*axes[:lead], *own), sizes)
+        return Edge([(1, _taken_apart(whole, (*axes, *own)))], axes, into, sizes)
     return None  # an index that gathers is an integer
+
+
+def in_steps(node: Expr, position: int) -> tuple[Expr, Expr] | None:
+    """A change of an operand, as a placeholder, and that of ``node`` in steps that are linear in it.
+
+    None where the derivative by this operand is small enough to be multiplied as it is.
+    """
+    rule = node.op.partials[position] if isinstance(node, Function) else None
+    if not isinstance(rule, Change):
+        return None
+    change = variable(f"∂{node.key:016x}.{position}", node.args[position].shape)
+    return change, rule(node.args, node, node.params, change)  # type: ignore[attr-defined]
 
 
 def _partial(node: Elementwise | Function, position: int):
     partial = node.op.partials[position]
+    assert not isinstance(partial, Change), "what is in steps is no single edge"
     if isinstance(partial, str):
         raise RuleError(f"{node.op.name} cannot be differentiated here: {partial}")
     return partial
@@ -131,7 +153,7 @@ def opened(coef: Number, factors: list[Factor], kept: set[Label]) -> list[tuple[
     while waiting:
         coef, factors = waiting.pop()
         factors = structures_apart(factors)
-        at = next((p for p, (f, labels) in enumerate(factors) if _merges(f, labels, kept)), None)
+        at = next((p for p in range(len(factors)) if _merges(factors, p, kept)), None)
         if at is None or len(waiting) + len(done) >= MOST_TERMS:
             done.append((coef, factors))
         else:
@@ -178,21 +200,39 @@ def _is_open(f: Expr) -> bool:
     return isinstance(f, Product) and not f.sums and any(isinstance(a, (Structure, Sum)) for a in f.args)
 
 
-def _merges(f: Expr, labels: tuple[Label, ...], kept: set[Label]) -> bool:
-    """Whether some term of a sum has a structure on a label that is not kept."""
+def _merges(factors: list[Factor], at: int, kept: set[Label]) -> bool:
+    """Whether some term of a sum among the factors has a structure on a label that is not kept.
+
+    A triangle on labels that another factor carries is a mask: it takes part in no sum of its own.
+    """
+    f, labels = factors[at]
     if not isinstance(f, Sum):
         return False
     gone = {axis for axis, label in enumerate(labels) if label not in kept}
-    return bool(gone) and any(gone.intersection(axes) for a in f.args for axes in _structure_axes(a))
+    if not gone:
+        return False
+    dense = [set(own) for p, (e, own) in enumerate(factors) if p != at and _is_dense(e)]
+    for a in f.args:
+        for structure, axes in _structures(a):
+            mask = structure.relation[0] == ">=" and any({labels[x] for x in axes} <= own for own in dense)
+            if not mask and gone.intersection(axes):
+                return True
+    return False
 
 
-def _structure_axes(e: Expr, deep: int = NESTED) -> list[tuple[int, ...]]:
-    """The axes of the structures that are a term, a factor of one, or that of a sum among its factors."""
+def _is_dense(e: Expr) -> bool:
+    return not any(isinstance(a, Structure) for a in (e.args if isinstance(e, Sum) else (e,)))
+
+
+def _structures(e: Expr, deep: int = NESTED) -> list[tuple[Structure, tuple[int, ...]]]:
+    """The structures that are a term, a factor of one, or that of a sum among its factors, and the axes they are on."""
     if isinstance(e, Product) and not e.sums:
-        found = [axes for a, axes in e.factors() if isinstance(a, Structure)]
+        dense = [set(axes) for a, axes in e.factors() if _is_dense(a)]
+        found = [(a, axes) for a, axes in e.factors() if isinstance(a, Structure)]
+        found = [(a, axes) for a, axes in found if a.relation[0] != ">=" or not any(set(axes) <= own for own in dense)]
         inner = [(term, axes) for a, axes in e.factors() if deep and isinstance(a, Sum) for term in a.args]
-        return found + [tuple([axes[x] for x in own]) for a, axes in inner for own in _structure_axes(a, deep - 1)]
-    return [tuple(range(len(e.shape)))] if isinstance(e, Structure) and e.relation[0] != "one" else []
+        return found + [(s, tuple([axes[x] for x in own])) for a, axes in inner for s, own in _structures(a, deep - 1)]
+    return [(e, tuple(range(len(e.shape))))] if isinstance(e, Structure) and e.relation[0] != "one" else []
 
 
 def _taken_apart(e: Expr, labels: tuple[Label, ...]) -> list[Factor]:
@@ -214,6 +254,10 @@ def _taken_apart(e: Expr, labels: tuple[Label, ...]) -> list[Factor]:
 
 def compose(outer: Edge, inner: Edge) -> Edge:
     """The chain rule: ``∂w/∂v`` and ``∂v/∂u`` give ``∂w/∂u``."""
+    if inner.linear is not None:
+        return edge_of(_pulled(inner.linear, outer.expr()), len(outer.out))
+    if outer.linear is not None:
+        return edge_of(applied(outer.linear, inner.expr()), len(outer.out))
     name: dict[Label, Label] = {}
     for theirs, ours in zip(inner.out, outer.into, strict=True):
         name[theirs] = ours
@@ -230,6 +274,38 @@ def compose(outer: Edge, inner: Edge) -> Edge:
         for d, gs in inner.terms
     ]
     return edge_of(_summed(terms, (*outer.out, *into), sizes, outer.into), len(outer.out))
+
+
+# Functions that are linear in their last operand; what that carries behind its own axes are columns
+
+
+def applied(node: Function, x: Expr) -> Expr:
+    """The function of ``x`` in place of its last operand, with the further axes that ``x`` has."""
+    further = len(x.shape) - len(node.args[-1].shape)
+    columns, *rest = node.params
+    return function(node.op, (*node.args[:-1], x), (columns + further, *rest))
+
+
+def _pulled(node: Function, bar: Expr) -> Expr:
+    """The pullback of ``bar``, which has axes of its own, then those of ``node``, to the last operand."""
+    own = tuple(range(len(bar.shape) - len(node.shape)))
+    rule = node.op.partials[-1]
+    assert isinstance(rule, Adjoint)
+    columns, *rest = node.params
+    turned = product([(bar, range(len(bar.shape)))], (*range(len(own), len(bar.shape)), *own))
+    found = rule(node.args[:-1], turned, (columns + len(own), *rest))
+    axes = tuple(range(len(own), len(found.shape)))
+    return product([(found, (*axes, *own))], (*own, *axes))
+
+
+def _applied_to_deltas(node: Function) -> Expr:
+    """The derivative by the last operand as a tensor: common axes, the result's own, the operand's own."""
+    x = node.args[-1]
+    lead = len(x.shape) - node.op.axes_of(node.params)[-1]
+    own = range(lead, len(x.shape))
+    deltas = [(delta(x.shape[axis]), (axis, ("again", axis))) for axis in own]
+    out = (*range(len(x.shape)), *[("again", axis) for axis in own])
+    return applied(node, product(deltas, out, dict(enumerate(x.shape[:lead]))))
 
 
 def combine(edges: Sequence[Edge]) -> Edge:

@@ -29,7 +29,7 @@ from ricci.expr.nodes import (
     make,
 )
 from ricci.expr.numbers import Number, number
-from ricci.expr.op import OPS, ROWS, Op
+from ricci.expr.op import OPS, ROWS, Adjoint, Change, Op
 from ricci.expr.structures import affine, delta, merge, one, place, triangle, window, zero
 from ricci.expr.walk import rebuild, substitute, topological, transform, users, variables
 
@@ -46,6 +46,8 @@ __all__ = [
     "OPS",
     "POWER",
     "ROWS",
+    "Adjoint",
+    "Change",
     "Constant",
     "Data",
     "Dim",

@@ -23,6 +23,34 @@ ROWS: dict[str, Op] = {}  # by name, all of them
 OPS: dict[str, Op] = {}  # those that nodes have
 
 
+@dataclass(frozen=True)
+class Change:
+    """A local derivative in steps: of the operands, the result, the parameters and a change of one operand.
+
+    It builds the change of the result, in the first order: an expression that is linear in the given one. So it can be
+    gone through in both directions, and nothing larger than operands and result is made on the way.
+    """
+
+    rule: Callable[[tuple, Expr, tuple, Expr], Expr]
+
+    def __call__(self, operands: tuple, y: Expr, params: tuple, change: Expr) -> Expr:
+        return self.rule(operands, y, params, change)
+
+
+@dataclass(frozen=True)
+class Adjoint:
+    """The function is linear in this operand, its last, which may carry further axes: it is its own derivative.
+
+    What it builds, of the operands before it, of what is pulled back (the axes of the result, then any further ones)
+    and of the parameters, is the pullback.
+    """
+
+    build: Callable[[tuple, Expr, tuple], Expr]
+
+    def __call__(self, operands: tuple, bar: Expr, params: tuple) -> Expr:
+        return self.build(operands, bar, params)
+
+
 @dataclass(eq=False, frozen=True)
 class Op:
     """A row of the tables of functions.
@@ -32,6 +60,8 @@ class Op:
     and the parameters that builds the local derivative; ``None`` where the derivative is zero almost everywhere; or a
     text that says why there is none. Elementwise, the derivative has the shape of the result; over axes, it has the
     common axes, then the result's own, then those of the operand.
+
+    Where that would be larger than operand and result, the entry is a :class:`Change`, or :class:`Adjoint`.
 
     ``kind`` says how a function treats indices, and how the row is called:
 
@@ -45,7 +75,7 @@ class Op:
     name: str
     arity: int
     value: Callable[..., Any]
-    partials: tuple[Callable[..., Expr] | str | None, ...]
+    partials: tuple[Callable[..., Expr] | Change | Adjoint | str | None, ...]
     kind: str = "elementwise"
     gives: str = ""
     maker: Callable[..., Expr] | None = None  # of the row and what it is called with

@@ -1,14 +1,15 @@
 r"""Factorisations of matrices that need not be square, in parallel over the leading axes; rows as in ``matrix.py``.
 
-With the sum convention, and derivatives by ``A[p,q]``:
+The singular values have the derivative ``U[p,i] V[q,i]`` by ``A[p,q]``. The others in steps, where ``A`` changes by
+``E``:
 
-    svd_vectors:  U above V, of A = U diag(s) V'. The part of U is
-                  U[a,i] F[i,j] (U[p,i] V[q,j] s[j] + s[i] V[q,i] U[p,j]) + (1 - U U')[a,p] V[q,j] / s[j]
+    svd_vectors:  U above V, of A = U S V', S being diagonal. With P = U' E V, the part of U is
+                  U (F * (P S + S P')) + (1 - U U') E V / S
                   with F[i,j] = 1/(s[j]² - s[i]²) off the diagonal; that of V is the same for A'
-    qr_q:         Q of A = Q R, R upper triangular. With K = inv(R) and T the triangle strictly below the diagonal,
-                  Q[a,i] (T[i,j] Q[p,i] K[q,j] - T[j,i] Q[p,j] K[q,i]) + (1 - Q Q')[a,p] K[q,j]
+    qr_q:         Q of A = Q R, R upper triangular. With K = inv(R), and T the part of Q' E K below the diagonal,
+                  Q (T - T') + (1 - Q Q') E K
     pinv:         P of the least length with P A P = P and A P A = A:
-                  -P[i,p] P[q,j] + (P P')[i,q] (1 - A P)[p,j] + (1 - P A)[i,q] (P' P)[p,j]
+                  -P E P + P P' E' (1 - A P) + (1 - P A) E' P' P
 
 Both kinds of singular vectors are one row, since their signs, which nothing fixes, belong together: what gives the ones
 gives the others. R needs no row, being ``Q' A``. The derivative of ``pinv`` is that among matrices of the same rank.
@@ -16,11 +17,14 @@ gives the others. R needs no row, being ``Q' A``. The derivative of ``pinv`` is 
 
 from __future__ import annotations
 
+import re
+
 from ricci.errors import ShapeError
-from ricci.expr import Expr, Shape, Size, delta, function, product, triangle
+from ricci.expr import Change, Expr, Shape, function, product, triangle, zero
 from ricci.expr.dims import minimum
-from ricci.functions.axes import batch
-from ricci.functions.matrix import embedding, inverse_or_zero, matrix_row, svdvals, triangular_inverse
+from ricci.functions.axes import batch, transpose
+from ricci.functions.matrix import embedding, inverse_or_zero, matrix_row, triangular_inverse
+from ricci.functions.rows import POSITIVE
 
 # Derivatives; b stands for the labels of the leading axes.
 
@@ -41,72 +45,83 @@ def _gaps(s: Expr) -> Expr:
     return inverse_or_zero((columns - rows) * (columns + rows))
 
 
-def _singular_side(own: Expr, other: Expr, s: Expr, whole: bool, p: str, q: str) -> Expr:
-    """The derivative of the singular vectors ``own``, axes (a, j, p, q); ``p`` is the axis on their side.
+def _svdvals_by(operands: tuple, y: Expr, params: tuple) -> Expr:
+    b = batch(y, 1)
+    left, right = _singular_parts(operands[0], function(svd_vectors, operands))
+    return product([(left, (*b, "p", "i")), (right, (*b, "q", "i"))], (*b, "i", "p", "q"))
 
-    If they are ``whole``, all of an orthonormal basis, they can only turn among themselves.
+
+def _dot(left: Expr, right: Expr, labels: str) -> Expr:
+    """The product of two matrices, with labels as in ``ij,jk->ik``, in parallel over what is in front of them."""
+    b = batch(right, 2)
+    first, second, out = re.split(",|->", labels)
+    return product([(left, (*b, *first)), (right, (*b, *second))], (*b, *out))
+
+
+def _outside(columns: Expr, x: Expr) -> Expr:
+    """``x - Q Q' x``: the part that the columns of ``Q``, which are orthonormal, do not reach.
+
+    Where they are all of a basis, as a square ``Q`` has it, there is none.
     """
-    b, out = batch(s, 1), ("a", "j", "p", "q")
-    turn = [(own, (*b, "a", "i")), (_gaps(s), (*b, "i", "j"))]
-    first = [(own, (*b, p, "i")), (other, (*b, q, "j")), (s, (*b, "j"))]
-    second = [(other, (*b, q, "i")), (own, (*b, p, "j")), (s, (*b, "i"))]
-    inside = product([*turn, *first], (*b, *out)) + product([*turn, *second], (*b, *out))
-    if whole:
-        return inside
-    scaled = [(other, (*b, q, "j")), (inverse_or_zero(s), (*b, "j"))]
-    return inside + product([(_outside(own), (*b, "a", p)), *scaled], (*b, *out))
+    if columns.shape[-2] == columns.shape[-1]:
+        return zero(x.shape)
+    return x - _dot(columns, _dot(columns, x, "pi,pj->ij"), "ai,ij->aj")
 
 
-def _outside(columns: Expr) -> Expr:
-    """``1 - Q Q'``: the part of a vector that the columns of ``Q``, which are orthonormal, do not reach."""
-    b, m = batch(columns, 2), columns.shape[-2]
-    eye = product([(delta(m), "ap")], (*b, "a", "p"), dict(zip(b, columns.shape, strict=False)))
-    return eye - product([(columns, (*b, "a", "i")), (columns, (*b, "p", "i"))], (*b, "a", "p"))
+def _singular_side(own: Expr, other: Expr, s: Expr, change: Expr) -> Expr:
+    """The change of the singular vectors ``own``; ``change`` is that of the matrix, its rows being on their side."""
+    b = batch(s, 1)
+    moved = _dot(change, other, "pq,qj->pj")
+    inner = _dot(own, moved, "pi,pj->ij")
+    first = product([(inner, (*b, "i", "j")), (s, (*b, "j"))], (*b, "i", "j"))
+    second = product([(inner, (*b, "j", "i")), (s, (*b, "i"))], (*b, "i", "j"))
+    turned = _dot(own, _gaps(s) * (first + second), "ai,ij->aj")
+    scaled = product([(moved, (*b, "p", "j")), (inverse_or_zero(s), (*b, "j"))], (*b, "p", "j"))
+    return turned + _outside(own, scaled)
 
 
-def _svd_vectors_by(operands: tuple, y: Expr, params: tuple) -> Expr:
+def _svd_vectors_change(operands: tuple, y: Expr, params: tuple, change: Expr) -> Expr:
     (a,) = operands
     b, (m, n) = batch(a, 2), a.shape[-2:]
     s = function(svdvals, operands)
     left, right = _singular_parts(a, y)
+    turned = transpose(change, (*b, len(b) + 1, len(b)))
     sides = (
-        (_singular_side(left, right, s, m == y.shape[-1], "p", "q"), embedding(m + n, m, 0)),
-        (_singular_side(right, left, s, n == y.shape[-1], "q", "p"), embedding(m + n, n, m)),
+        (_singular_side(left, right, s, change), embedding(m + n, m, 0)),
+        (_singular_side(right, left, s, turned), embedding(m + n, n, m)),
     )
-    first, second = [product([(e, (*b, *"ajpq")), (put, "wa")], (*b, *"wjpq")) for e, put in sides]
+    first, second = [product([(e, (*b, "a", "j")), (put, "wa")], (*b, "w", "j")) for e, put in sides]
     return first + second
 
 
-def _qr_q_by(operands: tuple, y: Expr, params: tuple) -> Expr:
+def _qr_q_change(operands: tuple, y: Expr, params: tuple, change: Expr) -> Expr:
     (a,) = operands
     b, n = batch(a, 2), a.shape[-1]
-    r = product([(y, (*b, "p", "i")), (a, (*b, "p", "j"))], (*b, "i", "j"))
-    k = triangular_inverse(r, lower=False, transpose=False)
-    below, out = triangle(n, n, -1), (*b, "a", "j", "p", "q")
-    first = [(y, (*b, "a", "i")), (below, "ij"), (y, (*b, "p", "i")), (k, (*b, "q", "j"))]
-    second = [(y, (*b, "a", "i")), (below, "ji"), (y, (*b, "p", "j")), (k, (*b, "q", "i"))]
-    rest = [(_outside(y), (*b, "a", "p")), (k, (*b, "q", "j"))]
-    return product(first, out) - product(second, out) + product(rest, out)
+    r = _dot(y, a, "pi,pj->ij")
+    moved = _dot(change, triangular_inverse(r, lower=False, transpose=False), "pq,qj->pj")
+    inner = _dot(y, moved, "pi,pj->ij")
+    below = product([(inner, (*b, "i", "j")), (triangle(n, n, -1), "ij")], (*b, "i", "j"))
+    return _dot(y, below - transpose(below, (*b, len(b) + 1, len(b))), "ai,ij->aj") + _outside(y, moved)
 
 
-def _pinv_by(operands: tuple, y: Expr, params: tuple) -> Expr:
+def _pinv_change(operands: tuple, y: Expr, params: tuple, change: Expr) -> Expr:
     (a,) = operands
-    b, (m, n) = batch(a, 2), a.shape[-2:]
-    out = (*b, "i", "j", "p", "q")
-
-    def eye_less(size: Size, factors: list) -> Expr:
-        axes = (*b, "r", "c")
-        return product([(delta(size), "rc")], axes, dict(zip(b, a.shape, strict=False))) - product(factors, axes)
-
-    left = eye_less(m, [(a, (*b, "r", "t")), (y, (*b, "t", "c"))])
-    right = eye_less(n, [(y, (*b, "r", "t")), (a, (*b, "t", "c"))])
-    within = product([(y, (*b, "i", "p")), (y, (*b, "q", "j"))], out)
-    above = product([(y, (*b, "i", "t")), (y, (*b, "q", "t")), (left, (*b, "p", "j"))], out)
-    beside = product([(right, (*b, "i", "q")), (y, (*b, "t", "p")), (y, (*b, "t", "j"))], out)
+    b = batch(a, 2)
+    e, out = (change, (*b, "p", "q")), (*b, "i", "j")
+    within = product([(y, (*b, "i", "p")), e, (y, (*b, "q", "j"))], out)
+    above = product([(y, (*b, "i", "t")), (y, (*b, "q", "t")), (change, (*b, "j", "q"))], out)
+    beside = product([(change, (*b, "p", "i")), (y, (*b, "t", "p")), (y, (*b, "t", "j"))], out)
+    above = above - _dot(_dot(above, a, "ip,pt->it"), y, "it,tj->ij")
+    beside = beside - _dot(y, _dot(a, beside, "pi,ij->pj"), "ip,pj->ij")
     return above + beside - within
 
 
 # The rows
+
+
+def _smaller(shapes: list[Shape]) -> Shape:
+    m, n = shapes[0]
+    return (minimum(m, n),)
 
 
 def _vectors(shapes: list[Shape]) -> Shape:
@@ -125,11 +140,21 @@ def _turned(shapes: list[Shape], *params: object) -> Shape:
     return shapes[0][::-1]
 
 
+svdvals = matrix_row(
+    "svdvals",
+    "the singular values, descending",
+    "vector",
+    _svdvals_by,
+    r"\sigma({0})",
+    "The derivative for distinct values that are not zero.",
+    result=_smaller,
+    range=POSITIVE,
+)
 svd_vectors = matrix_row(
     "svd_vectors",
     "",
     "",
-    _svd_vectors_by,
+    Change(_svd_vectors_change),
     r"\operatorname{{svd}}({0})",
     "The left ones above the right ones, their common signs not fixed; the derivative for distinct values.",
     result=_vectors,
@@ -139,7 +164,7 @@ qr_q = matrix_row(
     "qr_q",
     "",
     "",
-    _qr_q_by,
+    Change(_qr_q_change),
     r"\operatorname{{qr}}_Q({0})",
     "Orthonormal columns, their signs not fixed; the derivative for independent columns.",
     result=_tall,
@@ -149,7 +174,7 @@ pseudo_inverse = matrix_row(
     "pinv",
     "",
     "",
-    _pinv_by,
+    Change(_pinv_change),
     r"\left({0}\right)^{{+}}",
     "Parameter: the ratio to the largest singular value from which on others count as zero.",
     result=_turned,

@@ -6,14 +6,16 @@ With ``C = inv(A)``, the sum convention, and derivatives by ``A[p,q]``:
     logdet:       C[q,p]                                   log |det A|
     inv:          -C[i,p] C[q,j]
     solve:        -C[j,p] x[q];  by b[i]: C[j,i]           A x = b
-    cholesky:     L[i,a] W[a,j] sym(K[a,p] K[j,q])         K = inv(L), W the lower triangle with halves on the diagonal
     eigvalsh:     V[p,i] V[q,i]
-    eigh_vectors: V[a,i] F[i,j] sym(V[p,i] V[q,j])         F[i,j] = 1/(λ[j] - λ[i]) off the diagonal
-    svdvals:      U[p,i] V[q,i]                            from the eigenvectors (U, V)/√2 of [[0, A], [A', 0]]
-    expm:         expm([[A, E], [0, A]])[i, n+j]           E = 1 at (p,q), one such matrix for each (p,q)
 
-where ``sym`` is the mean over exchanging p and q: the Cholesky factor and the eigenvalues are those of the symmetric
-part. All of these are expressions in rows that have derivatives themselves, so they go on to any order.
+and in steps, where ``A`` changes by ``E``, ``S`` being the symmetric part of that:
+
+    cholesky:     L (W * (K S K'))                         K = inv(L), W the lower triangle with halves on the diagonal
+    eigh_vectors: V (F * (V' S V))                         F[i,j] = 1/(λ[j] - λ[i]) off the diagonal
+    expm:         expm([[A, E], [0, A]])[i, n+j]           which is a row of its own, linear in E
+
+The Cholesky factor and the eigenvalues are those of the symmetric part. All of these are expressions in rows that have
+derivatives themselves, so they go on to any order.
 """
 
 from __future__ import annotations
@@ -23,12 +25,12 @@ from collections.abc import Hashable, Sequence
 from typing import Any
 
 from ricci.errors import AxisError, ShapeError
-from ricci.expr import HALF, Expr, Op, Shape, Size, affine, delta, function, product, triangle
-from ricci.expr.dims import minimum, same
+from ricci.expr import HALF, Adjoint, Change, Expr, Op, Shape, Size, affine, delta, function, product, triangle
+from ricci.expr.dims import same
 from ricci.functions import plain
 from ricci.functions.axes import batch, others, positions, transpose
 from ricci.functions.elementwise import equal, not_equal, where
-from ricci.functions.rows import POSITIVE, Partial, short
+from ricci.functions.rows import Partial, short
 
 # Derivatives; b stands for the labels of the leading axes.
 
@@ -99,19 +101,20 @@ def _triangular_by_right_side(operands: tuple, y: Expr, params: tuple) -> Expr:
     return _spread_over_columns(triangular_inverse(operands[0], lower, transpose), y, columns)
 
 
-def _symmetric(factors: Sequence[tuple[Expr, Sequence[Hashable]]], out: tuple) -> Expr:
-    """The product, averaged over exchanging the labels p and q."""
-    swap: dict[Hashable, Hashable] = {"p": "q", "q": "p"}
-    swapped = [(e, [swap.get(label, label) for label in labels]) for e, labels in factors]
-    return HALF * (product(factors, out) + product(swapped, out))
+def symmetric_part(x: Expr) -> Expr:
+    """The mean of matrices and their transposes."""
+    axes = tuple(range(x.order))
+    return HALF * (x + transpose(x, (*axes[:-2], axes[-1], axes[-2])))
 
 
-def _cholesky_by(operands: tuple, y: Expr, params: tuple) -> Expr:
+def _cholesky_change(operands: tuple, y: Expr, params: tuple, change: Expr) -> Expr:
     b, n = batch(y, 2), y.shape[-1]
     k = _inverse(y)
-    halved = triangle(n, n) - HALF * delta(n)
-    factors = [(y, (*b, "i", "a")), (halved, "aj"), (k, (*b, "a", "p")), (k, (*b, "j", "q"))]
-    return _symmetric(factors, (*b, "i", "j", "p", "q"))
+    inner = product(
+        [(k, (*b, "a", "p")), (symmetric_part(change), (*b, "p", "q")), (k, (*b, "j", "q"))], (*b, "a", "j")
+    )
+    halved = HALF * (triangle(n, n) + triangle(n, n, -1))
+    return product([(y, (*b, "i", "a")), (halved, "aj"), (inner, (*b, "a", "j"))], (*b, "i", "j"))
 
 
 def _eigvalsh_by(operands: tuple, y: Expr, params: tuple) -> Expr:
@@ -124,16 +127,20 @@ def inverse_or_zero(x: Expr) -> Expr:
     return not_equal(x, 0) / where(equal(x, 0), 1, x)
 
 
-def _eigh_vectors_by(operands: tuple, y: Expr, params: tuple) -> Expr:
+def _eigh_vectors_change(operands: tuple, y: Expr, params: tuple, change: Expr) -> Expr:
     """Equal eigenvalues get the factor 0, which also does for the diagonal."""
     b, n = batch(y, 2), y.shape[-1]
     values = function(eigvalsh, operands)
-    gap = product([(values, (*b, "j"))], (*b, "i", "j"), {"i": n}) - product(
-        [(values, (*b, "i"))], (*b, "i", "j"), {"j": n}
-    )
-    f = inverse_or_zero(gap)
-    factors = [(y, (*b, "a", "i")), (f, (*b, "i", "j")), (y, (*b, "p", "i")), (y, (*b, "q", "j"))]
-    return _symmetric(factors, (*b, "a", "j", "p", "q"))
+    rows = product([(values, (*b, "i"))], (*b, "i", "j"), {"j": n})
+    columns = product([(values, (*b, "j"))], (*b, "i", "j"), {"i": n})
+    inner = _between(y, symmetric_part(change), y)
+    return product([(y, (*b, "a", "i")), (inverse_or_zero(columns - rows) * inner, (*b, "i", "j"))], (*b, "a", "j"))
+
+
+def _between(left: Expr, x: Expr, right: Expr) -> Expr:
+    """``left' x right``."""
+    b = batch(x, 2)
+    return product([(left, (*b, "p", "i")), (x, (*b, "p", "q")), (right, (*b, "q", "j"))], (*b, "i", "j"))
 
 
 def embedding(total: Size, size: Size, start: Size) -> Expr:
@@ -141,26 +148,32 @@ def embedding(total: Size, size: Size, start: Size) -> Expr:
     return affine("==", (1, -1), -1 * start, (total, size))
 
 
-def _svdvals_by(operands: tuple, y: Expr, params: tuple) -> Expr:
-    (a,) = operands
-    b, (m, n) = batch(a, 2), a.shape[-2:]
-    first, second = embedding(m + n, m, 0), embedding(m + n, n, m)
-    corner = product([(a, (*b, "p", "q")), (first, "rp"), (second, "cq")], (*b, "r", "c"))
-    v = function(eigh_vectors, (corner + transpose(corner, (*b, len(b) + 1, len(b))),))
-    descending = affine("==", (1, 1), 1 - (m + n), (m + n, y.shape[-1]))
-    factors = [(v, (*b, "r", "t")), (first, "rp"), (v, (*b, "s", "t")), (second, "sq"), (descending, "ti")]
-    return 2 * product(factors, (*b, "i", "p", "q"))
+def _expm_change(operands: tuple, y: Expr, params: tuple, change: Expr) -> Expr:
+    return function(expm_along, (*operands, change), (0,))
 
 
-def _expm_by(operands: tuple, y: Expr, params: tuple) -> Expr:
-    (a,) = operands
+def _expm_along_change(operands: tuple, y: Expr, params: tuple, change: Expr) -> Expr:
+    """Of the matrix: ``y`` is a corner of ``expm([[A, E], [0, A]])``, and that changes by ``[[F, 0], [0, F]]``."""
+    a, e = operands
     b, n = batch(a, 2), a.shape[-1]
-    axes, sizes = (*b, "p", "q", "r", "c"), {**dict(zip(b, a.shape, strict=False)), "p": n, "q": n}
+    c = tuple([("c", k) for k in range(params[0])])
+    axes, sizes = (*b, *c, "r", "s"), dict(zip((*b, "i", "j", *c), e.shape, strict=True))
     first, second = embedding(2 * n, n, 0), embedding(2 * n, n, n)
-    blocks = [product([(a, (*b, "i", "j")), (e, "ri"), (e, "cj")], axes, sizes) for e in (first, second)]
-    step = product([(first, "rp"), (second, "cq")], axes, sizes)
-    whole = function(expm, (blocks[0] + blocks[1] + step,))
-    return product([(whole, axes), (first, "ri"), (second, "cj")], (*b, "i", "j", "p", "q"))
+
+    def put(x: Expr, labels: tuple, *places: tuple[Expr, Expr]) -> Expr:
+        sums = [product([(x, labels), (p, "ri"), (q, "sj")], axes, {x: sizes[x] for x in (*b, *c)}) for p, q in places]
+        return sums[0] if len(sums) == 1 else sums[0] + sums[1]
+
+    diagonal = ((first, first), (second, second))
+    matrix = put(a, (*b, "i", "j"), *diagonal) + put(e, (*b, "i", "j", *c), (first, second))
+    along = function(expm_along, (matrix, put(change, (*b, "i", "j"), *diagonal)), (0,))
+    return product([(along, axes), (first, "ri"), (second, "sj")], (*b, "i", "j", *c))
+
+
+def _expm_along_adjoint(operands: tuple, bar: Expr, params: tuple) -> Expr:
+    (a,) = operands
+    b = batch(a, 2)
+    return function(expm_along, (transpose(a, (*b, len(b) + 1, len(b))), bar), params)
 
 
 # The rows
@@ -176,11 +189,6 @@ def _square(name: str, shape: Shape) -> Size:
 def _solved(shapes: list[Shape], *params) -> Shape:
     n = _square("solve", shapes[0])
     return (same(n, shapes[1][0]), *shapes[1][1:])
-
-
-def _smaller(shapes: list[Shape]) -> Shape:
-    m, n = shapes[0]
-    return (minimum(m, n),)
 
 
 def _pair(name: str, x: Expr, axes: Sequence[int]) -> tuple[int, int]:
@@ -265,9 +273,25 @@ slogdet_sign = matrix_row(
 )
 inv = matrix_row("inv", "the inverse", "matrix", _inv_by, r"\left({0}\right)^{{-1}}")
 cholesky = matrix_row(
-    "cholesky", "the lower Cholesky factor of the symmetric part", "matrix", _cholesky_by, r"\operatorname{{chol}}({0})"
+    "cholesky",
+    "the lower Cholesky factor of the symmetric part",
+    "matrix",
+    Change(_cholesky_change),
+    r"\operatorname{{chol}}({0})",
 )
-expm = matrix_row("expm", "the matrix exponential", "matrix", _expm_by, r"\exp\left({0}\right)")
+expm = matrix_row("expm", "the matrix exponential", "matrix", Change(_expm_change), r"\exp\left({0}\right)")
+expm_along = Op(
+    "expm_along",
+    2,
+    plain.expm_along,
+    (Change(_expm_along_change), Adjoint(_expm_along_adjoint)),
+    "matrix",
+    latex=r"\operatorname{{dexp}}\left({0}, {1}\right)",
+    note="How the exponential of the first operand changes along the second. Parameter: further axes of that.",
+    works_on=(2, 2),
+    result=lambda shapes, *params: (*[same(*pair) for pair in zip(shapes[0], shapes[1])], *shapes[1][2:]),
+    columns=True,
+)
 eigvalsh = matrix_row(
     "eigvalsh",
     "the eigenvalues of the symmetric part, ascending",
@@ -280,21 +304,11 @@ eigh_vectors = matrix_row(
     "eigh_vectors",
     "the eigenvectors of the symmetric part, in columns",
     "matrix",
-    _eigh_vectors_by,
+    Change(_eigh_vectors_change),
     r"\operatorname{{eigvec}}({0})",
     "Their signs are not fixed: they are those that LAPACK gives for the lower triangle, or, with the parameter "
     '"U", for the upper one. The derivative for distinct eigenvalues.',
     signless=True,
-)
-svdvals = matrix_row(
-    "svdvals",
-    "the singular values, descending",
-    "vector",
-    _svdvals_by,
-    r"\sigma({0})",
-    "The derivative for distinct values that are not zero.",
-    result=_smaller,
-    range=POSITIVE,
 )
 solve = Op(
     "solve",

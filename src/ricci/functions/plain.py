@@ -195,3 +195,28 @@ def expm(a: Matrix) -> Matrix:
     for _ in range(squarings):
         total = matmul(total, total)
     return total
+
+
+def expm_along(a: Matrix, e: list, columns: int) -> list:
+    """The change of ``expm(a)`` where ``a`` changes by ``e``, for each place along its further axes: a corner of
+    ``expm([[a, e], [0, a]])``."""
+    n = len(a)
+    entries = [[flat(entry, columns) for entry in row] for row in e]
+    found = []
+    for k in range(len(entries[0][0]) if n else 0):
+        top = [[*row, *[entry[k] for entry in step]] for row, step in zip(a, entries, strict=True)]
+        found.append([row[n:] for row in expm(top + [[0.0] * n + list(row) for row in a])[:n]])
+    return [
+        [unflat(iter([corner[i][j] for corner in found]), entry, columns) for j, entry in enumerate(row)]
+        for i, row in enumerate(e)
+    ]
+
+
+def recurrence(a: list, b: list, columns: int, backwards: bool) -> list:
+    """``y[i] = a[i] y[i-1] + b[i]``, or ``y[i] = a[i+1] y[i+1] + b[i]``, for each place along further axes of ``b``."""
+    rows = [flat(entry, columns) for entry in b]
+    last = len(rows) - 1
+    for i in range(last - 1, -1, -1) if backwards else range(1, last + 1):
+        near, factor = (rows[i + 1], a[i + 1]) if backwards else (rows[i - 1], a[i])
+        rows[i] = [factor * x + y for x, y in zip(near, rows[i], strict=True)]
+    return [unflat(iter(row), entry, columns) for row, entry in zip(rows, b, strict=True)]

@@ -5,13 +5,17 @@ A row works on the last axis of its operand, in parallel over the leading ones. 
 leading axes, then the result's own axis (if it has one), then the operand's. ``value`` works on plain lists. LaTeX
 templates have ``{0}`` for the operand and ``{axes}`` for the indices worked on.
 
-    prod:         dy/dx[k]    = prod[l](x[l] (1 - delta[k,l]) + delta[k,l])    the product of the others, zeros or not
-    cumprod:      dy[i]/dx[k] = (k <= i) prod of the others up to i
+    prod:         dy/dx[k]    = the product of those before k, times that of those behind: zeros or not
     max, min:     dy/dx[k]    = hardmax(x)[k], hardmin(x)[k]                    equal shares
     logsumexp:    dy/dx[k]    = softmax(x)[k]
     softmax:      dy[k]/dx[l] = y[k] (delta[k,l] - y[l])
     log_softmax:  dy[k]/dx[l] = delta[k,l] - softmax(x)[l]
     sort:         dy[k]/dx[l] = (l == argsort(x)[k])
+
+In steps, where ``x`` changes by ``e``:
+
+    cumprod:      c[i] = x[i] c[i-1] + e[i] y[i-1]          exact at zeros, as nothing is divided
+    recurrence:   y[i] = a[i] y[i-1] + b[i], by ``a`` likewise; it is linear in ``b``
 
 ``hardmax`` is 1/n at the n largest entries and 0 elsewhere: what softmax tends to where ``x`` grows. A choice is one
 function of one operand, so it is made once, of the very values that are compared. Written as ``x == max(x)`` it would
@@ -31,7 +35,24 @@ from itertools import accumulate
 from typing import Any
 
 from ricci.errors import ShapeError
-from ricci.expr import Expr, Op, Shape, broadcast, constant, delta, function, merge, one, one_hot, product, triangle
+from ricci.expr import (
+    Adjoint,
+    Change,
+    Expr,
+    Op,
+    Shape,
+    affine,
+    broadcast,
+    constant,
+    delta,
+    function,
+    merge,
+    one,
+    one_hot,
+    place,
+    product,
+    triangle,
+)
 from ricci.functions import plain, special
 from ricci.functions.axes import Axes, batch, count, kept, one_axis, others, positions, reduced, transpose, unmerged
 from ricci.functions.elementwise import abs_, exp, not_equal, sqrt
@@ -40,25 +61,46 @@ from ricci.functions.rows import POSITIVE, Partial, called, known, short
 # Derivatives
 
 
+def _before(y: Expr) -> Expr:
+    """The products of the entries before each one, of running products: 1 at the first."""
+    b, n = batch(y, 1), y.shape[-1]
+    sizes = dict(zip(b, y.shape, strict=False))
+    return _shifted(y, 0, -1) + product([(place(0, n), "i")], (*b, "i"), sizes)
+
+
+def _shifted(x: Expr, columns: int, by: int) -> Expr:
+    """``x[i + by]``, and 0 where there is no such entry; ``columns`` axes come behind."""
+    b, n = batch(x, 1 + columns), x.shape[x.order - 1 - columns]
+    c = tuple([("c", k) for k in range(columns)])
+    return product([(x, (*b, "j", *c)), (affine("==", (1, -1), -by, (n, n)), "ji")], (*b, "i", *c))
+
+
+def _flipped(x: Expr) -> Expr:
+    b, n = batch(x, 1), x.shape[-1]
+    return product([(x, (*b, "j")), (affine("==", (1, 1), 1 - n, (n, n)), "ji")], (*b, "i"))
+
+
 def _prod_of_others(operands: tuple, y: Expr, params: tuple) -> Expr:
     (x,) = operands
-    b, n = batch(x, 1), x.shape[-1]
-    axes = (*b, "k", "l")
-    same = product([(delta(n), "kl")], axes, dict(zip(b, x.shape, strict=False)))
-    entries = product([(x, (*b, "l"))], axes, {"k": n})
-    return function(prod, (entries * (1 - same) + same,))
+    after = _flipped(_before(function(cumprod, (_flipped(x),))))
+    return _before(function(cumprod, (x,))) * after
 
 
-def _cumprod_of_others(operands: tuple, y: Expr, params: tuple) -> Expr:
-    """Over ``j``, with ``i`` the place in the result and ``k`` the entry differentiated by."""
-    (x,) = operands
-    b, n = batch(x, 1), x.shape[-1]
-    axes = (*b, "i", "k", "j")
-    sizes = {**dict(zip(b, x.shape, strict=False)), "i": n, "k": n, "j": n}
-    lower = triangle(n, n)
-    used = product([(lower, "ij")], axes, sizes) - product([(lower, "ij"), (delta(n), "kj")], axes, sizes)
-    entries = product([(x, (*b, "j"))], axes, sizes) * used + (1 - used)
-    return product([(function(prod, (entries,)), (*b, "i", "k")), (lower, "ik")], (*b, "i", "k"))
+def _cumprod_change(operands: tuple, y: Expr, params: tuple, change: Expr) -> Expr:
+    """As ``y[i] = x[i] y[i-1]``, the change is that of ``x[i]`` times what was before, and what goes on of it."""
+    return function(recurrence, (operands[0], _before(y) * change), (0, False))
+
+
+def _recurrence_change(operands: tuple, y: Expr, params: tuple, change: Expr) -> Expr:
+    columns, backwards = params
+    wide = broadcast(change, range(change.order), (*change.shape, *y.shape[y.order - columns :])) if columns else change
+    step = _shifted(wide * y, columns, 1) if backwards else wide * _shifted(y, columns, -1)
+    return function(recurrence, (operands[0], step), params)
+
+
+def _recurrence_adjoint(operands: tuple, bar: Expr, params: tuple) -> Expr:
+    columns, backwards = params
+    return function(recurrence, (*operands, bar), (columns, not backwards))
 
 
 def _softmax_by(operands: tuple, y: Expr, params: tuple) -> Expr:
@@ -294,9 +336,21 @@ cumprod = _row(
     "cumprod",
     "the products of the entries so far",
     _cumprod,
-    _cumprod_of_others,
+    Change(_cumprod_change),
     "keep",
     **known(type="same", keeps_sign="all", grows=True, maker=_along_one),
+)
+recurrence = Op(
+    "recurrence",
+    2,
+    plain.recurrence,
+    (Change(_recurrence_change), Adjoint(_recurrence_adjoint)),
+    "keep",
+    latex=r"\operatorname{{recurrence}}_{{{axes}}}({0}, {1})",
+    note="Parameters: further axes of the second operand; backwards, the next factor times the next entry is added.",
+    works_on=(1, 1),
+    result=lambda shapes, *params: shapes[1],
+    columns=True,
 )
 sort = _row(
     "sort",

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ricci.calculus.local import compose, edge_of, identity, local
+from ricci.calculus.graph import pushforward
+from ricci.calculus.local import identity
 from ricci.expr import (
     POWER,
     Elementwise,
@@ -20,7 +21,6 @@ from ricci.expr import (
     Product,
     Sum,
     Variable,
-    add,
     numeric,
     substitute,
     topological,
@@ -159,12 +159,7 @@ class Deriving:
 
     def expanded(self, u: Expr) -> tuple[Expr, str]:
         """``∂u/∂x`` by its operands' derivatives, and the name of the rule."""
-        parts = []
-        for position, arg in enumerate(u.args):
-            edge = local(u, position) if arg in self.live else None
-            if edge is not None:
-                parts.append((1, compose(edge, edge_of(self.pend(arg), len(arg.shape))).expr()))
-        return (add(parts) if parts else zero((*u.shape, *self.x.shape))), rule_name(u)
+        return pushforward(u, {arg: self.pend(arg) for arg in u.args if arg in self.live}), rule_name(u)
 
     def steps(self) -> Iterator[DerivationStep]:
         current = self.pend(self.y) if self.y in self.live else zero((*self.y.shape, *self.x.shape))

@@ -162,5 +162,6 @@ FUNCTIONS: Table = JAX.over_axes(
         "argsort": lambda x: jnp.argsort(x, axis=-1, stable=True),
         "triangular_solve": _triangular_solve,
         "expm": linalg.expm,
+        "expm_along": lambda a, e, columns: JAX.expm_along(linalg.expm, a, e, columns),
     }
 )

@@ -131,6 +131,20 @@ class Library:
         top = self.xp.max(self.fixed(x), axis=-1, keepdims=True, initial=-math.inf)
         return self.xp.where(self.xp.isfinite(top), top, 0)
 
+    def _recurrence(self, a: Array, b: Array, columns: int, backwards: bool) -> Array:
+        """``y[i] = a[i] y[i-1] + b[i]`` by doubling: with each pass an entry has what comes from twice as far."""
+        xp, axis = self.xp, b.ndim - 1 - columns
+        factors, y = xp.moveaxis(a.reshape(*a.shape, *[1] * columns), (axis,), (0,)), xp.moveaxis(b, (axis,), (0,))
+        if backwards:
+            factors, y = xp.flip(factors, (0,)), xp.flip(y, (0,))
+            factors = xp.concatenate([factors[:1], factors[:-1]])
+        span = 1
+        while span < len(y):
+            y = xp.concatenate([y[:span], y[span:] + factors[span:] * y[:-span]])
+            factors = xp.concatenate([factors[:span], factors[span:] * factors[:-span]])
+            span *= 2
+        return xp.moveaxis(xp.flip(y, (0,)) if backwards else y, (0,), (axis,))
+
     def _logsumexp(self, x: Array) -> Array:
         x = self.real(x)
         shift = self._shift(x)
@@ -187,6 +201,17 @@ class Library:
 
     def _pinv(self, a: Array, *rcond: float) -> Array:
         return self.xp.linalg.pinv(a, rtol=rcond[0]) if rcond else self.xp.linalg.pinv(a)
+
+    def expm_along(self, expm: Callable[[Array], Array], a: Array, e: Array, columns: int) -> Array:
+        """The corner of ``expm([[a, e], [0, a]])``, for each place along the further axes of ``e``."""
+        n, lead = a.shape[-1], a.ndim - 2
+        steps = e.reshape(*e.shape[: lead + 2], math.prod(e.shape[lead + 2 :]))
+        steps = self.xp.moveaxis(steps, (-1,), (lead,))
+        matrix = self.xp.broadcast_to(a[..., None, :, :], steps.shape)
+        above = self.xp.concatenate([matrix, steps], axis=-1)
+        below = self.xp.concatenate([self.xp.zeros_like(steps), matrix], axis=-1)
+        found = expm(self.xp.concatenate([above, below], axis=-2))[..., :n, n:]
+        return self.xp.moveaxis(found, (lead,), (-1,)).reshape(e.shape)
 
     def _solve(self, a: Array, b: Array, columns: int) -> Array:
         return self.xp.linalg.solve(a, right_sides("solve", a, b, columns)).reshape(b.shape)

@@ -94,6 +94,10 @@ def _expm(a: Array) -> Array:
     return result
 
 
+def _expm_along(a: Array, e: Array, columns: int) -> Array:
+    return NUMPY.expm_along(_expm, a, e, columns)
+
+
 def _pade(a: Array) -> tuple[Array, Array]:
     """The even and the odd part of the numerator; the denominator is their difference."""
     c = [coef / _PADE[0] for coef in _PADE]
@@ -134,5 +138,6 @@ FUNCTIONS: Table = NUMPY.over_axes(
         "argsort": lambda x: np.argsort(x, axis=-1, kind="stable"),
         "triangular_solve": _triangular_solve,
         "expm": _expm,
+        "expm_along": _expm_along,
     }
 )

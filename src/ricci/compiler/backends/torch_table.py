@@ -162,5 +162,6 @@ FUNCTIONS: Table = TORCH.over_axes(
         "argsort": lambda x: torch.argsort(x, dim=-1, stable=True),
         "triangular_solve": _triangular_solve,
         "expm": torch.linalg.matrix_exp,
+        "expm_along": lambda a, e, columns: TORCH.expm_along(torch.linalg.matrix_exp, a, e, columns),
     }
 )

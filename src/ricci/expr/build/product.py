@@ -71,10 +71,10 @@ def product(
     if len(factors) > 1:
         factors = _with_powers(cancel_reshapes(factors, out, size) if related else factors)
     if found.held and any(found.out.issuperset(labels) and e in found.held for e, labels in factors):
-        return _times(coefs, product(factors, out, size))  # a delta has told that nothing is summed there
+        return _times(coefs, _again(factors, out, size))  # a delta has told that nothing is summed there
     if related and any(_relates_twice(e, labels) for e, labels in factors):
         again = [_on_distinct_labels(e, labels) if _relates_twice(e, labels) else (e, labels) for e, labels in factors]
-        return _times(coefs, product(again, out, size))
+        return _times(coefs, _again(again, out, size))
     if len(size) == len(out):  # nothing is summed over
         return (
             zero(tuple([size[label] for label in out]))
@@ -92,7 +92,7 @@ def _summed(
     for label in summed - carried:
         count = size.pop(label)  # it is counted once, also where the rest is done by another call
         if not isinstance(count, int):
-            return _times(coefs, product([*factors, (constructors.constant(count), ())], out, size))
+            return _times(coefs, _again([*factors, (constructors.constant(count), ())], out, size))
         coefs.append(count)
     if 0 in coefs:
         return zero(tuple([size[label] for label in out]))
@@ -104,9 +104,16 @@ def _summed(
                 if reduced is not None:
                     rest = [*factors[:position], *factors[position + 1 :]]
                     left = {label: n for label, n in size.items() if label not in labels or label in out}
-                    return _times(coefs, product([*rest, reduced], out, left))
+                    return _times(coefs, _again([*rest, reduced], out, left))
         factors = _with_powers(components(factors, summed, out))
     return _times(coefs, without_sums(factors, out, size))
+
+
+def _again(factors: list[Factor], out: tuple[Label, ...], size: dict[Label, Size]) -> Expr:
+    """The product of what was flattened before; what was opened then is named so that it meets nothing opened now."""
+    name: dict[Label, Label] = {label: ("again", label) for label in size if label not in out}
+    renamed = [(e, tuple([name.get(x, x) for x in labels])) for e, labels in factors]
+    return product(renamed, out, {name.get(x, x): n for x, n in size.items()})
 
 
 def _times(coefs: Sequence[Number], e: Expr) -> Expr:

@@ -15,6 +15,7 @@ import numpy as np
 
 from ricci.errors import ShapeError, TraceError
 from ricci.expr import Expr, moving, product, triangle, zero
+from ricci.expr.structures import symmetric
 from ricci.functions import elementwise as e
 from ricci.functions import factorisations as f
 from ricci.functions import matrix as m
@@ -49,7 +50,9 @@ def transposed(x: Expr) -> Expr:
 
 
 def from_triangle(x: Expr, lower: bool) -> Expr:
-    """The symmetric matrix that has this triangle of ``x``."""
+    """The symmetric matrix that has this triangle of ``x``; that is ``x`` where it is known to be symmetric."""
+    if symmetric(x):
+        return x
     b, n = batch(x, 2), x.shape[-1]
     out = (*b, "i", "j")
     whole, strict = triangle(n, n), triangle(n, n, -1)
@@ -169,7 +172,7 @@ def tensorsolve(a: Traced, b: Traced, axes: Any = None) -> Traced:
 @lowers(np.linalg.svdvals)
 def svdvals(x: Traced) -> Traced:
     a = matrices("svdvals", x)
-    return like(a, m.svdvals(a.expr))
+    return like(a, f.svdvals(a.expr))
 
 
 @lowers(np.linalg.svd, note="derivatives for distinct singular values; full_matrices=False unless square")
@@ -178,7 +181,7 @@ def svd(a: Traced, full_matrices: bool = True, compute_uv: bool = True, hermitia
     if hermitian:
         raise TraceError("np.linalg.svd: leave out hermitian=True; np.linalg.eigh is for symmetric matrices.")
     if not compute_uv:
-        return like(x, m.svdvals(x.expr))
+        return like(x, f.svdvals(x.expr))
     if full_matrices and x.shape[-1] != x.shape[-2]:
         raise TraceError(
             f"np.linalg.svd of matrices of the shape {x.shape}: the vectors that belong to no singular value are not "
@@ -234,7 +237,7 @@ def lstsq(a: Traced, b: Traced, rcond: Any = None) -> tuple[Traced, Traced, Trac
     left_over = r.sum_(rest**2, 0) if y.ndim == 2 else moving.with_ones(r.sum_(rest**2, 0), (0,))
     if x.shape[0] <= x.shape[1]:
         left_over = zero((0,))
-    s, dtype = m.svdvals(x.expr), floating(x, y)
+    s, dtype = f.svdvals(x.expr), floating(x, y)
     rank = _above(s, ratio)
     return fresh(found, dtype), fresh(left_over, dtype), fresh(rank, RANK), like(x, s)
 
@@ -252,7 +255,7 @@ def matrix_rank(x: Traced, tol: Traced | None = None, hermitian: bool = False, r
     if x.ndim < 2:
         return fresh(r.any_(e.not_equal(x.expr, 0)) if x.ndim else e.not_equal(x.expr, 0), np.intp)
     x = matrices("matrix_rank", x)
-    s = m.svdvals(from_triangle(x.expr, lower=True) if hermitian else x.expr)
+    s = f.svdvals(from_triangle(x.expr, lower=True) if hermitian else x.expr)
     if tol is None:
         return fresh(_above(s, _ratio(x, rtol)), np.intp)
     bound = moving.expanded(moving.with_ones(tol.expr, (tol.ndim,)), s.shape)
@@ -264,7 +267,7 @@ def matrix_rank(x: Traced, tol: Traced | None = None, hermitian: bool = False, r
 
 def _singular(x: Expr, p: Any) -> Expr:
     """Norms of matrices by their singular values, of the last two axes."""
-    s = m.svdvals(x)
+    s = f.svdvals(x)
     if p == "nuc":
         return r.sum_(s, -1)
     if not s.shape[-1]:
