@@ -55,10 +55,10 @@ class FunctionalEmitter(MatrixEmitter):
         a, b = [self.arranged(operand, order) for operand in step.args]
         return f"({a} * {b}).sum({tuple_text(range(len(step.labels), len(order)))})"
 
-    def sum(self, step: Step) -> str:
+    def sum(self, step: Step, word: str = "sum") -> str:
         ((value, labels),) = step.args
         axes = [axis for axis, x in enumerate(labels) if x not in step.labels]
-        return f"{self.name(value)}.sum({tuple_text(axes)})"
+        return f"{self.name(value)}.{word}({tuple_text(axes)})"
 
     def call(self, step: Step) -> str:
         return self.called(step, self.backend, self.functions)
@@ -89,7 +89,7 @@ class FunctionalEmitter(MatrixEmitter):
     def read(self, step: Step) -> str:
         forms: Sequence[Form] = step.params
         value = step.args[0][0]
-        simple = self.sliced(value, forms, step)
+        simple = self.sliced(value, forms, step) or self.split(value, forms, step)
         if simple is not None:
             return simple
         places = [self.place_of(form, step.out.shape) for form in forms]

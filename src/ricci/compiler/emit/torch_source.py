@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,10 +12,13 @@ from ricci.compiler.backends.torch_table import ELEMENTWISE, FUNCTIONS, torch
 from ricci.compiler.emit.functional import FunctionalEmitter
 from ricci.compiler.emit.numpy_calls import selected
 from ricci.compiler.emit.source import tuple_text
+from ricci.compiler.emit.torch_calls import Call, joined
 from ricci.compiler.plan.loops import bound_by_memory
 from ricci.compiler.plan.plans import Plan
-from ricci.compiler.plan.program import Form, Labels, Result, Step, Value, placed_strides
+from ricci.compiler.plan.program import Form, Labels, Number, Operand, Result, Step, Value, placed_strides
 from ricci.errors import AxisError
+
+OPERATORS = {"factors": "*", "minus": "-"}
 
 
 class _Constant:
@@ -56,8 +60,10 @@ def _checked_places(index: Any, size: int) -> Any:
 
 
 def _unseen(tensor: Any) -> bool:
-    """Whether the program is being compiled or transformed, so that what it does may not depend on values."""
-    return torch.compiler.is_compiling() or torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+    """Whether the program is being compiled, transformed or recorded, so that what it does may not depend on values."""
+    if torch.compiler.is_compiling() or torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        return True
+    return tensor.is_cuda and torch.cuda.is_current_stream_capturing()
 
 
 def _vecdot(a: Any, b: Any) -> Any:
@@ -82,6 +88,14 @@ class TorchEmitter(FunctionalEmitter):
         "arange": torch.arange,
         "broadcast_to": torch.broadcast_to,
         "matmul": torch.matmul,
+        "mm": torch.mm,
+        "bmm": torch.bmm,
+        "addmm": torch.addmm,
+        "baddbmm": torch.baddbmm,
+        "plus": torch.add,
+        "addcmul": torch.addcmul,
+        "addcdiv": torch.addcdiv,
+        "softmax_pullback": torch._softmax_backward_data,
         "vecdot": _vecdot,
         "guarded": _guarded,
         "checked_places": _checked_places,
@@ -94,6 +108,13 @@ class TorchEmitter(FunctionalEmitter):
     def __init__(self, plan: Plan):
         super().__init__(plan)
         self.jit = plan.option("jit", False)
+        self.calls = {} if self.jit else joined(self.program)  # a compiler joins steps by itself, and more of them
+        self.gone = {value for call in self.calls.values() for value in call.inside}
+        self.factors: dict[Value, Number] = {}  # of values whose names stand for them without a number
+        self.matrices_made: dict[tuple, str] = {}
+        self.times: Number = 1  # what the next product of matrices is multiplied with, and what is added to it
+        self.base: Operand | None = None
+        self.base_sign = 1
         inputs = list(self.program.inputs.values())
         self.device = f"{self.names[inputs[0]]}.device" if inputs else "None"
         if inputs:
@@ -113,6 +134,121 @@ class TorchEmitter(FunctionalEmitter):
     def dot(self, step: Step) -> str:
         """Compiled, a dot that is bound by memory is fused with what comes before and after."""
         return self.summed_product(step) if self.jit and bound_by_memory(step) else super().dot(step)
+
+    # Several steps at once
+
+    def step(self, step: Step) -> None:
+        call = self.calls.get(step)
+        if step.out in self.gone:
+            return
+        if call is None and step.name == "negative" and step.args[0][1] == step.labels and not self.jit:
+            call = Call("factor", step.args, -1)
+        if call is None:
+            super().step(step)
+        elif call.function == "factor":
+            ((value, _),) = call.args
+            self.names[step.out] = self.names[value]  # type: ignore
+            self.factors[step.out] = self.factors.get(value, 1) * call.number  # type: ignore
+        else:
+            text = self.called_at_once(call, step)
+            self.lines.append(f"{self.new(step.out)} = {text}")
+            if call.function in ("softmax_pullback", "factors"):
+                self.factors[step.out] = call.sign if call.function == "softmax_pullback" else call.number
+
+    def name(self, value: Value | Number) -> str:
+        """The name of a value, with the number in it that products of matrices would have taken for nothing."""
+        factor = self.factors.pop(value, 1)  # type: ignore
+        if factor != 1:
+            made, text = f"n{len(self.lines)}", self.names[value]  # type: ignore
+            self.lines.append(f"{made} = -{text}" if factor == -1 else f"{made} = {text} * {self.number(factor)}")
+            self.names[value] = made  # type: ignore
+        return super().name(value)
+
+    def called_at_once(self, call: Call, step: Step) -> str:
+        if call.function == "dot":
+            self.times, self.base, self.base_sign = call.number, (*call.args, None)[0], call.sign
+            return self.dot(call.dot)  # type: ignore
+        if call.function == "mean":
+            return self.sum(call.dot, "mean")  # type: ignore
+        args = [self.arranged(operand, step.labels) for operand in call.args]
+        if call.function in OPERATORS:
+            return f"{args[0]} {OPERATORS[call.function]} {args[1]}"
+        f = self.helper(call.function)
+        if call.function == "softmax_pullback":
+            return f"{f}({', '.join(args)}, {call.number}, {self.kind_name('f')})"
+        args[0] = f"-{args[0]}" if call.sign < 0 else args[0]
+        word = "alpha" if call.function == "plus" else "value"
+        return f"{f}({', '.join(args)}" + (f", {word}={self.number(call.number)})" if call.number != 1 else ")")
+
+    # Products of matrices
+
+    def product(self, left: str, right: str, shape: Sequence[int], stack: bool = False) -> str:
+        if len(shape) == 2 and not (stack or self.jit):
+            return self.multiplied("mm", "addmm", left, right, shape)
+        times, self.times = self.times, 1
+        text = f"{self.helper('matmul')}({left}, {right})"
+        return text if times == 1 else f"-{text}" if times == -1 else f"{text} * {self.number(times)}"
+
+    def multiplied(self, plain: str, adding: str, left: str, right: str, shape: Sequence[int]) -> str:
+        """A product of matrices or of stacks, with the number that it is multiplied with and what is added to it."""
+        times, base, self.times, self.base = self.times, self.base, 1, None
+        if times == 1 and base is None:
+            return f"{self.helper(plain)}({left}, {right})"
+        options = "" if times == 1 else f", alpha={self.number(times)}"
+        if base is None:
+            self.scope.setdefault("nothing", _Constant(torch.zeros((), dtype=getattr(torch, self.dtype))))
+            return f"{self.helper(adding)}(nothing({self.device}), {left}, {right}, beta=0{options})"
+        value, own = base
+        sign = "-" if self.base_sign < 0 and len(own) == 1 else ""  # where PyTorch adds a vector as it multiplies
+        added = sign + self.shaped(self.name(value), value.shape, shape if len(own) > 1 else value.shape)  # type: ignore
+        options += ", beta=-1" if self.base_sign < 0 and not sign else ""
+        return f"{self.helper(adding)}({added}, {left}, {right}{options})"
+
+    def matrix(self, operand: Operand, first: Labels, second: Labels) -> str:
+        return self.laid((), operand, [first, second])
+
+    def batched(self, step: Step, batch: Labels, rows: Labels, columns: Labels, summed: Labels) -> str:
+        """Stacks of matrices with one axis for the stack, as the products take them."""
+        a, b = step.args
+        sizes = step.sizes()
+        if not (rows or columns):
+            return self.summed_product(step)
+        if self.jit:
+            return super().batched(step, batch, rows, columns, summed)
+        if step.labels != (*batch, *rows, *columns):
+            a, b, rows, columns = b, a, columns, rows
+        left, right = self.laid(batch, a, [rows, summed]), self.laid(batch, b, [summed, columns])
+        shape = [math.prod([sizes[x] for x in group]) for group in (batch, rows, columns)]
+        return self.shaped(self.multiplied("bmm", "baddbmm", left, right, shape), shape, step.out.shape)
+
+    def laid(self, batch: Labels, operand: Operand, groups: list[Labels]) -> str:
+        """An operand as a matrix or a stack of them: what is copied for that is copied once for all products."""
+        value, own = operand
+        assert isinstance(value, Value)
+        self.times = self.times * self.factors.get(value, 1)
+        text = self.names[value]
+        place = {x: p for p, x in enumerate(own)}
+        forth = [tuple([place[x] for x in group]) for group in (batch, *groups)]
+        back = [forth[0], *forth[:0:-1]]
+        turned = bool(groups[0] and groups[1]) and sum(back, ()) < sum(forth, ())
+        chosen = tuple(back if turned else forth)
+        made = self.matrices_made.get((text, chosen))
+        if made is None:
+            made = self.matrices_made[text, chosen] = self._laid(text, value.shape, chosen)
+        return made if not turned else f"{made}.mT" if batch else f"{made}.T"
+
+    def _laid(self, text: str, shape: tuple[int, ...], groups: tuple[Labels, ...]) -> str:
+        order = [axis for group in groups for axis in group]
+        flat = [
+            math.prod([shape[axis] for axis in group]) for n, group in enumerate(groups) if group or (n and groups[0])
+        ]
+        moved = order != list(range(len(shape)))
+        made = self.shaped(self.transposed(text, order) if moved else text, [shape[axis] for axis in order], flat)
+        if not moved or len(flat) == len(shape):
+            return made
+        name = f"m{len(self.lines)}"
+        self.lines.append(f"{name} = {made}")
+        return name
 
     def transposed(self, text: str, order: Sequence[int]) -> str:
         return f"{text}.T" if list(order) == [1, 0] else f"{text}.permute({', '.join(map(str, order))})"

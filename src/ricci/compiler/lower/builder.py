@@ -8,6 +8,7 @@ says the same. Where a backend has no int64, what could leave the range of its i
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +38,7 @@ from ricci.functions import FUNCTIONS
 _DTYPES = {"f": np.float64, "i": np.int64, "b": np.bool_}
 GROWING = {name for name, op in [*FUNCTIONS.items(), *ARITHMETIC.items()] if op.grows}  # integers may get too large
 SIGNED = {"negative": "positive", "add": "subtract", "subtract": "add"}  # what they are of the negative of their last
+ODD = ("subtract", "multiply", "divide")  # which have a sign where an operand has one, or where both change places
 
 
 @cached("kinds of results of functions", 4096)
@@ -175,6 +177,14 @@ class Builder:
             operands = tuple(self.grown(name, self.aligned(operands)))
         if name == "multiply":
             name, operands = self._quotient(operands)
+        if name in ODD:
+            known = self._opposite(name, operands)
+            if known is not None:
+                return self.map("negative", known)
+        if name == "square":
+            operands = (self._inner(operands[0], "negative") or operands[0],)
+        elif name == "multiply":
+            operands = self._signed_number(operands)
         elif name in SIGNED:
             name, operands = self._with_signs(name, operands)
             if name == "positive":
@@ -205,6 +215,33 @@ class Builder:
             return SIGNED[name], (*rest, inner)
         first = self._inner(operands[0], "negative") if name == "add" else None
         return (name, operands) if first is None else ("subtract", (operands[1], first))
+
+    def _opposite(self, name: str, operands: tuple[Operand, ...]) -> Operand | None:
+        """What is there already and is the negative of a difference, product or quotient of arrays."""
+        a, b = operands
+        if not (_kind(a[0]) == _kind(b[0]) == "f"):
+            return None
+        if name == "subtract":
+            return self.known_map(name, b, a)
+        for sides in ((self._negative(a), b), (a, self._negative(b))):
+            if None not in sides:
+                orders = (sides, sides[::-1]) if name == "multiply" else (sides,)
+                found = next(filter(None, [self.known_map(name, *order) for order in orders]), None)  # type: ignore
+                if found is not None:
+                    return found
+        return None
+
+    def _negative(self, operand: Operand) -> Operand | None:
+        """The negative of an operand, if it is there."""
+        return self._inner(operand, "negative") or self.known_map("negative", operand)
+
+    def _signed_number(self, operands: tuple[Operand, ...]) -> tuple[Operand, ...]:
+        """A number times the negative of an array as the negative of the number times the array."""
+        for a, b in (operands, operands[::-1]):
+            inner = self._inner(a, "negative") if isinstance(b[0], float) else None
+            if inner is not None:
+                return inner, (-b[0], b[1])  # type: ignore
+        return operands
 
     def divisor(self, operand: Operand) -> tuple[bool, Operand]:
         """Whether an operand is a reciprocal, and of what; if it is not, itself."""
@@ -276,11 +313,24 @@ class Builder:
         """The operand times a number, or the negative of that, if that is there already: one value is rounded once."""
         if isinstance(coef, float):
             operand = self.cast(operand, "f")
+        operand, coef = self._unscaled(operand, coef)
         if abs(coef) == 1:
             return coef < 0, operand
         floating = isinstance(operand[0], Value) and operand[0].kind == "f"
         known = self.known_map("multiply", operand, (-as_float(coef), ())) if floating else None
         return (False, self.map("multiply", operand, (coef, ()))) if known is None else (True, known)
+
+    def _unscaled(self, operand: Operand, coef: Number) -> tuple[Operand, Number]:
+        """Two numbers times an array as one number times it, where that rounds nothing: one is a power of two."""
+        value, labels = operand
+        step = value.step if isinstance(value, Value) else None
+        if step is None or (step.op, step.name, value.kind) != ("map", "multiply", "f") or coef == 0:
+            return operand, coef
+        (inner, own), (number, _) = step.args
+        if isinstance(number, Value) or not any(abs(math.frexp(c)[0]) == 0.5 for c in (number, coef)):
+            return operand, coef
+        place = dict(zip(step.labels, labels, strict=True))
+        return (inner, tuple([place[x] for x in own])), number * coef
 
     def sum(self, operand: Operand, kept: Collection[int]) -> Operand:
         value, labels = operand
@@ -328,8 +378,8 @@ class Builder:
         return self.emit("spread", "", [(value, own)], labels, shape, value.kind)
 
     def read(self, value: Value, forms: Sequence[Form], sizes: dict[int, int]) -> Operand:
-        """``value`` at the places ``forms``, one for each axis; zero outside."""
-        labels = distinct(x for form in forms for x, _ in form.terms)
+        """``value`` at the places ``forms``, one for each axis; zero outside. Labels go from far to near in memory."""
+        labels = distinct(x for form in forms for x, _ in sorted(form.terms, key=lambda term: -abs(term[1])))
         plain = [form.label for form in forms]
         whole = all(x in sizes and sizes[x] == n for x, n in zip(plain, value.shape, strict=True))
         if whole and len(set(plain)) == len(plain):

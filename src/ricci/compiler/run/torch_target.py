@@ -6,9 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ricci.compiler.backends.torch_table import torch
+from ricci.compiler.emit.source import Source
 from ricci.compiler.emit.torch_source import TorchEmitter
 from ricci.compiler.plan.plans import Plan
+from ricci.compiler.run.runner import Runner
 from ricci.compiler.run.target import Framework
+from ricci.compiler.run.torch_graphs import Launched, recordable
 
 
 class TorchTarget(Framework):
@@ -47,6 +50,13 @@ class TorchTarget(Framework):
 
     def emitter(self, plan: Plan) -> TorchEmitter:
         return TorchEmitter(plan)
+
+    def runner(self, plan: Plan, source: Source) -> Runner:
+        """The function of a source; on a GPU, unless ``jit=False``, as a captured graph where that is faster."""
+        runner = super().runner(plan, source)
+        if plan.option("jit") is not False and torch.cuda.is_available() and recordable(plan.program):
+            runner.run = Launched(runner.run)
+        return runner
 
     def jitted(self, run: Callable[..., Any]) -> Callable[..., Any]:
         return torch.compile(run, dynamic=False)  # a plan is for one set of sizes
