@@ -107,6 +107,15 @@ def in_torch_compile() -> Any:
     return whole(torch.ones(2, 3), torch.ones(3)).numpy(), whole, f  # what holds the programs
 
 
+def captured() -> Any:
+    torch_module()
+    from ricci.compiler.run.torch_graphs import FEW, Launched
+    from ricci.testing.launches import StandIn
+
+    program, x = Launched(lambda x: x + 1, StandIn()), torch_module().ones(3)
+    return [program(x) for _ in range(FEW + 1)][-1].numpy(), program
+
+
 def fused() -> Any:
     pytest.importorskip("numba", reason="Numba is not installed")
     f = rc.parse("y[i,j] = exp(x[i,j]) + 1").compile("numpy", fused=True)
@@ -137,6 +146,7 @@ USES: dict[str, Callable[[], Any]] = {
     "calls on patterns": lambda: einops.reduce(X, "a b -> a", "sum"),
     "calls on tensors": lambda: backward(lambda x: (x * x).sum(), V),
     "calls of functions on tensors": lambda: backward(lambda x: twice(x).sum(), V),
+    "captured graphs": lambda: held(captured),
     "changes as operations": lambda: backward(lambda x: changed(x, set_diagonal), np.ones((3, 3))),
     "contractions of layers": lambda: (
         layer("mix", lambda m: m.EinMix("b c -> b d", "c d", c=3, d=2))(torch_module().ones(2, 3)).shape

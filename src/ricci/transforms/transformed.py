@@ -42,6 +42,7 @@ from ricci.transforms.on_tensors import on_tensors
 from ricci.transforms.typed import AnyArray, ArrayT, Blocks, P, R_co, ResultT
 
 MOST_PROGRAMS = 256
+COMPILER_OPTIONS = ("jit",)  # of all transforms: how programs are compiled further
 Derive = Callable[[Recording], Recording]
 
 
@@ -66,8 +67,9 @@ class Transformed(Generic[P, R_co]):
         options: Mapping[str, Any] | None = None,
         **unknown: Any,
     ):
+        chosen = {name: unknown.pop(name) for name in COMPILER_OPTIONS if name in unknown}
         if unknown:
-            known = "argnums, has_aux, static_argnums, static_argnames, backend"
+            known = f"argnums, has_aux, static_argnums, static_argnames, backend, {', '.join(COMPILER_OPTIONS)}"
             raise InputError(f"rc.{what} has no option {next(iter(unknown))!r}; options of transforms are {known}.")
         function = as_function(function, what, argnums)
         if not callable(function):
@@ -80,7 +82,8 @@ class Transformed(Generic[P, R_co]):
         self.static_argnames = frozenset(names)
         self.backend = None if backend is None else target_named(backend).name
         self.extras, self.has_aux, self.compressed = extras, has_aux, compressed
-        self.options = tuple(sorted((options or {}).items()))
+        given = {**(options or {}), **chosen}
+        self.options = tuple(sorted([(name, value) for name, value in given.items() if value is not None]))
         self._programs = Cache("programs of transformed functions", MOST_PROGRAMS)
         self._direct = Cache("calls of transformed functions", MOST_PROGRAMS)  # by types of arrays alone
 

@@ -27,6 +27,7 @@ class TransformOptions(TypedDict, total=False):
     static_argnums: int | Sequence[int]
     static_argnames: str | Sequence[str]
     backend: str | None
+    jit: bool | None
 
 
 class AnyArray(Protocol):

@@ -16,7 +16,6 @@ from __future__ import annotations
 import threading
 import time
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,7 +39,7 @@ def recordable(program: Program) -> bool:
 
 
 class Cuda:
-    """What PyTorch does on a GPU. Tests put something else in its place."""
+    """What PyTorch does on a GPU; where there is none, ``ricci.testing.launches`` is in its place."""
 
     def key(self, arrays: Sequence[Any]) -> Any:
         """What records are told apart by beside shapes and types; none where these tensors are not for records."""
@@ -87,8 +86,17 @@ class Cuda:
         device = arrays[0].device
         return torch.cuda.memory_reserved(device), torch.cuda.get_device_properties(device).total_memory
 
-    def wait(self, arrays: Sequence[Any]) -> None:
-        torch.cuda.synchronize(arrays[0].device)
+    def seconds(self, call: Callable[[], Any], arrays: Sequence[Any]) -> float:
+        """What a call takes, with the wait for the device: the shortest of a few."""
+        device = arrays[0].device
+        found: list[float] = []
+        while len(found) < TRIALS and sum(found) < LONG:
+            torch.cuda.synchronize(device)
+            start = time.perf_counter()
+            call()
+            torch.cuda.synchronize(device)
+            found.append(time.perf_counter() - start)
+        return min(found)
 
 
 class Launched:
@@ -124,9 +132,8 @@ class Launched:
             taken, there = means.memory(arrays)
             record = _Graph.of(self.plain, means, arrays, trial.steady)
             record.nbytes += max(0, means.memory(arrays)[0] - taken)
-            fast = seconds(lambda: record(arrays), arrays, means) <= GAIN * seconds(
-                lambda: self.plain(*arrays), arrays, means
-            )
+            own = means.seconds(lambda: self.plain(*arrays), arrays)
+            fast = means.seconds(lambda: record(arrays), arrays) <= GAIN * own
         except Exception as failure:  # whatever it is, the program itself is there
             trial.over = f"it could not be recorded: {failure}"
             return trial
@@ -135,18 +142,6 @@ class Launched:
             return trial
         KEPT.keep(record, there // SHARE, self, key)
         return record
-
-
-def seconds(call: Callable[[], Any], arrays: Sequence[Any], means: Cuda) -> float:
-    """What a call takes, with the wait for the device: the shortest of a few."""
-    found: list[float] = []
-    while len(found) < TRIALS and sum(found) < LONG:
-        means.wait(arrays)
-        start = time.perf_counter()
-        call()
-        means.wait(arrays)
-        found.append(time.perf_counter() - start)
-    return min(found)
 
 
 @dataclass(eq=False)
@@ -233,11 +228,11 @@ class _Graphs:
     """All records, which their programs hold: together they are bounded, and what was made longest ago leaves first."""
 
     def __init__(self) -> None:
-        self.records: OrderedDict[Any, tuple[Any, Any]] = OrderedDict()  # to programs, and the keys of records there
+        self.records: dict[Any, tuple[Any, Any]] = {}  # to programs, and the keys of records there
         enrol("captured graphs", self)
 
     def keep(self, record: _Graph, most: int, program: Launched, key: Any) -> None:
-        self.records = OrderedDict([(ref, where) for ref, where in self.records.items() if ref() is not None])
+        self.records = {ref: where for ref, where in list(self.records.items()) if ref() is not None}
         self.records[weakref.ref(record)] = weakref.ref(program), key
         while len(self.records) > 1 and (len(self.records) > MOST_RECORDS or self.nbytes() > most):
             self.forget()
@@ -246,9 +241,10 @@ class _Graphs:
         return sum([record.nbytes for ref in list(self.records) if (record := ref()) is not None])
 
     def forget(self) -> None:
-        _, (program, key) = self.records.popitem(last=False)
-        if program() is not None:
-            program().known.pop(key, None)
+        program, key = self.records.pop(next(iter(self.records)))
+        owner = program()
+        if owner is not None:
+            owner.known.pop(key, None)
 
     def clear(self) -> None:
         while self.records:
