@@ -47,8 +47,9 @@ def grad(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **opti
 
     An argument may be an array, a number, or lists, tuples, dictionaries and dataclasses of them; the gradient has its
     form. With ``has_aux`` the function returns ``(result, aux)``, and so does the gradient. Options of all transforms:
-    ``static_argnums``, ``static_argnames`` for arguments that are not traced, ``backend``, and ``jit``, which is that
-    of ``rc.compile``.
+    ``static_argnums``, ``static_argnames`` for arguments that are not traced, ``backend``, ``jit``, which is that of
+    ``rc.compile``, and ``fused``: whether Numba compiles what NumPy would do step by step, at once (True), never (False),
+    or, by default, where measured times of calls say that it pays, aside, while they go on.
 
     >>> import numpy as np, ricci as rc
     >>> rc.grad(lambda x: (x**2).sum())(np.array([1.0, 2.0]))
@@ -361,5 +362,5 @@ def elementwise_grad(function: Callable, argnums: Argnums = 0, **options: Any) -
 
 def compile_function(function: Callable[P, R], backend: str | None = None, **options: Any) -> Transformed[P, R]:
     """The function itself, traced and compiled."""
-    known = {k: options.pop(k) for k in ("static_argnums", "static_argnames") if k in options}
+    known = {k: options.pop(k) for k in ("static_argnums", "static_argnames", "fused") if k in options}
     return Transformed(function, identity, "compile", backend=backend, options=options, **known)

@@ -59,14 +59,33 @@ def _tuple(primals: Any, what: str, word: str) -> tuple:
 
 @overload
 def jvp(
-    function: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any], has_aux: Literal[False] = False
+    function: Callable[..., R],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    has_aux: Literal[False] = False,
+    *,
+    fused: bool | None = None,
 ) -> tuple[R, R]: ...
 @overload
 def jvp(
-    function: Callable[..., tuple[R, X]], primals: Sequence[Any], tangents: Sequence[Any], has_aux: Literal[True]
+    function: Callable[..., tuple[R, X]],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    has_aux: Literal[True],
+    *,
+    fused: bool | None = None,
 ) -> tuple[R, R, X]: ...
-def jvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> tuple:
+def jvp(
+    function: Callable,
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    has_aux: bool = False,
+    *,
+    fused: bool | None = None,
+) -> tuple:
     """The value and its derivative along ``tangents``: one for each argument, of its shape.
+
+    ``fused`` is as in ``rc.grad``.
 
     >>> import numpy as np, ricci as rc
     >>> rc.jvp(np.sin, (0.0,), (2.0,))
@@ -77,8 +96,9 @@ def jvp(function: Callable, primals: Sequence[Any], tangents: Sequence[Any], has
     if len(primals) != len(tangents):
         raise InputError(f"rc.jvp: there are {len(primals)} primals and {len(tangents)} tangents; one for each.")
     count = len(primals)
-    make = lambda: Transformed(function, _pushed(count), "jvp", extras=count, has_aux=has_aux)  # noqa: E731
-    return kept(function, f"jvp {count} {has_aux}", make)(*primals, *tangents)
+    more: Any = {"extras": count, "has_aux": has_aux, "fused": fused}
+    make = lambda: Transformed(function, _pushed(count), "jvp", **more)  # noqa: E731
+    return kept(function, f"jvp {count} {has_aux} {fused}", make)(*primals, *tangents)
 
 
 def _directions(recording: Recording, count: int, what: str) -> tuple[Wanted, list[Variable]]:
@@ -108,8 +128,10 @@ def _pushed(count: int) -> Callable[[Recording], Recording]:
 class Staged(Transformed):
     """A function whose result is a value and a linear function at the arguments."""
 
-    def __init__(self, function: Callable, what: str, backwards: bool, has_aux: bool = False):
-        super().__init__(function, identity, what, has_aux=has_aux)
+    def __init__(
+        self, function: Callable, what: str, backwards: bool, has_aux: bool = False, fused: bool | None = None
+    ):
+        super().__init__(function, identity, what, has_aux=has_aux, fused=fused)
         self.backwards = backwards
 
     def _made(self, recording: Recording, arguments: Arguments, guards: Guards) -> Any:
@@ -157,7 +179,8 @@ class Stages:
         self.derived = recording.with_outputs(
             ("tuple", 3, forms), [*ys, *aux, *constant], [*recording.out_dtypes, *aux_dtypes, *own]
         )
-        self.first = Version(self.derived, recording, self.backend, arguments.traced)
+        self.options = owner.options
+        self.first = Version(self.derived, recording, self.backend, arguments.traced, options=self.options)
         second = replace(
             recording,
             inputs=[*stand_ins, *moving],
@@ -201,7 +224,8 @@ class Linear:
             return on_tensors(self, stages.what, direction, {})
         arrays = [*self.held, *moving]
         if stages.program is None:
-            stages.program = Version(stages.second, stages.recording, stages.backend, arrays)
+            options = stages.options
+            stages.program = Version(stages.second, stages.recording, stages.backend, arrays, options=options)
         result = stages.program.run(arrays)
         nans.check(stages.program, arrays, result, self.point)
         return result
@@ -237,14 +261,16 @@ def _at_once(args: tuple) -> bool:
 
 @overload
 def vjp(
-    function: Callable[..., R], *primals: Any, has_aux: Literal[False] = False
+    function: Callable[..., R], *primals: Any, has_aux: Literal[False] = False, fused: bool | None = None
 ) -> tuple[R, Callable[[Any], tuple[Any, ...]]]: ...
 @overload
 def vjp(
-    function: Callable[..., tuple[R, X]], *primals: Any, has_aux: Literal[True]
+    function: Callable[..., tuple[R, X]], *primals: Any, has_aux: Literal[True], fused: bool | None = None
 ) -> tuple[R, Callable[[Any], tuple[Any, ...]], X]: ...
-def vjp(function: Callable, *primals: Any, has_aux: bool = False) -> tuple:
+def vjp(function: Callable, *primals: Any, has_aux: bool = False, fused: bool | None = None) -> tuple:
     """The value, and a function from gradients by the results to gradients by the arguments.
+
+    ``fused`` is as in ``rc.grad``.
 
     >>> import numpy as np, ricci as rc
     >>> y, back = rc.vjp(lambda x, w: x * w, np.array([1.0, 2.0]), 3.0)
@@ -253,9 +279,10 @@ def vjp(function: Callable, *primals: Any, has_aux: bool = False) -> tuple:
     """
     function = as_function(function, "vjp")
     if _at_once(primals):
-        return kept(function, f"vjp {has_aux}", lambda: Staged(function, "vjp", True, has_aux))(*primals)
-    value = Transformed(function, identity, "vjp", has_aux=has_aux)(*primals)
-    back = Transformed(function, _back, "vjp", extras=1, has_aux=has_aux)
+        make = lambda: Staged(function, "vjp", True, has_aux, fused)  # noqa: E731
+        return kept(function, f"vjp {has_aux} {fused}", make)(*primals)
+    value = Transformed(function, identity, "vjp", has_aux=has_aux, fused=fused)(*primals)
+    back = Transformed(function, _back, "vjp", extras=1, has_aux=has_aux, fused=fused)
 
     def linear(bar: Any) -> Any:
         return back(*primals, bar)
@@ -278,14 +305,16 @@ def _back(recording: Recording) -> Recording:
 
 @overload
 def linearize(
-    function: Callable[..., R], *primals: Any, has_aux: Literal[False] = False
+    function: Callable[..., R], *primals: Any, has_aux: Literal[False] = False, fused: bool | None = None
 ) -> tuple[R, Callable[..., R]]: ...
 @overload
 def linearize(
-    function: Callable[..., tuple[R, X]], *primals: Any, has_aux: Literal[True]
+    function: Callable[..., tuple[R, X]], *primals: Any, has_aux: Literal[True], fused: bool | None = None
 ) -> tuple[R, Callable[..., R], X]: ...
-def linearize(function: Callable, *primals: Any, has_aux: bool = False) -> tuple:
+def linearize(function: Callable, *primals: Any, has_aux: bool = False, fused: bool | None = None) -> tuple:
     """The value, and the derivative as a function of directions, one for each argument.
+
+    ``fused`` is as in ``rc.grad``.
 
     >>> import numpy as np, ricci as rc
     >>> y, along = rc.linearize(lambda x: np.sin(x).sum(), np.zeros(3))
@@ -294,10 +323,11 @@ def linearize(function: Callable, *primals: Any, has_aux: bool = False) -> tuple
     """
     function = as_function(function, "linearize")
     if _at_once(primals):
-        return kept(function, f"linearize {has_aux}", lambda: Staged(function, "linearize", False, has_aux))(*primals)
-    value = Transformed(function, identity, "linearize", has_aux=has_aux)(*primals)
+        make = lambda: Staged(function, "linearize", False, has_aux, fused)  # noqa: E731
+        return kept(function, f"linearize {has_aux} {fused}", make)(*primals)
+    value = Transformed(function, identity, "linearize", has_aux=has_aux, fused=fused)(*primals)
 
     def linear(*tangents: Any) -> Any:
-        return jvp(function, primals, tangents, has_aux)[1]
+        return jvp(function, primals, tangents, has_aux, fused=fused)[1]
 
     return (value[0], linear, value[1]) if has_aux else (value, linear)

@@ -64,13 +64,18 @@ class Transformed(Generic[P, R_co]):
         has_aux: bool = False,
         compressed: bool = False,
         argnums: Any = None,
+        fused: bool | None = None,
         options: Mapping[str, Any] | None = None,
         **unknown: Any,
     ):
         chosen = {name: unknown.pop(name) for name in COMPILER_OPTIONS if name in unknown}
         if unknown:
-            known = f"argnums, has_aux, static_argnums, static_argnames, backend, {', '.join(COMPILER_OPTIONS)}"
+            known = f"argnums, has_aux, static_argnums, static_argnames, backend, fused, {', '.join(COMPILER_OPTIONS)}"
             raise InputError(f"rc.{what} has no option {next(iter(unknown))!r}; options of transforms are {known}.")
+        if fused not in (True, False, None):
+            raise InputError(
+                f"rc.{what}: fused is True, False or None, which leaves it to measured times; not {fused!r}."
+            )
         function = as_function(function, what, argnums)
         if not callable(function):
             raise InputError(f"rc.{what} takes a function, not {type(function).__name__}: {function!r:.60}.")
@@ -83,7 +88,8 @@ class Transformed(Generic[P, R_co]):
         self.backend = None if backend is None else target_named(backend).name
         self.extras, self.has_aux, self.compressed = extras, has_aux, compressed
         given = {**(options or {}), **chosen}
-        self.options = tuple(sorted([(name, value) for name, value in given.items() if value is not None]))
+        given = {name: value for name, value in given.items() if value is not None}
+        self.options = tuple(sorted({"fused": fused, **given}.items()))
         self._programs = Cache("programs of transformed functions", MOST_PROGRAMS)
         self._direct = Cache("calls of transformed functions", MOST_PROGRAMS)  # by types of arrays alone
 

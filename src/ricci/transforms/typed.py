@@ -28,6 +28,7 @@ class TransformOptions(TypedDict, total=False):
     static_argnames: str | Sequence[str]
     backend: str | None
     jit: bool | None
+    fused: bool | None
 
 
 class AnyArray(Protocol):

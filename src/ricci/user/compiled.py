@@ -66,9 +66,9 @@ def compile(
 
     ``backend`` is "numpy", "torch" or "jax"; without it the function follows the type of the arrays it is called with.
     With ``compressed`` results are not made whole: they are cores and structure, see ``Compressed``.
-    On NumPy, loops are compiled by Numba where it is installed and a function is called again: at once with
-    ``fused=True``, never with ``fused=False``. On JAX functions are jitted unless ``jit=False``. On PyTorch they go
-    through ``torch.compile`` with ``jit=True``; on a GPU, unless ``jit=False``, a program that is called again is
+    On NumPy, loops are compiled by Numba where it is installed and measured times of calls say that it pays: at once
+    with ``fused=True``, never with ``fused=False``. On JAX functions are jitted unless ``jit=False``. On PyTorch they
+    go through ``torch.compile`` with ``jit=True``; on a GPU, unless ``jit=False``, a program that is called again is
     captured as a graph, whose kernels are launched at once, and that is kept if it was measured to be faster.
 
     >>> import numpy as np

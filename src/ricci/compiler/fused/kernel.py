@@ -53,7 +53,7 @@ def require_numba() -> None:
         state = "not installed" if found() is None else f"installed as {found()}"
         lowest = ".".join(map(str, LOWEST))
         raise MissingPackageError(
-            f'compile(…, fused=True) needs Numba {lowest} or later, which is {state}: pip install "ricci[fast]".'
+            f'fused=True needs Numba {lowest} or later, which is {state}: pip install "ricci[fast]".'
         )
 
 

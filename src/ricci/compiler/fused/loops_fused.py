@@ -1,36 +1,34 @@
 """NumPy source with fused kernels: every loop is one call of a function that Numba compiled.
 
-*When.* A kernel takes about a second to compile. ``compile(…, fused=True)`` compiles at the first call. By default the
-first call with given sizes runs plain NumPy, and the second compiles, if Numba is installed and the estimate says that
-each call saves :data:`WORTHWHILE` seconds.
+*When.* A kernel takes about a second to compile. With ``fused=True`` it is compiled at the first call. By default it is
+left to measured times: see ``deciding.py``.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ricci.caches import LOCKS
 from ricci.compiler.emit.numpy_source import NumpyEmitter
 from ricci.compiler.emit.source import Source, tuple_text
+from ricci.compiler.fused.deciding import Trial
 from ricci.compiler.fused.entries import fusable
 from ricci.compiler.fused.kernel import FarError, Kernel, ResultBlock, installed, kernel, require_numba
 from ricci.compiler.fused.kernel_maps import POWERS, SLOW
 from ricci.compiler.fused.memory import Group, grouped
-from ricci.compiler.plan.loops import INSIDE, PER_BYTE, PER_STEP, WORTHWHILE, Loop, Worth, blocked, saving
+from ricci.compiler.plan.loops import INSIDE, PER_BYTE, PER_STEP, Loop, Worth, blocked, saving
 from ricci.compiler.plan.plans import Plan
 from ricci.compiler.plan.program import Program, Result, Step, Value
-from ricci.compiler.run.runner import Runner
+from ricci.compiler.run.runner import Runner, Switch
 
-WORTH_A_KERNEL = 2e-5  # seconds that each kernel must save then
-MOST_STEPS = 4000  # of a kernel: compiling takes 2 ms for each
+WORTH_A_KERNEL = 4e-6  # seconds that each kernel must save, if nobody asked for it: calling it takes half of that
+MOST_STEPS = 64  # of a kernel: compiling takes longer than in proportion to these
 FEW = 3  # constant results, up to which each is made by itself
 TYPES = ("float64", "float32")
-MANY = 8  # kernels that nobody asked for, after which plans wait for one more call: sizes may change all the time
-_unasked = {"kernels": 0}
 
 
 def gaining(program: Program) -> Callable[[Step], bool]:
@@ -59,6 +57,7 @@ class Saving(Worth):
     steps: int = 2
     rows: int | None = 1
     able: Callable[[Step], bool] = fusable
+    most: int | None = MOST_STEPS
     seconds: float = 0.0
 
     def __call__(self, saved: int, steps: int) -> bool:
@@ -104,6 +103,7 @@ class FusedEmitter(NumpyEmitter):
         super().__init__(replace(plan, program=program, items=blocked(program, plan.itemsize, worth)))
         self.planned = plan.program.steps
         self.kernels: dict[str, Kernel] = {}
+        self.made: Source | None = None  # with its kernels compiled
         self.laid_out: set[Value] = set(self.program.constants)  # what is known to lie row by row
         self.filled: dict[Result, str] = {}
 
@@ -181,62 +181,57 @@ def guarded(fast: Callable[..., Any], plain: Callable[..., Any]) -> Callable[...
 # The policy
 
 
-class Switch:
-    """A function that may become another one, for those who hold on to it."""
+class AtFirstCall(Switch):
+    """A function that is made when it is first called."""
 
-    def __init__(self, run: Callable[..., Any]):
-        self.run = run
+    def __init__(self, make: Callable[[], Callable[..., Any]]):
+        super().__init__(self._make)
+        self.make = make
 
-    def __call__(self, *args: Any) -> Any:
+    def _make(self, *args: Any) -> Any:
+        with LOCKS.compiling:  # other threads wait for it
+            if self.run == self._make:
+                self.settle(self.make())
         return self.run(*args)
 
 
 def with_kernels(runner: Runner) -> Runner:
-    """What runs, its loops kernels from its first call on, or, without being asked for it, from the second."""
-    fused, plan = runner.plan.option("fused", False), runner.plan
+    """What runs, its loops kernels from its first call on, or, without being asked for it, once these prove faster."""
+    fused, plan, plain = runner.plan.option("fused"), runner.plan, runner.run
     if fused:
         require_numba()
-    elif not installed():
+    if plan.setting.dtype not in TYPES or not installed():
         return runner
-    if plan.setting.dtype in TYPES:
-        runner.run = switch = Switch(runner.run)
+    made: list[FusedEmitter] = []
 
-        def later() -> None:
-            _improve(runner, switch, bool(fused))
-            if runner.run is switch:
-                runner.run = switch.run
-
-        runner.later, runner.patience = later, 0 if fused else 1 + _unasked["kernels"] // MANY
-    return runner
-
-
-def _improve(runner: Runner, switch: Switch, asked: bool) -> None:
-    """Give it kernels. If nobody asked for them, they must be worth it, and nothing breaks if they fail."""
-    plan = runner.plan
-    worth = Saving(able=gaining(plan.program), seconds=0.0 if asked else WORTH_A_KERNEL)
-    if not asked and _estimate(plan, worth) < WORTHWHILE:
-        return
-    emitter = FusedEmitter(plan, worth)
-    source = emitter.source()
-    try:
+    def make() -> Callable[..., Any] | None:
+        worth = Saving(able=gaining(plan.program), seconds=0.0 if fused else WORTH_A_KERNEL)
+        emitter = FusedEmitter(plan, worth)
+        source = emitter.source()
+        if not emitter.kernels and not emitter.filled:
+            return None
+        made[:] = [emitter]
         fast = source.function()
-    except Exception as error:
-        if asked:
-            raise
-        warnings.warn(f"Numba could not compile a kernel, so plain NumPy stays: {error}", RuntimeWarning, stacklevel=5)
-        return
-    if not asked:
-        _unasked["kernels"] += len(emitter.kernels)
-    if emitter.kernels or emitter.filled:
-        far = any(k.far for k in emitter.kernels.values())
-        switch.run = guarded(fast, switch.run) if far else fast
-        runner.source = source
-        runner.plan = replace(plan, note="\n".join([line for line in (plan.note, emitter.note()) if line]))
+        emitter.made = source
+        return guarded(fast, plain) if any(k.far for k in emitter.kernels.values()) else fast
 
+    def keep(_run: Callable[..., Any]) -> None:
+        (emitter,) = made
+        assert emitter.made is not None
+        note = "\n".join([line for line in (plan.note, emitter.note()) if line])
+        runner.source, runner.plan = emitter.made, replace(plan, note=note)
 
-def _estimate(plan: Plan, worth: Worth) -> float:
-    """Seconds that kernels save in a call; none if compiling them would take too long."""
-    loops = [item for item in blocked(plan.program, plan.itemsize, worth) if isinstance(item, Loop)]
-    if any(len(loop.steps) > MOST_STEPS for loop in loops):
-        return 0.0
-    return sum(saving(loop.steps, plan.itemsize) for loop in loops)
+    def at_once() -> Callable[..., Any]:
+        run = make()
+        if run is not None:
+            keep(run)
+        return run or plain
+
+    if fused:
+        switch: Switch = AtFirstCall(at_once)
+    else:
+        steps = plan.program.steps
+        switch = Trial(plain, saving(steps, plan.itemsize), len(steps), make, keep)
+    switch.holders.add(runner)
+    runner.run = switch
+    return runner

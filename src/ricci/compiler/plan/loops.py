@@ -19,7 +19,7 @@ from ricci.compiler.plan.program import Program, Step, Value, nbytes
 CACHE = 768 * 1024  # bytes that the values of one block may take, of a usual L2
 WORTH = 2 * 1024 * 1024  # bytes that a loop must keep from going to memory
 ROWS = 4  # rows of the smaller side of a dot, up to which it is bound by memory, and may be in a loop
-WORTHWHILE = 2e-4  # seconds that kernels must save in each call, to be compiled without being asked for
+WORTHWHILE = 5e-6  # seconds that kernels must save in each call, to be thought of without being asked for
 PER_STEP, PER_BYTE = 4e-7, 5e-11  # seconds, for each call of NumPy that goes away and each byte that stays in registers
 INSIDE = ("map", "cast", "sum", "dot", "call", "spread")
 
@@ -110,6 +110,7 @@ class Worth:
     steps: int = 2
     rows: int | None = None  # of a block; found from the size of the cache where not given
     able: Callable[[Step], bool] = lambda _step: True  # which steps may be in a loop
+    most: int | None = None  # steps in one loop
 
     def __call__(self, saved: int, steps: int) -> bool:
         return saved >= self.bytes and steps >= self.steps
@@ -163,7 +164,7 @@ def _loop(
     members: set[Value] = set()
     summed: list[Value] = []
     for step in steps:
-        late = any(v in ended for v in step.operands)
+        late = any(v in ended for v in step.operands) or len(inside) == worth.most
         kind = _kind(step, axes) if not late and worth.able(step) else None
         if kind is None:
             if late or any(v in members for v in step.operands):

@@ -18,7 +18,7 @@ from ricci.compiler.pipeline import ready, whole
 from ricci.compiler.plan.plans import Plan
 from ricci.compiler.prepare.prepared import Prepared
 from ricci.compiler.run.engines import target_named, target_of
-from ricci.compiler.run.runner import Runner
+from ricci.compiler.run.runner import Runner, Switch
 from ricci.dispatch import call_formula, here, recorded, remember_calls
 from ricci.errors import InputError, LimitError, RicciError
 
@@ -111,7 +111,7 @@ class Compiled:
             return getattr(self._traced, self._held(setting))(*[a for name, a in arrays.items() if name in self.inputs])
         runner = self._ready(Setting(*setting))
         result = runner(*[arrays[name] for name in runner.plan.program.inputs])
-        if runner.later is None and not sizes and given.keys() >= set(self.inputs) and not facts.values:
+        if not sizes and given.keys() >= set(self.inputs) and not facts.values:
             self._remember(given, arrays, runner)
         return result
 
@@ -152,12 +152,20 @@ class Compiled:
         if any(given[name] is not array for name, array in arrays.items()):
             return
         key = tuple([(type(given[name]), given[name].shape, given[name].dtype) for name in self.inputs])
+        if isinstance(runner.run, Switch):
+            runner.run.holders.add(self)
         self._shortcuts.keep(key if len(given) <= len(key) else (*key, self._others(given)), runner.run)
 
     def shortcut(self) -> Callable[..., Any] | None:
-        """Where calls go whose inputs are passed on as they are, if all have been of one kind."""
+        """Where calls go whose inputs are passed on as they are, if all have been of one kind and that is settled."""
         known = list(self._shortcuts.known.values())
-        return known[0] if len(known) == 1 else None
+        return known[0] if len(known) == 1 and not isinstance(known[0], Switch) else None
+
+    def renew(self, before: Callable[..., Any], after: Callable[..., Any]) -> None:
+        """Calls that went to one function go to another."""
+        for key, run in self._shortcuts.all().items():
+            if run is before:
+                self._shortcuts.keep(key, after)
 
     # To look at
 

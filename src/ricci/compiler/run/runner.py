@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakSet
 
 from ricci.compiler.emit.source import Source
 from ricci.compiler.plan.plans import Plan
@@ -17,26 +18,31 @@ class Runner:
     plan: Plan
     source: Source
     run: Callable[..., Any] = field(repr=False)
-    later: Callable[[], None] | None = field(default=None, repr=False)  # makes it faster, and takes its time
-    patience: int = 0  # calls before that
-
-    def advance(self) -> None:
-        """Before a call: what was put off, once it is due. Meanwhile other threads go on as before."""
-        if self.later is None:
-            return
-        if self.patience:
-            self.patience -= 1
-            return
-        later, self.later = self.later, None
-        try:
-            later()
-        except BaseException:
-            self.later = later  # it was interrupted
-            raise
 
     def __call__(self, *arrays: Any) -> Any:
-        self.advance()
         return self.run(*arrays)
+
+    def renew(self, before: Callable[..., Any], after: Callable[..., Any]) -> None:
+        """What runs is another function now."""
+        if self.run is before:
+            self.run = after
 
     def __str__(self) -> str:
         return f"{self.plan}\n\n{self.source}"
+
+
+class Switch:
+    """A function that becomes another one. Those who hold on to it, ``holders``, are told when it has: ``renew``."""
+
+    def __init__(self, run: Callable[..., Any]):
+        self.run = run
+        self.holders: WeakSet[Any] = WeakSet()
+
+    def __call__(self, *args: Any) -> Any:
+        return self.run(*args)
+
+    def settle(self, run: Callable[..., Any]) -> None:
+        """What it is from now on."""
+        self.run = run
+        for holder in list(self.holders):
+            holder.renew(self, run)
