@@ -2,7 +2,8 @@
 
 Property tests draw the same examples in every run, so that a failure is one of the change at hand.
 ``HYPOTHESIS_PROFILE=explore`` draws new ones, to look further, and ``--cases 10000`` draws that many for each
-property, whatever number the test asks for. Tests marked ``thorough`` run with ``--thorough`` alone.
+property, whatever number the test asks for. Tests marked ``thorough`` run with ``--thorough`` alone. Compiled kernels
+are not kept on disk.
 """
 
 import os
@@ -13,6 +14,7 @@ from hypothesis import HealthCheck, settings
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
+os.environ["RICCI_CACHE_DIR"] = ""
 
 
 def pytest_addoption(parser):

@@ -20,7 +20,7 @@ import ricci as rc
 from ricci.compiler import stage_checks
 from ricci.compiler.backends.numpy_table import ELEMENTWISE, FUNCTIONS
 from ricci.compiler.emit.source import Source
-from ricci.compiler.fused import deciding, memory
+from ricci.compiler.fused import deciding, kernel_files, memory
 from ricci.compiler.fused import entries as nodes
 from ricci.compiler.fused import kernel as kernels_of
 from ricci.compiler.fused import kernel_maps as written
@@ -599,6 +599,64 @@ def test_kernels_are_of_bounded_size():
     loops = [item for item in made.items if isinstance(item, Loop)]
     assert len(loops) == len(kernels) > 2
     assert max(len(loop.steps) for loop in loops) <= emit.MOST_STEPS
+
+
+# Kernels on disk
+
+ONE = """if 1:
+    import os, sys, numpy as np, ricci as rc
+    from ricci.compiler.fused import kernel_files
+    save = kernel_files.KernelFile.save
+    kernel_files.KernelFile.save = lambda self: (save(self), print("compiled"))
+    x = np.linspace(0.1, 1, 9).astype(sys.argv[1])
+    f = lambda x: np.sum(np.exp(x * float(sys.argv[2])) * np.log(x) + x)
+    assert np.allclose(rc.grad(f, fused=True)(x), rc.grad(f, fused=False)(x), rtol=1e-4)
+"""
+
+
+def compiled_elsewhere(place, dtype="float64", number="2.5"):
+    code = ONE.replace("sys.argv[1]", repr(dtype)).replace("sys.argv[2]", repr(number))
+    return elsewhere(code, RICCI_CACHE_DIR=str(place)).count("compiled")
+
+
+def test_a_second_process_does_not_compile(tmp_path):
+    first = compiled_elsewhere(tmp_path)
+    assert first > 0
+    files = list((tmp_path / "kernels").iterdir())
+    assert len(files) == first
+    assert compiled_elsewhere(tmp_path) == 0
+    assert compiled_elsewhere(tmp_path, number="3.5") == first, "constants are part of the code"
+    assert compiled_elsewhere(tmp_path, "float32") == first
+    files[0].write_bytes(files[0].read_bytes()[:-7])
+    assert compiled_elsewhere(tmp_path) == 1, "what is broken is compiled again"
+    assert compiled_elsewhere(tmp_path) == 0
+
+
+def test_folders_that_cannot_be_used(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("RICCI_CACHE_DIR", str(tmp_path / "file"))
+    assert kernel_files.folder() is None
+    monkeypatch.setenv("RICCI_CACHE_DIR", "")
+    assert kernel_files.folder() is None
+    monkeypatch.setenv("RICCI_CACHE_DIR", str(tmp_path / "own"))
+    place = kernel_files.folder()
+    assert place is not None
+    place.chmod(0o777)
+    assert kernel_files.folder() is None, "others could put code there"
+    monkeypatch.delenv("RICCI_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
+    monkeypatch.setattr(sys, "platform", "linux")
+    assert kernel_files.folder() == tmp_path / "user" / "ricci" / "kernels"
+
+
+def test_old_files_go(tmp_path, monkeypatch):
+    monkeypatch.setattr(kernel_files, "MOST_FILES", 8)
+    for number in range(9):
+        path = tmp_path / f"{number}.kernel"
+        path.write_text("")
+        os.utime(path, (number, number))
+    kernel_files._tidy(tmp_path)
+    assert sorted(path.stem for path in tmp_path.iterdir()) == list("2345678")
 
 
 # On transforms

@@ -20,6 +20,7 @@ import numpy as np
 
 from ricci.caches import LOCKS, once
 from ricci.compiler.fused.entries import Entries, fusable
+from ricci.compiler.fused.kernel_files import KernelFile
 from ricci.compiler.fused.kernel_source import DTYPES, KernelWriter
 from ricci.compiler.fused.memory import Group, Shelf
 from ricci.compiler.plan.loops import Loop
@@ -100,9 +101,7 @@ class Kernel:
     def _compiled(self) -> Callable[..., Any]:
         import numba
 
-        from ricci.compiler.fused.kernel_names import scope_of
-
-        names = {"__builtins__": {}, **scope_of(self.source, self.dtype), **self.constants}
+        names: dict[str, Any] = {"__builtins__": {}, "__name__": __name__}
         exec(compile(self.source, "<ricci kernel>", "exec"), names)
         kinds = {"f": self.dtype, **DTYPES}
 
@@ -115,7 +114,17 @@ class Kernel:
         ]
         result = numba.types.boolean if self.far else numba.types.none
         options = {"nogil": True, "error_model": "numpy", "fastmath": {"contract"}}
-        return numba.njit(result(*out, *given), **options)(names["kernel"])
+        signature = result(*out, *given)
+        made = numba.njit(**options)(names["kernel"])
+        file = KernelFile(made, self.source, sorted(self.constants.items()), str(signature))
+        if not file.load():
+            from ricci.compiler.fused.kernel_names import scope_of
+
+            names.update(scope_of(self.source, self.dtype), **self.constants)
+            made.compile(signature)
+            file.save()
+        made.disable_compile()
+        return made
 
     def _launch(self, run: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
         """The function as it is called: with memory for the results, and operands that lie as they should."""
