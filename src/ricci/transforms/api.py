@@ -48,8 +48,8 @@ def grad(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **opti
     An argument may be an array, a number, or lists, tuples, dictionaries and dataclasses of them; the gradient has its
     form. With ``has_aux`` the function returns ``(result, aux)``, and so does the gradient. Options of all transforms:
     ``static_argnums``, ``static_argnames`` for arguments that are not traced, ``backend``, ``jit``, which is that of
-    ``rc.compile``, and ``fused``: whether Numba compiles what NumPy would do step by step, at once (True), never (False),
-    or, by default, where measured times of calls say that it pays, aside, while they go on.
+    ``rc.compile``, and ``fused``: whether Numba compiles what NumPy would do step by step, at once (True), never
+    (False), or, by default, where measured times of calls say that it pays, aside, while they go on.
 
     >>> import numpy as np, ricci as rc
     >>> rc.grad(lambda x: (x**2).sum())(np.array([1.0, 2.0]))
