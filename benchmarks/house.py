@@ -15,7 +15,7 @@ from pathlib import Path
 TOP, INSIDE, NAMED = "at the top", "inside a function", "by name"
 # The rooms: each imports those on lines above its own, and no others.
 ORDER = [
-    ["errors", "grid"],
+    ["errors", "grid", "within"],
     ["budget", "caches"],
     ["kinds"],
     ["dispatch"],

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from ricci.errors import InputError, LimitError
+from ricci.within import within
 
 _ACTIVITIES = {  # by the module whose functions are running, the longest name that fits
     "expr": "building an expression",
@@ -56,11 +57,8 @@ def limits(seconds: float | None = None, nodes: int | None = None) -> Iterator[N
             raise InputError(
                 f"rc.limits was given {name}={value!r}; a limit is a number that is not negative, or None."
             )
-    token = _budget.set(_Budget(seconds, nodes, _budget.get()))
-    try:
+    with within(_budget, _Budget(seconds, nodes, _budget.get())):
         yield
-    finally:
-        _budget.reset(token)
 
 
 class _Budget:

@@ -19,14 +19,15 @@ recorded too.
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from typing import Any
 
 from ricci.caches import Cache
 from ricci.errors import InvariantError
 from ricci.kinds import kind_of, register_kind
+from ricci.within import within
 
 Taker = Callable[[Any, tuple, dict], Any]  # what is called, its arguments, and those by name
 
@@ -39,23 +40,21 @@ _known = _types.known
 _HOLDERS = (list, tuple, dict)
 
 
-class Here(threading.local):
-    """What holds in one thread: the innermost function being traced, if any."""
-
-    frame: Any = None
+FRAME: ContextVar[Any] = ContextVar("ricci_frame", default=None)  # the innermost function being traced
 
 
-here = Here()
+def tracing() -> Any:
+    """The innermost function being traced in this thread or task, if any; none in a signal handler amid its code."""
+    frame = FRAME.get()
+    return None if frame is not None and frame.handlers and frame.interrupted() else frame
 
 
-@contextmanager
-def at_once() -> Iterator[None]:
+tracing._dynamo_marked_constant = True  # type: ignore
+
+
+def at_once() -> AbstractContextManager[None]:
     """What is computed inside is computed now, also while a function is traced."""
-    outer, here.frame = here.frame, None
-    try:
-        yield
-    finally:
-        here.frame = outer
+    return within(FRAME, None)
 
 
 class Rule:
@@ -138,7 +137,7 @@ def rank_now(values: Sequence[Any]) -> int:
     rank = _known.get(types)
     if rank is None:
         rank = _looked_at(types, values)
-    return TRACED if rank < TRACED and here.frame is not None else rank
+    return TRACED if rank < TRACED and tracing() is not None else rank
 
 
 def change(function: Any, args: tuple) -> Any:
@@ -148,7 +147,7 @@ def change(function: Any, args: tuple) -> Any:
 
 def recorded(values: Collection[Any]) -> bool:
     """Whether a call with these operands is recorded: a function is traced, or some of them remember calls."""
-    if here.frame is not None:
+    if tracing() is not None:
         return True
     rank = rank_of(values)
     return PLAIN < rank < FORMULA or (rank == FORMULA and any(PLAIN < rank_of((v,)) < FORMULA for v in values))

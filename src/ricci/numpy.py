@@ -20,7 +20,7 @@ from typing import Any
 import numpy as _numpy
 
 from ricci.caches import cached
-from ricci.dispatch import PLAIN, here, rank_of, takers
+from ricci.dispatch import PLAIN, rank_of, takers, tracing
 from ricci.tracing.lowered import lowered
 from ricci.tracing.rows import unknown
 
@@ -35,7 +35,7 @@ class _Wrapped:
         self._function = function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._function in _MAKING and here.frame is not None:
+        if self._function in _MAKING and tracing() is not None:
             return lowered(self._function, args, kwargs)  # so that it is an input, and can be indexed by traced arrays
         rank = rank_of(args if not kwargs else (*args, *kwargs.values()))
         return self._function(*args, **kwargs) if rank <= PLAIN else takers[rank](self._function, args, kwargs)

@@ -17,7 +17,7 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no for
 SOURCE = Path(__file__).parents[2] / "src"
 
 WORK = """
-import itertools, os, signal, sys, threading, time, warnings
+import contextvars, itertools, os, signal, sys, threading, time, warnings
 import numpy as np
 import ricci as rc
 warnings.filterwarnings("ignore")  # Python's own, of forks beside threads
@@ -161,8 +161,11 @@ def test_signal_handlers_may_do_anything():
         def handler(number, frame):
             if not seen or not seen[-1] is None:
                 seen.append(None)  # one at a time
-                f = rc.parse(f"z = cos(x[i]) b{len(seen) % 20} x[i]")
-                assert f.diff("x").simplify() == f.diff("x")
+                x = np.arange(4.0)
+                f = rc.parse(f"z = cos(x[i]) b{len(seen) % 20} x[i]").diff("x")
+                assert f.simplify() == f and isinstance(f.compile("numpy")(x, 1.0), np.ndarray)
+                assert np.allclose(rc.grad(lambda x: (x**2).sum())(x), 2 * x)  # also amid a function being traced
+                contextvars.Context().run(work)  # without the scopes of what is interrupted
                 seen[-1] = True
         signal.signal(signal.SIGALRM, handler)
         signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)

@@ -15,7 +15,7 @@ from ricci.caches import cache_clear
 from ricci.errors import DTypeError, InputError, RuleError, ShapeError, TraceError
 from ricci.tensor import Tensor, enable_grad, meaning, no_grad
 from ricci.tensor.recorder import apply
-from ricci.tensor.recording_mode import state
+from ricci.tensor.recording_mode import ModeScope, mode
 
 # What it holds
 
@@ -304,7 +304,7 @@ def test_detach_and_no_grad():
         y = x * x
         with enable_grad():
             z = x * x
-    assert (y.requires_grad, y.is_leaf, z.requires_grad, state.recording) == (False, True, True, True)
+    assert (y.requires_grad, y.is_leaf, z.requires_grad, mode().recording) == (False, True, True, True)
     with pytest.raises(InputError, match="no_grad"):
         y.backward()
 
@@ -318,7 +318,7 @@ def test_detach_and_no_grad():
 def test_no_grad_ends_with_an_error():
     with pytest.raises(ZeroDivisionError), no_grad():
         _ = 1 / 0
-    assert state.recording
+    assert mode().recording
 
 
 def test_requires_grad():
@@ -550,13 +550,10 @@ def test_warnings_are_those_of_numpy():
 
 def test_watched():
     seen = []
-    state.watch = lambda name, value, *operands: seen.append((name, float(value)))
-    try:
+    with ModeScope(watch=lambda name, value, *operands: seen.append((name, float(value)))):
         x = Tensor(2.0)
         y = x * x + np.sqrt(x)
         y.backward()
-    finally:
-        state.watch = None
     assert [name for name, _ in seen[:3]] == ["multiply", "sqrt", "add"]
     assert ("multiply backward", 2.0) in seen
 

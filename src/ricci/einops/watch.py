@@ -1,8 +1,9 @@
 """How operations report the names of their axes, and who listens.
 
 Watchers (scopes, and recorders of shapes) stand in a context variable, so each thread and each asyncio task has its
-own. An operation calls :func:`check` before it computes, so that nothing is computed with axes that do not fit, and
-:func:`note` after it has succeeded, so that an operation that failed leaves nothing behind.
+own. It refers to them weakly: a watcher is held by its ``with``, and where an interrupt keeps it from being left, it
+goes with that. An operation calls :func:`check` before it computes, so that nothing is computed with axes that do not
+fit, and :func:`note` after it has succeeded, so that an operation that failed leaves nothing behind.
 """
 
 from __future__ import annotations
@@ -66,18 +67,24 @@ class Watcher:
     def __enter__(self):
         self.open = True
         _entered(self)
-        WATCHERS.set((*WATCHERS.get(), self))
+        WATCHERS.set((*[own for own in WATCHERS.get() if own() is not None], ref(self)))
         return self
 
     def __exit__(self, *_: object) -> None:
         # Without a token, since a generator may be closed in another context than the one in which it was entered.
         # There, and in tasks that outlive the scope in which they were started, a closed watcher stays and is not told.
         self.open = False
-        WATCHERS.set(tuple([watcher for watcher in WATCHERS.get() if watcher is not self]))
+        WATCHERS.set(tuple([own for own in WATCHERS.get() if own() not in (self, None)]))
         _left(self)
 
 
-WATCHERS: ContextVar[tuple[Watcher, ...]] = ContextVar("ricci_watchers", default=())
+WATCHERS: ContextVar[tuple[ref[Watcher], ...]] = ContextVar("ricci_watchers", default=())
+
+
+def _open() -> list[Watcher]:
+    """The watchers that are open here, the innermost last."""
+    found = [own() for own in WATCHERS.get()]
+    return [watcher for watcher in found if watcher is not None and watcher.open]
 
 
 def check(operation: str, pattern: str, inputs: Sequence[Named], sizes: Mapping[str, Any]) -> None:
@@ -98,17 +105,17 @@ def note(
 
 def innermost() -> Watcher | None:
     """The innermost open scope."""
-    return next((watcher for watcher in reversed(WATCHERS.get()) if watcher.open and watcher.nested), None)
+    return next((watcher for watcher in reversed(_open()) if watcher.nested), None)
 
 
 def _told() -> list[Watcher]:
     scope = innermost()
-    return [watcher for watcher in WATCHERS.get() if watcher.open and (not watcher.nested or watcher is scope)]
+    return [watcher for watcher in _open() if not watcher.nested or watcher is scope]
 
 
 # What is watched in any thread, and by which it was entered. A garbage collection while the lock is held may close a
 # generator that stands in a scope.
-OPEN: dict[Watcher, int] = {}
+OPEN: dict[ref[Watcher], int] = {}
 _CALLS: list[ref[CallCache]] = []
 
 
@@ -135,7 +142,7 @@ class CallCache(Cache):
 
 def _entered(watcher: Watcher) -> None:
     with LOCKS.scopes:
-        OPEN[watcher] = threading.get_ident()
+        OPEN[ref(watcher, _gone)] = threading.get_ident()
         if len(OPEN) == 1:
             for calls in [own() for own in _CALLS.copy()]:
                 if calls is not None:
@@ -144,7 +151,11 @@ def _entered(watcher: Watcher) -> None:
 
 def _left(watcher: Watcher) -> None:
     with LOCKS.scopes:
-        OPEN.pop(watcher, None)
+        OPEN.pop(ref(watcher), None)
+
+
+def _gone(own: ref[Watcher]) -> None:
+    OPEN.pop(own, None)
 
 
 def _in_child() -> None:

@@ -15,13 +15,14 @@ factor. Within :func:`loosely` this does not hold: there, expressions are compar
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from fractions import Fraction
 from functools import reduce
 
 from ricci.errors import DTypeError
+from ricci.within import within
 
 Number = int | Fraction | float
 _LARGEST_DENOMINATOR = 1024
@@ -29,7 +30,7 @@ _EXACT_BITS = 64  # of a whole number, and of both sides of a fraction
 _MOVED = 64  # how much larger or smaller an intermediate value may become by taking numbers out
 _SMALLEST, _LARGEST = 2.0**-14, 2.0**15  # what float16 holds in full precision
 _FAR = 2.0**100
-_mode = threading.local()
+_LOOSE = ContextVar("ricci_loose", default=False)
 
 
 def number(value: object) -> Number:
@@ -70,19 +71,12 @@ def as_float(value: Number) -> float:
         return math.inf if value > 0 else -math.inf
 
 
-@contextmanager
-def loosely() -> Iterator[None]:
+def loosely() -> AbstractContextManager[None]:
     """For comparing: numbers move freely, and sums are multiplied out, so that more forms become one."""
-    before = loose()
-    _mode.loose = True
-    try:
-        yield
-    finally:
-        _mode.loose = before
+    return within(_LOOSE, True)
 
 
-def loose() -> bool:
-    return getattr(_mode, "loose", False)
+loose = _LOOSE.get
 
 
 def moves(c: Number) -> bool:

@@ -97,8 +97,8 @@ class AxisScope(Watcher):
     def __init__(self, own: dict[str, AxisBinding], inherit: bool, text: str) -> None:
         self._own, self._inherit, self._text = own, inherit, text
         self._memory = NamesOfArrays()
-        self._around: tuple[AxisScope, ...] = (self,)  # this one and those around it
-        self._declaring: dict[str, AxisScope] = {name: self for name, binding in own.items() if binding.declared}
+        self._outer: tuple[AxisScope, ...] = ()  # those around it
+        self._declaring = {name: 0 for name, binding in own.items() if binding.declared}  # how far out, by name
         self._used = False
 
     def __enter__(self) -> AxisScope:
@@ -108,9 +108,14 @@ class AxisScope(Watcher):
         outer = innermost() if self._inherit else None
         if isinstance(outer, AxisScope):
             self._agree(outer)
-            self._around = (self, *outer._around)
-            self._declaring.update(outer._declaring)
+            self._outer = outer._around
+            self._declaring.update({name: far + 1 for name, far in outer._declaring.items()})
         return super().__enter__()
+
+    @property
+    def _around(self) -> tuple[AxisScope, ...]:
+        """This one and those around it; not stored, so that a scope is freed at once."""
+        return (self, *self._outer)
 
     def _agree(self, outer: AxisScope) -> None:
         """A name that is known around here has the same size here, and if it is declared there it is the same space."""
@@ -211,8 +216,9 @@ class AxisScope(Watcher):
         for array, parts in (*use.inputs, *use.outputs):
             known = self._names(array)
             for spot, name in spots(parts):
-                scope = self._declaring.get(name)
-                if scope is not None and spot not in known:
+                far = self._declaring.get(name)
+                if far is not None and spot not in known:
+                    scope = self._around[far]
                     found.setdefault((id(array), scope), (array, {}))[1].setdefault(spot, {})[name] = place
         return [(scope, array, names) for (_, scope), (array, names) in found.items()]
 

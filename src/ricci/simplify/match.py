@@ -96,7 +96,8 @@ def _own_bit(e: Expr) -> int:
     """The bit of a node; of a power also that of what is raised. Functions of the user's have none."""
     if isinstance(e, (Elementwise, Function)) and e.op.own:
         return 0
-    return bit(head(e)) | (_own_bit(e.args[0]) if isinstance(e, Elementwise) and e.op is POWER else 0)
+    raised_too = isinstance(e, Elementwise) and e.op is POWER and not (row_of(e.args[0]) or POWER).own
+    return bit(head(e)) | (bit(head(e.args[0])) if raised_too else 0)
 
 
 def bit(name: str) -> int:

@@ -17,7 +17,7 @@ from ricci.kinds import check_usable
 from ricci.tensor.links import GraphNode, Recorded, settled
 from ricci.tensor.meaning import OperationUse, checked_unchanged, operation_name, resolve
 from ricci.tensor.recorder import made, operated
-from ricci.tensor.recording_mode import enable_grad, state
+from ricci.tensor.recording_mode import enable_grad, mode
 
 Pull = Callable[
     [Recorded, GraphNode, list], Sequence[Any]
@@ -38,7 +38,7 @@ def backward(root: Recorded, gradient: Any, retain_graph: bool | None, create_gr
             _flow(root, seed if isinstance(seed, Recorded) else made(seed, None), _recorded, keep)
     else:
         with np.errstate(all="ignore"):
-            pull = _pulled if state.watch is None else _watched
+            pull = _pulled if mode().watch is None else _watched
             _flow(root, seed._value if isinstance(seed, Recorded) else seed, pull, keep)
 
 
@@ -166,8 +166,8 @@ def _watched(t: Recorded, node: GraphNode, bars: list) -> Sequence[Any]:
     """The same, and whoever watches is told the gradients."""
     gradients = _pulled(t, node, bars)
     for g in gradients:
-        if g is not None and state.watch is not None:
-            state.watch(f"{node.operation.operation.name} backward", g)
+        if g is not None and mode().watch is not None:
+            mode().watch(f"{node.operation.operation.name} backward", g)
     return gradients
 
 

@@ -29,7 +29,7 @@ from ricci.tensor.links import GraphCall, GraphNode, Recorded
 from ricci.tensor.programs import TensorProgram
 from ricci.tracing.array import Traced
 from ricci.tracing.carried_names import axis_names
-from ricci.tracing.frames import frame, suspended
+from ricci.tracing.frames import apart, frame, suspended
 from ricci.tracing.lowered import lowered
 from ricci.tracing.lowerings import name_of
 from ricci.tracing.trees import LEAF, Form, flatten
@@ -278,7 +278,7 @@ def _found(node: GraphNode, by_value: bool) -> Any:
     if found is not None:
         return found
     try:
-        operation, met, drawn = _lowered(node, called)
+        operation, met, drawn = apart(_lowered, node, called)
     except LimitError:
         raise
     except RicciError:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ricci.tensor.links import GraphNode, numbers
-from ricci.tensor.recording_mode import state
+from ricci.tensor.recording_mode import mode
 from ricci.tensor.tensor import Tensor
 from ricci.tracing.array_methods import OPERATORS
 from ricci.tracing.operand import Operand
@@ -29,7 +29,7 @@ def _operator(function: Callable[[Any, Any], Any], ufunc: np.ufunc, swapped: boo
             number, plain = other, True
         else:
             return general(self, other)
-        if not (plain and self.requires_grad and self._axes is None and state.recording) or state.watch is not None:
+        if not (plain and self.requires_grad and self._axes is None and mode().recording) or mode().watch is not None:
             return general(self, other)
         result = new(Tensor)
         if swapped:

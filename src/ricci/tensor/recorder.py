@@ -22,7 +22,7 @@ from ricci.functions.table import FUNCTIONS
 from ricci.kinds import as_numpy, check_usable, kind_of
 from ricci.tensor.links import GraphCall, GraphNode, Recorded, numbers
 from ricci.tensor.meaning import PLAIN, Operation, OwnRule, operation_name, resolve
-from ricci.tensor.recording_mode import state
+from ricci.tensor.recording_mode import mode
 from ricci.tracing.arguments import signature_of
 from ricci.tracing.array import has_traced
 from ricci.tracing.lowerings import name_of
@@ -79,7 +79,7 @@ def short(function: Any, args: tuple) -> Any:
             return NotImplemented
         native = function
         _met.keep(function, native)
-    if state.watch is not None:
+    if mode().watch is not None:
         return NotImplemented
     needed = copied = False
     tensors, values = [], []
@@ -103,12 +103,12 @@ def short(function: Any, args: tuple) -> Any:
         return _evaluated(function, kept(args) if copied else args, {}, tensors, False)
     value = native(*values)
     if not isinstance(value, (np.ndarray, np.generic)) or value.dtype.kind == "c":
-        needed = needed and state.recording
+        needed = needed and mode().recording
         node = GraphCall(function, kept(args), {}, tuple(tensors)) if needed else None
         return _wrapped(function, value, node, needed, tensors)
     if value.dtype.kind != "f":
         return value
-    if not (needed and state.recording):
+    if not (needed and mode().recording):
         return made(value, None)
     if copied:
         args = tuple([a.copy() if type(a) is np.ndarray else a for a in args])
@@ -141,7 +141,7 @@ def call(function: Any, args: tuple, kwargs: dict) -> Any:
         tensors = []
         values = [raw(a, tensors) for a in args]
     more = {name: raw(value, tensors) for name, value in kwargs.items()} if kwargs else kwargs
-    needed = state.recording and any(t.requires_grad for t in tensors)
+    needed = mode().recording and any(t.requires_grad for t in tensors)
     if rule is not None and (rule.native is None or named or (rule.of_floats and not _are_floats(values))):
         given = (kept(args), kept(kwargs)) if needed else (args, kwargs)
         return _evaluated(rule, *given, tensors, named)
@@ -174,7 +174,7 @@ def _evaluated(rule: Rule, args: tuple, kwargs: dict, tensors: list[Recorded], n
     if len(node.parents) > len(tensors):  # also those that the function found by itself
         tensors = [x for x in node.parents if isinstance(x, Recorded)]
         named = named or any(t._axes is not None for t in tensors)
-    needed = state.recording and any(t.requires_grad for t in tensors)
+    needed = mode().recording and any(t.requires_grad for t in tensors)
     value = unflatten(operation.form, _values(operation, node.inputs))
     return _wrapped(rule, value, node if needed or named else None, needed, tensors, named)
 
@@ -255,7 +255,7 @@ def _wrapped(
 ) -> Any:
     """The results as tensors: floats, and whole numbers made of such. Truths and places are plain arrays."""
     single = isinstance(value, (np.ndarray, np.generic))
-    if single and value.dtype.kind == "f" and not named and state.watch is None:
+    if single and value.dtype.kind == "f" and not named and mode().watch is None:
         return made(value, node if needed else None, next(numbers))
     whole = any(t._value.dtype.kind in "iu" for t in tensors)
     leaves, form = ([value], None) if single else flatten(value)
@@ -279,9 +279,9 @@ def _wrapped(
             raise DTypeError(f"{operation_name(function)} gives complex numbers here; ricci computes with real ones.")
         else:
             results.append(leaf)
-    if state.watch is not None:
+    if mode().watch is not None:
         for leaf in leaves:
-            state.watch(operation_name(function), leaf, [t._value for t in tensors])
+            mode().watch(operation_name(function), leaf, [t._value for t in tensors])
     return results[0] if form is None else _like(value, unflatten(form, results))
 
 

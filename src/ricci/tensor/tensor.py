@@ -20,7 +20,7 @@ from ricci.tensor.backward import backward as flow_back
 from ricci.tensor.links import Recorded, settled
 from ricci.tensor.meaning import names_from, operation_name
 from ricci.tensor.recorder import KIND, axes_of, call, made, of_torch, raw
-from ricci.tensor.recording_mode import no_grad, state
+from ricci.tensor.recording_mode import mode, no_grad
 from ricci.tracing.basics import checked_dtype
 from ricci.tracing.frames import user_place
 
@@ -99,7 +99,7 @@ class Tensor(Recorded):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         looking = sys._getframe(1).f_globals.get("__name__", "").startswith(ONLY_LOOKING)
-        if self.requires_grad and state.recording and not looking:
+        if self.requires_grad and mode().recording and not looking:
             raise _lost_gradient()
         array = self.numpy() if dtype is None else np.asarray(self._value, dtype)
         return array.copy() if copy else array

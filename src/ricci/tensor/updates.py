@@ -25,7 +25,7 @@ from ricci.errors import DTypeError, InputError, RuleError
 from ricci.kinds import check_usable
 from ricci.tensor.links import Links, Recorded, numbers
 from ricci.tensor.recorder import call, made, raw, short
-from ricci.tensor.recording_mode import state
+from ricci.tensor.recording_mode import mode
 from ricci.tracing.array_methods import IN_PLACE
 from ricci.tracing.frames import current, user_place
 from ricci.tracing.in_place import SIGNS, VIEWS, WRITERS
@@ -170,7 +170,7 @@ def check_changeable(t: Any, what: str) -> None:
     """An error where gradients could not flow, or NumPy would not let one write."""
     links = t._links
     owner = t if links is None or links.owner is None else links.owner
-    if state.recording and owner.node is None and owner.requires_grad:
+    if mode().recording and owner.node is None and owner.requires_grad:
         of = "a leaf that has a gradient" if owner is t else "a view of a leaf that has a gradient"
         raise RuleError(
             f"{what}{_place()} would change {of} in place. Write x = x + v or x = x.at[…].set(v) for a new tensor, or "
@@ -191,7 +191,7 @@ def _place() -> str:
 
 def _become(t: Recorded, new: Recorded) -> None:
     """``t`` is what ``new`` is."""
-    if not state.recording or not (t.requires_grad or new.requires_grad):
+    if not mode().recording or not (t.requires_grad or new.requires_grad):
         t._value = new._value
         t.changed = next(numbers)
         return
@@ -229,7 +229,7 @@ def _put_item(t: Any, key: Any, value: Any) -> None:
         if function is getitem and type(args[0]) is type(key) and repr(args[0]) == repr(key):
             return  # t[key] += v has done it already
     check_changeable(t, "x[…] = v")
-    if state.recording and (t.requires_grad or getattr(value, "requires_grad", False)):
+    if mode().recording and (t.requires_grad or getattr(value, "requires_grad", False)):
         new = call(_SET, (t, value, key), {})
     else:
         new = made(_with_entries(t._value, raw(value, []), raw(key, [])), None)

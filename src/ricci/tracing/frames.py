@@ -12,15 +12,21 @@ from __future__ import annotations
 
 import linecache
 import sys
-from collections.abc import Iterator
+import threading
+from _signal import NSIG, getsignal
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import copy_context
 from pathlib import Path
-from typing import Any
+from types import CodeType
+from typing import Any, TypeVar
 
-from ricci.dispatch import here
+from ricci.dispatch import FRAME, at_once, tracing
 from ricci.expr import Expr, Variable
 from ricci.expr import variable as input_node
+from ricci.within import within
 
+T = TypeVar("T")
 OURS = str(Path(__file__).parent.parent)
 _NUMPY = f"{__import__('numpy').__path__[0]}"
 MOST_COPIED = 1 << 26  # bytes; a larger array is not checked for being changed by the function that is traced
@@ -55,6 +61,8 @@ class Frame:
         self.immutable = False  # whether the function was written for arrays that do not change, as JAX's
         self.sources: Any = None  # of random numbers, as they were when it began
         self._root: Frame | None = None if outer is None else outer.root
+        self.handlers = _signal_handlers()
+        self.base = 0  # the id of the Python frame in which the function is called
         if outer is None:
             self.captured: dict[str, Any] = {}  # input → array
             self.known: dict[int, Variable] = {}  # id of an array → its input
@@ -64,6 +72,15 @@ class Frame:
             self.weak_numbers = False  # whether numbers of NumPy's widen no type, as among tensors of PyTorch
             self.named: dict[Expr, tuple[str | None, ...]] = {}  # names of the axes of tensors that came in
             self.copies: dict[str, Any] = {}  # what arrays contained when they were met, to see whether that changes
+
+    def interrupted(self) -> bool:
+        """Whether what runs now is not the function, but a signal handler that was called while it ran."""
+        frame: Any = sys._getframe(1)
+        while frame is not None and id(frame) != self.base:
+            if frame.f_code in self.handlers:
+                return True
+            frame = frame.f_back
+        return False
 
     @property
     def root(self) -> Frame:
@@ -110,38 +127,53 @@ def note_line(lines: dict[Expr, CodePlace], expr: Expr, place: CodePlace) -> Non
             made += [a for a in node.args if a.args]
 
 
-def current() -> Frame | None:
-    """The innermost function being traced in this thread, if any."""
-    return here.frame
+current: Callable[[], Frame | None] = tracing
+
+
+def apart(function: Callable[..., T], *args: Any) -> T:
+    """``function(*args)`` in a copy of the context: whatever ends it, also an interrupt, no scope that it has opened
+    stays open."""
+    return copy_context().run(function, *args)
 
 
 @contextmanager
 def frame(name: str, taken: frozenset[str] = frozenset()) -> Iterator[Frame]:
-    """A frame inside the current one, left when the function returns."""
+    """A frame inside the current one, left when the function returns; for use :func:`apart`."""
     outer = current()
     inner = Frame(outer, name)
+    inner.base = id(sys._getframe(2))  # that of ``with``
     if outer is None:
         inner.taken = taken
-    here.frame = inner
     try:
-        yield inner
+        with within(FRAME, inner):
+            yield inner
     finally:
         inner.active = False
-        here.frame = outer
 
 
 @contextmanager
 def suspended() -> Iterator[None]:
     """No frame: what is computed inside is computed now, and may draw random numbers."""
-    outer, here.frame = current(), None
+    outer = FRAME.get()
     try:
-        yield
+        with at_once():
+            yield
     finally:
-        here.frame = outer
         while outer is not None:
             if outer.sources is not None:
                 outer.sources.renew()
             outer = outer.outer
+
+
+def _signal_handlers() -> frozenset[CodeType]:
+    """The code of the functions that signals call in this thread, which is none but in the main one."""
+    if threading.get_ident() != threading.main_thread().ident:
+        return frozenset()
+    found = [getsignal(number) for number in range(1, NSIG)]
+    found = [getattr(handler, "func", handler) for handler in found if callable(handler)]  # of a partial function
+    methods = [getattr(handler, "__func__", handler) for handler in found]
+    codes = [getattr(own, "__code__", None) or getattr(type(own).__call__, "__code__", None) for own in methods]
+    return frozenset([code for code in codes if code is not None])
 
 
 def user_place() -> CodePlace | None:

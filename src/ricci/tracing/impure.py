@@ -211,11 +211,14 @@ def watched(function: Any, arguments: Iterable[Any], reached: Reach | None = Non
     if not sources.may_read or (before is not None and before is not watch):
         yield sources
         return
-    sys.setprofile(watch)
     try:
-        yield sources
+        try:
+            sys.setprofile(watch)
+            yield sources
+        finally:
+            sys.setprofile(before)
     finally:
-        sys.setprofile(before)
+        sys.setprofile(before)  # again, in case that the first was interrupted
 
 
 class unwatched:

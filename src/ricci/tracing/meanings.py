@@ -7,37 +7,30 @@ with one: whatever function makes it, the result is a tensor again. Nothing here
 from __future__ import annotations
 
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from typing import Any
 
 from ricci.tracing.frames import current
 from ricci.tracing.trees import flatten
+from ricci.within import within
 
-
-class _Aside(threading.local):
-    """What holds in one thread."""
-
-    aside = False  # whether calls of PyTorch's functions are none of the traced function's
-
-
-_here = _Aside()
+_ASIDE = ContextVar("ricci_aside", default=False)  # whether PyTorch's functions are called by ricci itself
 
 
 def untraced() -> bool:
     """Whether calls of PyTorch's functions are run as they are: no function is traced, or ricci itself calls them."""
-    return _here.aside or current() is None
+    return _ASIDE.get() or current() is None
 
 
-@contextmanager
-def aside() -> Iterator[None]:
+def aside() -> AbstractContextManager[None]:
     """Inside, PyTorch's functions are run as they are."""
-    before, _here.aside = _here.aside, True
-    try:
-        yield
-    finally:
-        _here.aside = before
+    return within(_ASIDE, True)
+
+
+def not_aside() -> None:
+    """For a function that begins to be traced: what it calls, it calls."""
+    _ASIDE.set(False)
 
 
 def is_torch(x: Any) -> bool:

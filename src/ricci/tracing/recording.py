@@ -26,10 +26,10 @@ from ricci.tracing import in_place, own_functions, placing, trees  # noqa: F401 
 from ricci.tracing.array import Traced, leaked
 from ricci.tracing.basics import checked_dtype, lift
 from ricci.tracing.foreign import translated
-from ricci.tracing.frames import CodePlace, Frame, frame, note_line
+from ricci.tracing.frames import CodePlace, Frame, apart, frame, note_line
 from ricci.tracing.impure import watched
 from ricci.tracing.likeness import argument_like
-from ricci.tracing.meanings import plain
+from ricci.tracing.meanings import not_aside, plain
 from ricci.tracing.operand import Operand
 from ricci.tracing.reach import Reach
 from ricci.tracing.shapes import Shaped
@@ -184,6 +184,13 @@ def record(
 
     ``reached`` is what the function and its static arguments lead to, if that is known already.
     """
+    return apart(_recorded, function, arguments, has_aux, name, reached)
+
+
+def _recorded(
+    function: Callable, arguments: Arguments, has_aux: bool, name: str | None, reached: Reach | None
+) -> Recording:
+    not_aside()
     title = name or getattr(function, "__name__", type(function).__name__)
     count, keywords, forms = arguments.form
     names = _leaf_names(function, arguments.form)

@@ -12,30 +12,27 @@ more without them, and the contents of all arrays count as looked at.
 from __future__ import annotations
 
 import operator
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ricci.dispatch import register
+from ricci.tracing.frames import apart
 from ricci.tracing.guards import Guards
 from ricci.tracing.operand import Operand
 from ricci.tracing.reach import Reach
 from ricci.tracing.trees import mapped
+from ricci.within import within
 
 T = TypeVar("T")
 _SAME = frozenset(["strides", "itemsize", "nbytes"])  # attributes that say nothing of the contents
 
 
-class _Seen(threading.local):
-    """The arrays that were looked at by this thread while a function was traced, by identity."""
-
-    seen: set[int] | None = None
-
-
-_here = _Seen()
+# The arrays that were looked at while a function was traced, by identity.
+_SEEN: ContextVar[set[int] | None] = ContextVar("ricci_seen", default=None)
 
 
 class Watched(Operand):
@@ -60,8 +57,9 @@ class Watched(Operand):
 
     def looked_at(self) -> np.ndarray:
         """The array itself, for somebody who may read it."""
-        if _here.seen is not None:
-            _here.seen.add(id(self.origin))
+        seen = _SEEN.get()
+        if seen is not None:
+            seen.add(id(self.origin))
         return self.value
 
     def __getattr__(self, name: str) -> Any:
@@ -133,18 +131,25 @@ def _watching(reach: Reach) -> Iterator[set[int]]:
     stand_ins = {key: Watched(array, array) for key, array in arrays.items()}
     places = [(look, put, key, held, _replaced(held, stand_ins)) for look, put, key, held in free]
     places = [place for place in places if place[3] is not place[4]]
-    before, _here.seen = _here.seen, set()
+    seen: set[int] = set()
     inputs: set[int] = set()
     try:
-        for _, put, key, _, stand_in in places:
-            put(key, stand_in)
-        yield inputs
-        inputs |= arrays.keys() - _here.seen
+        try:
+            for _, put, key, _, stand_in in places:
+                put(key, stand_in)
+            with within(_SEEN, seen):
+                yield inputs
+            inputs |= arrays.keys() - seen
+        finally:
+            _put_back(places)
     finally:
-        _here.seen = before
-        for look, put, key, held, stand_in in places:
-            if look(key, None) is stand_in:
-                put(key, held)
+        _put_back(places)  # again, in case that the first was interrupted
+
+
+def _put_back(places: Sequence[tuple]) -> None:
+    for look, put, key, held, stand_in in places:
+        if look(key, None) is stand_in:
+            put(key, held)
 
 
 def _arrays(value: tuple) -> Iterator[Any]:
@@ -167,6 +172,10 @@ def observed(call: Callable[[Reach], T], starts: Sequence[Any]) -> tuple[T, Guar
 
     ``call`` is told what they reach.
     """
+    return apart(_observed, call, starts)
+
+
+def _observed(call: Callable[[Reach], T], starts: Sequence[Any]) -> tuple[T, Guards]:
     reach = Reach(starts)
     before = Guards(reach, frozenset(reach.arrays))
     inputs: set[int] = set()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
-from contextlib import ContextDecorator
 from typing import Any
 
 import numpy as np
@@ -13,20 +11,18 @@ from ricci.compiler.compressed.result import CompressedFunction
 from ricci.compiler.pipeline import evaluate, prepare
 from ricci.errors import NonFiniteError
 from ricci.expr import Constant, Expr, Variable
-from ricci.tensor.recording_mode import state
+from ricci.tensor.recording_mode import ModeScope, mode
 from ricci.tracing import trees
 from ricci.tracing.frames import CodePlace, user_place
 from ricci.tracing.operand import Operand
 from ricci.tracing.recording import Recording
 from ricci.transforms.origins import Evaluated, first, operation
 
-_here = threading.local()
 
-
-class debug_nans(ContextDecorator):
+class debug_nans(ModeScope):
     """Inside, a result that is NaN, or infinite, is an error that names the operation and the line it arises from.
 
-    It holds for transformed functions and for tensors, in this thread. With ``infinities=False``, only NaN is.
+    It holds for transformed functions and for tensors, in this thread or task. With ``infinities=False``, only NaN is.
 
     >>> import numpy as np, ricci as rc
     >>> with rc.debug_nans():
@@ -36,24 +32,16 @@ class debug_nans(ContextDecorator):
     """
 
     def __init__(self, infinities: bool = True):
+        super().__init__(watch=watch_value, infinities=infinities)
         self.infinities = infinities
-        self._before: list[tuple[Any, Any]] = []
 
-    def __enter__(self) -> debug_nans:
-        self._before.append((getattr(_here, "infinities", None), state.watch))
-        _here.infinities, state.watch = self.infinities, watch_value
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        _here.infinities, state.watch = self._before.pop()
-
-    def _recreate_cm(self) -> debug_nans:  # a decorated function may be running in several threads at once
+    def _recreate_cm(self) -> debug_nans:
         return type(self)(self.infinities)
 
 
 def watching() -> bool:
-    """Whether values are being watched in this thread."""
-    return getattr(_here, "infinities", None) is not None
+    """Whether values are being watched here."""
+    return mode().watch is not None
 
 
 def _bad(value: Any) -> np.ndarray:
@@ -61,7 +49,7 @@ def _bad(value: Any) -> np.ndarray:
     array = np.asarray(value)
     if array.dtype.kind != "f":
         return np.zeros(array.shape, bool)
-    return ~np.isfinite(array) if _here.infinities else np.isnan(array)
+    return ~np.isfinite(array) if mode().infinities else np.isnan(array)
 
 
 def watch_value(name: str, value: Any, operands: Sequence[Any] = ()) -> None:

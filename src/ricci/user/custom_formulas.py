@@ -89,6 +89,9 @@ class _OnFormulas:
 
     def rule(self, shapes: Sequence[tuple[int, ...]]) -> Any:
         """The rule for operands of these shapes."""
+        return frames.apart(self._traced, shapes)
+
+    def _traced(self, shapes: Sequence[tuple[int, ...]]) -> Any:
         given = iter([Shaped(shape, FLOAT) for shape in shapes])
         leaves = [next(given) if own else leaf for leaf, own in zip(self.leaves, self.operand, strict=True)]
         args, kwargs = trees.unflatten(self.form, leaves)

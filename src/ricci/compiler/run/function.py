@@ -19,7 +19,7 @@ from ricci.compiler.plan.plans import Plan
 from ricci.compiler.prepare.prepared import Prepared
 from ricci.compiler.run.engines import target_named, target_of
 from ricci.compiler.run.runner import Runner, Switch
-from ricci.dispatch import call_formula, here, recorded, remember_calls
+from ricci.dispatch import call_formula, recorded, remember_calls, tracing
 from ricci.errors import InputError, LimitError, RicciError
 
 MOST_SHORTCUTS = 64
@@ -69,7 +69,7 @@ class Compiled:
         return f"<ricci.Compiled function of {', '.join(self.inputs) or 'nothing'} on {where}>"
 
     def __call__(self, /, *args: Any, **inputs: Any) -> Any:
-        if here.frame is not None or (self._tracing is not None and self._tracing()):
+        if tracing() is not None or (self._tracing is not None and self._tracing()):
             return self._first(args, inputs)
         ordered = self._arranged(args, inputs) if inputs else args
         try:
@@ -117,7 +117,7 @@ class Compiled:
 
     def _is_recorded(self, values: Collection[Any]) -> bool:
         if self._tracing is not None and self._tracing():
-            return here.frame is not None or remember_calls(tuple(map(type, values)))
+            return tracing() is not None or remember_calls(tuple(map(type, values)))
         return recorded(values)
 
     def _recorded(self, given: Mapping[str, Any], sizes: Mapping[str, int]) -> Any:

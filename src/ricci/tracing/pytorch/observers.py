@@ -12,9 +12,9 @@ result cannot change from call to call. Tensors from outside are inputs, and tak
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -33,31 +33,27 @@ from ricci.tracing.pytorch.aten_calls import put, traced_function, traced_operat
 from ricci.tracing.pytorch.torch_changes import where
 from ricci.tracing.pytorch.traced_tensors import TracedTensor, plain_leaves, wrapped
 from ricci.tracing.trees import mapped
+from ricci.within import within
 
-
-class _Watching(threading.local):
-    """What holds in one thread."""
-
-    watching = False
-    made: dict[int, torch.Tensor] = {}  # noqa: RUF012  # tensors made of nothing while a function is traced, by id
-    stopping = False  # whether the user's code runs under torch.no_grad(), so that results are constants
-
-
-here = _Watching()
+# Tensors made of nothing while a function is traced, by id; none where calls are not watched.
+_MADE: ContextVar[dict[int, torch.Tensor] | None] = ContextVar("ricci_made", default=None)
+# Whether the user's code runs under torch.no_grad(), so that results are constants.
+_STOPPING = ContextVar("ricci_stopping", default=False)
 
 
 @contextmanager
 def watching() -> Iterator[None]:
     """Inside, all calls of PyTorch's functions are seen."""
-    if here.watching:
+    if _MADE.get() is not None:
         yield
         return
-    here.watching, here.made = True, {}
-    try:
-        with OperationObserver(), FunctionObserver():
-            yield
-    finally:
-        here.watching, here.made = False, {}
+    with within(_MADE, {}), OperationObserver(), FunctionObserver():
+        yield
+
+
+def _made() -> dict[int, torch.Tensor]:
+    found = _MADE.get()
+    return {} if found is None else found
 
 
 def called(function: Any, args: tuple, kwargs: dict) -> Any:
@@ -84,19 +80,16 @@ class FunctionObserver(TorchFunctionMode):
             return _data(function, args, kwargs)
         keys = function in _READ_AS_THEY_ARE  # masks in them decide shapes
         args, named = mapped(lambda x: _tensor(x, keys), (args, kwargs))
-        before, here.stopping = here.stopping, not torch.is_grad_enabled()
-        if here.stopping:
+        stopping = not torch.is_grad_enabled()
+        if stopping:
             _refuse_rules_of_their_own()
-        try:
-            with torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
-                if function is torch.Tensor.__setitem__ and isinstance(args[0], TracedTensor):
-                    return put(*args)
-                row = whole_rows().get(function)
-                if row is not None and any(isinstance(x, TracedTensor) for x in plain_leaves((args, named))):
-                    return traced_function(function, row, args, named, here.made, here.stopping)
-                return _OTHERWISE.get(function, _as_written)(function, args, named)
-        finally:
-            here.stopping = before
+        with within(_STOPPING, stopping), torch.no_grad(), torch._C.DisableTorchFunctionSubclass():
+            if function is torch.Tensor.__setitem__ and isinstance(args[0], TracedTensor):
+                return put(*args)
+            row = whole_rows().get(function)
+            if row is not None and any(isinstance(x, TracedTensor) for x in plain_leaves((args, named))):
+                return traced_function(function, row, args, named, _made(), stopping)
+            return _OTHERWISE.get(function, _as_written)(function, args, named)
 
 
 _OF_DATA = ("numpy", "__array__", "tolist", "data_ptr", "storage", "untyped_storage", "_typed_storage", "__dlpack__")
@@ -124,7 +117,7 @@ def _data(function: Any, args: tuple, kwargs: dict) -> Any:
             f"x.{name}(…) asks for the values of a traced tensor",
             "Leave it a tensor: PyTorch's functions take it; or use rc.Tensor, which runs line by line",
         )
-    if name not in _COPIES and not all(id(x) in here.made for x in args if isinstance(x, torch.Tensor)):
+    if name not in _COPIES and not all(id(x) in _made() for x in args if isinstance(x, torch.Tensor)):
         raise TraceError(
             f"x.{name}(…) reads the values of a tensor from outside{where()}. A traced function runs once, so they "
             "would be those of now at each call; compute with the tensor itself, or pass it as an argument."
@@ -183,14 +176,14 @@ class OperationObserver(TorchDispatchMode):
         tensors = [x for x in plain_leaves((args, kwargs)) if isinstance(x, torch.Tensor)]
         if op.overloadpacket.__name__ in ("lift_fresh", "lift"):  # of what torch.tensor([1, 2]) has just made
             self._remember(tensors)
-        if all(id(x) in here.made for x in tensors):
+        if all(id(x) in _made() for x in tensors):
             return self._remember(op(*args, **kwargs))
-        return traced_operation(op, args, kwargs, self, here.made, here.stopping)
+        return traced_operation(op, args, kwargs, self, _made(), _STOPPING.get())
 
     def _remember(self, result: Any) -> Any:
         for x in plain_leaves(result):
             if isinstance(x, torch.Tensor):
-                here.made[id(x)] = x  # held, so that no other tensor gets the same id
+                _made()[id(x)] = x  # held, so that no other tensor gets the same id
         return result
 
 
