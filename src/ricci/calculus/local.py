@@ -16,7 +16,7 @@ pushforward from the right, or two local derivatives, is one and the same produc
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 
 from ricci.errors import RuleError
@@ -152,7 +152,7 @@ def opened(coef: Number, factors: list[Factor], kept: set[Label]) -> list[tuple[
     done: list[tuple[Number, list[Factor]]] = []
     while waiting:
         coef, factors = waiting.pop()
-        factors = structures_apart(factors)
+        factors = structures_apart(factors, kept)
         at = next((p for p in range(len(factors)) if _merges(factors, p, kept)), None)
         if at is None or len(waiting) + len(done) >= MOST_TERMS:
             done.append((coef, factors))
@@ -175,16 +175,16 @@ def _flat(f: Expr, labels: tuple[Label, ...]) -> list[Factor]:
     return [*[(a, tuple([labels[axis] for axis in own])) for a, own in f.factors()], (one(f.shape), labels)]
 
 
-def structures_apart(factors: list[Factor]) -> list[Factor]:
-    """Structures, and sums that may hold some, taken out of products without sums.
+def structures_apart(factors: list[Factor], kept: Collection[Label] = ()) -> list[Factor]:
+    """Structures, and sums that may hold some, taken out of products without sums that have labels beside ``kept``.
 
     What else is in such a product stays together: that is for ``product`` to open or not.
     """
-    if not any(_is_open(f) for f, _ in factors):
+    if not any(_is_open(f, labels, kept) for f, labels in factors):
         return factors
     apart: list[Factor] = []
     for f, labels in factors:
-        if not _is_open(f):
+        if not _is_open(f, labels, kept):
             apart.append((f, labels))
             continue
         own = _flat(f, labels)
@@ -196,8 +196,10 @@ def structures_apart(factors: list[Factor]) -> list[Factor]:
     return apart
 
 
-def _is_open(f: Expr) -> bool:
-    return isinstance(f, Product) and not f.sums and any(isinstance(a, (Structure, Sum)) for a in f.args)
+def _is_open(f: Expr, labels: tuple[Label, ...], kept: Collection[Label]) -> bool:
+    if not isinstance(f, Product) or f.sums or all(label in kept for label in labels):
+        return False
+    return any(isinstance(a, (Structure, Sum)) for a in f.args)
 
 
 def _merges(factors: list[Factor], at: int, kept: set[Label]) -> bool:

@@ -46,6 +46,7 @@ from ricci.expr.structures import DELTA, ONE, ZERO, affine, is_one, natural, one
 _OPAQUE = (Variable, Elementwise, Function)
 _FAR_POWER = 4
 FLATTEN_LIMIT = 32  # operands or terms; a longer chain nests instead, so that building it stays linear
+LONG = 8  # factors; a product without sums of more of them is a step of its own, so that deriving chains stays linear
 
 
 def product(
@@ -190,8 +191,9 @@ class _Flattened:
         self.opened = 0
         self.stack = operands[::-1]
         count = len(self.stack)
+        self.only = self.stack[0][0] if count == 1 else None
         self.alone = self.stack[0][0] if count == 1 and self.out.issuperset(self.stack[0][1]) else None
-        self.room = count if count > 1 else -FLATTEN_LIMIT * len(self.stack[0][0].args) if count else 0
+        self.room = count if count > 1 else len(self.stack[0][0].args) if count else 0
         while self.stack:
             e, labels = self.stack.pop()
             for label, axis in zip(labels, e.shape, strict=True):
@@ -204,13 +206,16 @@ class _Flattened:
 
     def product(self, e: Product, labels: tuple[Label, ...]) -> None:
         if (
-            len(e.args) + self.room > FLATTEN_LIMIT
+            (e is not self.only and len(e.args) + self.room > FLATTEN_LIMIT)
             or (e.sums and not _moves(e))
             or (e is not self.alone and _is_far(e))
         ):
             self.factors.append((e, labels))
             return
         name: dict = dict(zip(e.out, labels, strict=True))
+        if e is not self.only and len(e.args) > LONG and not e.sums and not loose():
+            self.long(e, labels)
+            return
         self.opened += 1
         factors = [(a, tuple([name.get(x, ("open", self.opened, x)) for x in inner])) for a, inner in e.factors()]
         held = self._held(factors) if len(factors) > 1 and not loose() else []
@@ -225,6 +230,18 @@ class _Flattened:
         self.held.append(without_sums(held, axes, {}))
         self.factors.append((self.held[-1], axes))
         self.stack.extend([factor for factor in factors if factor not in held])
+
+    def long(self, e: Product, labels: tuple[Label, ...]) -> None:
+        """A product that stays a step, but for the structures in it, which have to meet what they rename."""
+        factors = [(a, tuple([labels[axis] for axis in own])) for a, own in e.factors()]
+        moving = [(a, own) for a, own in factors if isinstance(a, Structure)]
+        if not moving:
+            self.factors.append((e, labels))
+            return
+        rest = [(a, own) for a, own in factors if not isinstance(a, Structure)]
+        axes = tuple(dict.fromkeys([x for _, own in rest for x in own]))
+        self.factors.append((without_sums(rest, axes, {}), axes))
+        self.stack.extend(moving)
 
     def _held(self, factors: list[Factor]) -> list[Factor]:
         """The factors that stay together: those with summed labels, if others have no labels beside theirs."""
