@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
-from weakref import KeyedRef, ref
+from weakref import ref
 
 from ricci.grid import Grid, Shown
 
@@ -265,6 +265,13 @@ def cached(name: str, most: int) -> Callable[[F], F]:
     return decorate
 
 
+class _KeyedRef(ref):
+    """A weak reference that knows its key; the one of the standard library is made by two calls of Python's."""
+
+    __slots__ = ("key",)
+    key: Any
+
+
 class Interned(Generic[T]):
     """One object for each key, as long as somebody else holds it; of all threads that make one, one has its way.
 
@@ -284,7 +291,7 @@ class Interned(Generic[T]):
     __slots__ = ("_gone", "_kept")
 
     def __init__(self) -> None:
-        self._kept: dict[Any, KeyedRef] = {}
+        self._kept: dict[Any, _KeyedRef] = {}
         self._gone = functools.partial(_forget, self._kept)
 
     def __len__(self) -> int:
@@ -296,7 +303,8 @@ class Interned(Generic[T]):
 
     def put(self, key: Any, made: T) -> T:
         """The object of a key: ``made``, if there is none."""
-        own = KeyedRef(made, self._gone, key)
+        own = _KeyedRef(made, self._gone)
+        own.key = key
         while True:
             kept = self._kept.setdefault(key, own)
             found = made if kept is own else kept()
@@ -305,7 +313,7 @@ class Interned(Generic[T]):
             _remove_dead_weakref(self._kept, key)
 
 
-def _forget(kept: dict[Any, KeyedRef], gone: KeyedRef, remove: Callable = _remove_dead_weakref) -> None:
+def _forget(kept: dict[Any, _KeyedRef], gone: _KeyedRef, remove: Callable = _remove_dead_weakref) -> None:
     remove(kept, gone.key)  # by its own name, since modules are taken apart when the process ends
 
 

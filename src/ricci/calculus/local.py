@@ -147,7 +147,10 @@ def _product_edge(node: Product, position: int) -> Edge:
 
 
 def opened(coef: Number, factors: list[Factor], kept: set[Label]) -> list[tuple[Number, list[Factor]]]:
-    """A product of factors as a sum of such products, in which structures meet the labels that they rename."""
+    """A product of factors as a sum of such products, in which structures meet the labels that they rename.
+
+    The terms of a sum that hold no such structure stay together.
+    """
     waiting = [(coef, factors)]
     done: list[tuple[Number, list[Factor]]] = []
     while waiting:
@@ -160,7 +163,14 @@ def opened(coef: Number, factors: list[Factor], kept: set[Label]) -> list[tuple[
             f, labels = factors[at]
             assert isinstance(f, Sum)
             rest = factors[:at] + factors[at + 1 :]
-            waiting += [(coef * c, [*rest, (a, labels)]) for c, a in zip(f.coefs, f.args, strict=True)]
+            together = []
+            for c, a in zip(f.coefs, f.args, strict=True):
+                if _renames(a, factors, at, kept):
+                    waiting.append((coef * c, [*rest, (a, labels)]))
+                else:
+                    together.append((c, a))
+            if together:
+                waiting.append((coef, [*rest, (add(together), labels)]))
     return done
 
 
@@ -203,21 +213,22 @@ def _is_open(f: Expr, labels: tuple[Label, ...], kept: Collection[Label]) -> boo
 
 
 def _merges(factors: list[Factor], at: int, kept: set[Label]) -> bool:
-    """Whether some term of a sum among the factors has a structure on a label that is not kept.
+    """Whether some term of a sum among the factors has a structure on a label that is not kept."""
+    f, labels = factors[at]
+    return isinstance(f, Sum) and not kept.issuperset(labels) and any(_renames(a, factors, at, kept) for a in f.args)
+
+
+def _renames(term: Expr, factors: list[Factor], at: int, kept: set[Label]) -> bool:
+    """Whether a term of the sum at ``at`` has a structure on a label that is not kept.
 
     A triangle on labels that another factor carries is a mask: it takes part in no sum of its own.
     """
-    f, labels = factors[at]
-    if not isinstance(f, Sum):
-        return False
-    gone = {axis for axis, label in enumerate(labels) if label not in kept}
-    if not gone:
-        return False
-    dense = [set(own) for p, (e, own) in enumerate(factors) if p != at and _is_dense(e)]
-    for a in f.args:
-        for structure, axes in _structures(a):
-            mask = structure.relation[0] == ">=" and any({labels[x] for x in axes} <= own for own in dense)
-            if not mask and gone.intersection(axes):
+    labels = factors[at][1]
+    for structure, axes in _structures(term):
+        own = {labels[x] for x in axes}
+        if not kept.issuperset(own):
+            others = (labels for p, (e, labels) in enumerate(factors) if p != at and _is_dense(e))
+            if structure.relation[0] != ">=" or not any(own.issubset(theirs) for theirs in others):
                 return True
     return False
 

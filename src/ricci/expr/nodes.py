@@ -202,7 +202,7 @@ def make(kind: type[Expr], args: tuple[Expr, ...], shape: Shape, *data: Any) -> 
     for name, value in zip(kind.fields, data, strict=True):
         setattr(node, name, value)
     if kind is Product:
-        node.sums = any(label not in data[1] for labels in data[0] for label in labels)
+        node.sums = not all(map(frozenset(data[1]).issuperset, data[0]))
     text = f"{_own_text(kind, data, op, shape)}{[a.key for a in args]}"
     node.key = int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
     return _table.put(identity, node)

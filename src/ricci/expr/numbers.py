@@ -85,7 +85,12 @@ def moves(c: Number) -> bool:
     >>> moves(2), moves(-0.3), moves(1e-6)
     (True, True, False)
     """
-    return c == 1 or 1 <= _MOVED * abs(c) <= _MOVED * _MOVED or loose()
+    if c == 1:
+        return True
+    if type(c) is Fraction:
+        top, bottom = c.as_integer_ratio()
+        return bottom <= _MOVED * abs(top) <= _MOVED * _MOVED * bottom or loose()
+    return 1 <= _MOVED * abs(c) <= _MOVED * _MOVED or loose()
 
 
 def joins(a: Number, b: Number) -> bool:

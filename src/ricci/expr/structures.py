@@ -119,7 +119,7 @@ def _natural(e: Expr) -> tuple[int, ...]:
 
 def placed(e: Expr, labels: Sequence[Hashable], place: Mapping[Hashable, int]) -> tuple[int, ...]:
     """The places of the labels of an operand, in order where it does not matter which of two is which."""
-    places = tuple([place[label] for label in labels])
+    places = tuple(map(place.__getitem__, labels))
     return (places[1], places[0]) if len(places) == 2 and places[0] > places[1] and symmetric(e) else places
 
 

@@ -11,7 +11,6 @@ Among choices that give the same node, the one is taken that puts the outer labe
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
@@ -27,8 +26,7 @@ _LEAVES = 12
 def canonical_order(factors: Sequence[Factor], rank: dict[Label, int]) -> list[Factor]:
     """``factors`` in canonical order; ``rank`` holds the labels of the output and their places there."""
     ordered = sorted(factors, key=lambda factor: (symmetric(factor[0]), factor[0].key))
-    keys = [e.key for e, _ in ordered]
-    if all(a != b for a, b in itertools.pairwise(keys)):
+    if len({e.key for e, _ in ordered}) == len(ordered):
         return ordered
     return _Ordering(ordered, rank).best()
 

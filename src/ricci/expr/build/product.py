@@ -59,7 +59,7 @@ def product(
     out = tuple(out)
     operands = _with_powers([(e, tuple(labels)) for e, labels in operands])
     found = _Flattened(operands, out, dict(sizes) if sizes else {})
-    if not moves(found.moved):
+    if found.moved != 1 and not moves(found.moved):
         found = _Flattened(operands, out, dict(sizes) if sizes else {}, moving=False)
     size, factors = found.size, found.factors
     coefs = [*found.numbers, found.moved]
@@ -68,8 +68,8 @@ def product(
         factors, coefs = [(found.scaled[0][0], out)], found.numbers
     if found.deltas:
         factors = merge_labels(factors, found.deltas, out, size)
-    related = any(type(e) is Structure for e, _ in factors)
-    if len(factors) > 1:
+    related = (found.related or found.deltas) and any(type(e) is Structure for e, _ in factors)
+    if len(factors) > 1 and found.changed:
         factors = _with_powers(cancel_reshapes(factors, out, size) if related else factors)
     if found.held and any(found.out.issuperset(labels) and e in found.held for e, labels in factors):
         return _times(coefs, _again(factors, out, size))  # a delta has told that nothing is summed there
@@ -89,7 +89,9 @@ def _summed(
     coefs: list[Number], factors: list[Factor], out: tuple[Label, ...], size: dict[Label, Size], summed: set[Label]
 ) -> Expr:
     """The product of factors that are as they should be, summed over labels."""
-    carried = {label for _, labels in factors for label in labels}
+    carried: set[Label] = set()
+    for _, labels in factors:
+        carried.update(labels)
     for label in summed - carried:
         count = size.pop(label)  # it is counted once, also where the rest is done by another call
         if not isinstance(count, int):
@@ -106,7 +108,8 @@ def _summed(
                     rest = [*factors[:position], *factors[position + 1 :]]
                     left = {label: n for label, n in size.items() if label not in labels or label in out}
                     return _times(coefs, _again([*rest, reduced], out, left))
-        factors = _with_powers(components(factors, summed, out))
+        factors = components(factors, summed, out)
+        factors = _with_powers(factors) if len(factors) > 1 else factors
     return _times(coefs, without_sums(factors, out, size))
 
 
@@ -119,6 +122,9 @@ def _again(factors: list[Factor], out: tuple[Label, ...], size: dict[Label, Size
 
 def _times(coefs: Sequence[Number], e: Expr) -> Expr:
     """``e`` times numbers, which become one where they may."""
+    coefs = [c for c in coefs if c != 1]
+    if not coefs:
+        return e
     coef: Number = 1
     for c in sorted(coefs, key=lambda c: (abs(c), c < 0)) if len(coefs) > 1 else coefs:
         if joins(coef, c):
@@ -153,11 +159,13 @@ def contract(
 
 def _with_powers(operands: list[Factor]) -> list[Factor]:
     """Equal operands on equal labels as one power; exponents of one sign add up, and those of sizes in any case."""
+    if len(operands) < 2 or (len(operands) == 2 and operands[0][1] != operands[1][1]):
+        return operands
     if len({labels for _, labels in operands}) == len(operands):
         return operands
     seen: dict[tuple, list[int]] = {}
     for position, (e, labels) in enumerate(operands):
-        base, exponent = whole_power(e)
+        base, exponent = whole_power(e) if type(e) is Elementwise else (e, 1)
         seen.setdefault((base, labels, exponent > 0 or type(base) is Constant), []).append(position)
     if len(seen) == len(operands):
         return operands
@@ -188,6 +196,8 @@ class _Flattened:
         self.numbers: list[Number] = []
         self.factors: list[Factor] = []
         self.deltas: list[tuple[Label, Label]] = []
+        self.related = False  # whether there are structures among the factors
+        self.changed = False  # whether the factors are others than the operands
         self.opened = 0
         self.stack = operands[::-1]
         count = len(self.stack)
@@ -202,6 +212,7 @@ class _Flattened:
             if type(e) in _OPAQUE:
                 self.factors.append((e, labels))
             else:
+                self.changed = True
                 _FLATTENING[type(e)](self, e, labels)
 
     def product(self, e: Product, labels: tuple[Label, ...]) -> None:
@@ -258,9 +269,10 @@ class _Flattened:
                 self.stack.append((e.args[0], labels))
             return
         c, rest = primitive(e)
-        if not self.moving and abs(c) != 1:
-            c, rest = (1, e) if c > 0 else (-1, scale(-1, e))
-        self.moved = self.moved * c
+        if c != 1:
+            if not self.moving and c != -1:
+                c, rest = (1, e) if c > 0 else (-1, scale(-1, e))
+            self.moved = self.moved * c
         if c != 1:
             self.scaled.append((e, rest))
         if rest is e or isinstance(rest, Sum):
@@ -283,6 +295,7 @@ class _Flattened:
         elif e.relation[0] == "zero":
             self.numbers.append(0)
         elif e.relation != ONE:
+            self.related = True
             self.factors.append((e, labels))
 
 

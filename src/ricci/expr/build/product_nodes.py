@@ -23,6 +23,10 @@ def components(factors: list[Factor], summed: set[Label], out: tuple[Label, ...]
     rank = {label: position for position, label in enumerate(out)}
     if len(factors) == 1:
         return [_contraction(factors, rank)]
+    if len(factors) == 2:
+        first, second = (summed.intersection(labels) for _, labels in factors)
+        if not first.isdisjoint(second):
+            return [_contraction(factors, rank)]
     parent = list(range(len(factors)))
     home: dict[Label, int] = {}
 
@@ -65,10 +69,10 @@ def _contraction(factors: list[Factor], rank: dict[Label, int]) -> Factor:
                 shape.append(axis)
             elif shape[at] is not axis:
                 shape[at] = dims.same(shape[at], axis)
-    outer = tuple([label for label in place if label in rank])
-    out = tuple([place[label] for label in outer])
+    outer = tuple(filter(rank.__contains__, place))
+    out = tuple(map(place.__getitem__, outer))
     labels = tuple([placed(e, labels, place) for e, labels in factors])
-    node = make(Product, tuple([e for e, _ in factors]), tuple([shape[p] for p in out]), labels, out)
+    node = make(Product, tuple([e for e, _ in factors]), tuple(map(shape.__getitem__, out)), labels, out)
     return node, outer
 
 
