@@ -45,6 +45,7 @@ Label = Hashable
 Factor = tuple[Expr, tuple[Label, ...]]
 INNER = 1 << 20  # the labels of the inner of two derivatives begin here; those of the outer are smaller, or no numbers
 MOST_TERMS = 16  # products that distributing a sum may make
+FEW = 2  # terms that are distributed although nothing merges in them
 NESTED = 2  # sums among the factors of terms of sums, so deep are looked through for structures
 
 
@@ -149,7 +150,7 @@ def _product_edge(node: Product, position: int) -> Edge:
 def opened(coef: Number, factors: list[Factor], kept: set[Label]) -> list[tuple[Number, list[Factor]]]:
     """A product of factors as a sum of such products, in which structures meet the labels that they rename.
 
-    The terms of a sum that hold no such structure stay together.
+    Many terms of a sum that hold no such structure stay together; a few may merge with others, or cancel.
     """
     waiting = [(coef, factors)]
     done: list[tuple[Number, list[Factor]]] = []
@@ -163,14 +164,12 @@ def opened(coef: Number, factors: list[Factor], kept: set[Label]) -> list[tuple[
             f, labels = factors[at]
             assert isinstance(f, Sum)
             rest = factors[:at] + factors[at + 1 :]
-            together = []
-            for c, a in zip(f.coefs, f.args, strict=True):
-                if _renames(a, factors, at, kept):
-                    waiting.append((coef * c, [*rest, (a, labels)]))
-                else:
-                    together.append((c, a))
-            if together:
+            terms = list(zip(f.coefs, f.args, strict=True))
+            together = [(c, a) for c, a in terms if not _renames(a, factors, at, kept)]
+            if len(together) > FEW:
                 waiting.append((coef, [*rest, (add(together), labels)]))
+                terms = [term for term in terms if term not in together]
+            waiting += [(coef * c, [*rest, (a, labels)]) for c, a in terms]
     return done
 
 

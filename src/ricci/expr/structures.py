@@ -143,6 +143,9 @@ def affine(relation: str, coefs: Sequence[Size], const: Size, shape: Shape) -> E
         return one(shape) if truth else zero(shape)
     if len(axes) == 1 and relation == "==" and _outside(coefs[axes[0]], const, shape[axes[0]]):
         return zero(shape)
+    if len(shape) == 1 and relation == "==" and type(coefs[0]) is int and type(const) is int:
+        sign = -1 if coefs[0] > 0 else 1  # as below: of the two forms the one with a sign comes first
+        return make(Structure, (), shape, (relation, (sign * coefs[0],), sign * const))
     signs = (1, -1) if relation == "==" else (1,)
     forms = [_sorted_form(axes, coefs, const, shape, sign) for sign in signs]
     order, chosen, shift = min(forms, key=lambda form: repr(form[1:]))

@@ -18,6 +18,7 @@ from ricci.dispatch import Rule, call, change
 from ricci.kinds import kind_of
 
 _UNFIT = (str, bytes, dict, type(None), Compressed)
+_FIT = frozenset([int, float, np.ndarray])
 
 
 class ArrayMethods:
@@ -38,7 +39,7 @@ def _binary(function: Any) -> tuple[Callable, Callable]:
 
 def _fits(other: Any) -> bool:
     """Whether an operator is for this operand; beside a tensor of PyTorch, or a compressed one, it is theirs."""
-    return not isinstance(other, _UNFIT) and kind_of(other) != "torch"
+    return type(other) in _FIT or (not isinstance(other, _UNFIT) and kind_of(other) != "torch")
 
 
 def _in_place(function: Any) -> Callable:

@@ -24,6 +24,8 @@ BOOL = np.dtype(np.bool_)
 
 def lift(x: Any) -> Traced:
     """Anything that NumPy takes for an array, as a traced array."""
+    if type(x) is Traced:
+        return x
     x = plain(x)
     if isinstance(x, Traced):
         return x
@@ -153,6 +155,11 @@ def normal_axes(x: Traced, axis: int | Sequence[int] | None) -> tuple[int, ...]:
 
 def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     """The shape that arrays of these shapes broadcast to."""
+    different = [*dict.fromkeys(shapes)]
+    if len(different) < 3 and () in different:
+        different.remove(())
+    if len(different) < 2:
+        return different[0] if different else ()
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
@@ -164,15 +171,20 @@ def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 def aligned(*xs: Traced) -> list[Expr]:
     """The expressions of operands, broadcast together; scalars stay scalars, which the core spreads by itself."""
-    shape = broadcast_shape(*[x.shape for x in xs])
-    return [x.expr if not x.shape else expanded(x.expr, shape) for x in xs]
+    return _aligned(xs, broadcast_shape(*[x.shape for x in xs]))
+
+
+def _aligned(xs: Sequence[Traced], shape: tuple[int, ...]) -> list[Expr]:
+    return [x.expr if not x.shape or x.shape == shape else expanded(x.expr, shape) for x in xs]
 
 
 def pointwise(build: Callable[..., Expr], *xs: Traced, dtype: Any) -> Traced:
     """An elementwise function of operands, broadcast together."""
     shape = broadcast_shape(*[x.shape for x in xs])
-    expr = build(*aligned(*xs))
-    return fresh(expanded(expr, shape), dtype, all(x.weak for x in xs))
+    expr = build(*_aligned(xs, shape))
+    if expr.shape != shape:
+        expr = expanded(expr, shape)
+    return fresh(expr, dtype, all([x.weak for x in xs]))  # noqa: C419  (a list is faster)
 
 
 # Arguments

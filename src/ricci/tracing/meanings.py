@@ -11,6 +11,8 @@ from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any
 
+import numpy as np
+
 from ricci.tracing.frames import current
 from ricci.tracing.trees import flatten
 from ricci.within import within
@@ -43,7 +45,22 @@ def of_torch(values: Any) -> Any:
     """A tensor of PyTorch among values, or in lists and dictionaries among them."""
     if "torch" not in sys.modules:
         return None
-    return next((leaf for leaf in flatten(values)[0] if is_torch(leaf)), None)
+    waiting = [values]
+    while waiting:
+        x = waiting.pop()
+        kind = type(x)
+        if kind is tuple or kind is list:
+            waiting += reversed(x)
+        elif kind is dict:
+            waiting += reversed(x.values())
+        elif kind not in _PLAIN:
+            found = next((leaf for leaf in flatten(x)[0] if is_torch(leaf)), None)
+            if found is not None:
+                return found
+    return None
+
+
+_PLAIN = frozenset([int, float, bool, str, slice, type(None), type(Ellipsis), np.ndarray, np.float64])
 
 
 def plain(x: Any) -> Any:

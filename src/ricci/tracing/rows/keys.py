@@ -181,6 +181,8 @@ def _in_bounds(x: Traced, axis: int, item: Any) -> Any:
     size = x.shape[axis]
     if isinstance(item, Traced):
         return item
+    if type(item) is int and -size <= item < size:
+        return item % size
     places = np.asarray(item)
     wrong = (places < -size) | (places >= size)
     if wrong.any():
@@ -195,9 +197,7 @@ def _in_bounds(x: Traced, axis: int, item: Any) -> Any:
 
 def _integers(found: Selection) -> None:
     """Adds the structures of all integers of the key, their axes broadcast together."""
-    found.common = broadcast_shape(
-        *[np.shape(item) if not isinstance(item, Traced) else item.shape for _, item in found.reads]
-    )
+    found.common = broadcast_shape(*[item.shape for _, item in found.reads if not isinstance(item, int)])
     for axis, item in found.reads:
         if axis < 0:
             continue

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ricci.caches import cached
 from ricci.errors import DTypeError
 from ricci.expr import Expr, constant, numeric
 from ricci.functions import activations as act
@@ -28,7 +29,12 @@ Build = Callable[..., Expr]
 
 def result_type(ufunc: np.ufunc, *operands: Traced) -> np.dtype:
     """The type that NumPy computes ``ufunc`` in; Python's numbers count by kind only."""
-    types: list[Any] = [python_type(x) or x.dtype for x in operands]
+    return _result_type(ufunc, tuple([python_type(x) or x.dtype for x in operands]))
+
+
+@cached("types of results", 1024)
+def _result_type(ufunc: np.ufunc, given: tuple) -> np.dtype:
+    types: list[Any] = list(given)
     if all(isinstance(t, type) for t in types):
         types[0] = np.dtype(types[0])
     try:
