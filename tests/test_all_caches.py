@@ -202,6 +202,7 @@ USES: dict[str, Callable[[], Any]] = {
     "types of PyTorch": lambda: einops.rearrange(X, "a b -> b a"),
     "types of arrays": lambda: einops.rearrange(X, "a b -> b a"),
     "types of operands": lambda: rc.sin(rc.Tensor(V)).numpy(),
+    "types of results": lambda: rc.grad(lambda x: (x * 2.0).sum())(V),
     "types of trees": lambda: rc.grad(lambda p: (p["a"] ** 2).sum())({"a": V})["a"],
     "functions of NumPy on tensors": lambda: np.sin(rc.Tensor(V)).numpy(),  # pyright: ignore[reportAttributeAccessIssue]
     "weights of sums of edges": lambda: str(

@@ -17,11 +17,19 @@ from ricci.expr import Constant, Elementwise, Expr, Function, Product, Shape, Si
 
 def cost(*roots: Expr) -> int:
     """The estimated multiplications that it takes to evaluate ``roots``."""
-    return sum(own_cost(node) for node in topological(*roots))
+    return sum(map(own_cost, topological(*roots)))
 
 
 def own_cost(node: Expr) -> int:
     """The cost of one node, its operands given."""
+    try:
+        return node.work
+    except AttributeError:
+        node.work = found = _own_cost(node)
+        return found
+
+
+def _own_cost(node: Expr) -> int:
     if isinstance(node, Elementwise):
         return 0 if all(isinstance(a, Constant) for a in node.args) else _entries(node.shape)
     if isinstance(node, Sum):

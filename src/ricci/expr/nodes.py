@@ -30,7 +30,7 @@ _table: Interned[Expr] = Interned()
 class Expr:
     """A tensor expression: ``args`` are its operands, ``shape`` the sizes of its axes."""
 
-    __slots__ = ("__weakref__", "args", "key", "mirrored", "natural", "near", "shape", "simplified")
+    __slots__ = ("__weakref__", "args", "key", "mirrored", "natural", "near", "shape", "simplified", "work")
     fields: ClassVar[tuple[str, ...]] = ()
     args: tuple[Expr, ...]
     shape: Shape
@@ -38,6 +38,7 @@ class Expr:
     natural: tuple[int, ...]  # set when first asked for; see ``structures.py``
     simplified: int  # what ``simplify/engine.py`` has found: that no rule applies here, or below
     near: int  # which functions occur here and just below; set when first asked for, see ``simplify/match.py``
+    work: int  # what it costs to evaluate, operands given; set when first asked for, see ``calculus/cost.py``
     mirrored: bool  # whether a matrix equals its transpose; set when first asked for, see ``structures.py``
 
     @property
@@ -161,9 +162,12 @@ class Product(Expr):
 class Sum(Expr):
     """``sum of coefs[t] * args[t]``; all terms have the shape of the sum."""
 
-    __slots__ = ("coefs",)
+    __slots__ = ("coefs", "taken")
     fields = ("coefs",)
     coefs: tuple
+    taken: (
+        tuple | None
+    )  # the number that may be taken out, and what is left; set when asked for, see ``build/scale.py``
 
 
 class Elementwise(Expr):

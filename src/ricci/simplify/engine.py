@@ -49,6 +49,7 @@ RULES: dict[str, Rewriting] = {
 PLAIN, FREE, DONE = 1, 2, 3  # no rule without a guard applies at a node; no rule at all; nor at any below
 PASSES = 3
 MOST_REWRITES = 16
+Made = dict[tuple, Expr | None]  # what becomes of nodes, by their new operands, or by a rule
 LOOK = 64  # nodes that weighing a guarded rule may look at
 MOST_WEIGHED = 300  # nodes of an expression in which costs are weighed
 
@@ -70,12 +71,13 @@ def simplify(root: Expr, trace: list[Rewrite] | None = None, rules: dict[str, Re
     known = _known() if rules is None else _Rules(tuple(rules.values()), marks=False)
     guarded = rules is not None or len(topological(root)) <= MOST_WEIGHED
     steps: list[Rewrite] = []
-    result = _repeated(root, known, guarded, steps)
+    made: Made = {}
+    result = _repeated(root, known, guarded, steps, made)
     if any(known.guards[step.rule] for step in steps) and cost(result) > cost(root):
         steps = []
-        plain = _repeated(root, known, False, steps)
+        plain = _repeated(root, known, False, steps, made)
         more: list[Rewrite] = []
-        result = _repeated(plain, known, guarded, more)
+        result = _repeated(plain, known, guarded, more, made)
         if cost(result) > cost(plain):
             result, more = plain, []
         steps += more
@@ -88,14 +90,14 @@ def simplify_all(roots: Sequence[Expr]) -> list[Expr]:
     """Several expressions in one pass, by the rules that need no weighing of costs; one expression by all rules."""
     if len(roots) < 2:
         return [simplify(root) for root in roots]
-    once = _Sweep(roots, _known(), False, [])
+    once = _Sweep(roots, _known(), False, [], {})
     once.run()
     return [once.done[root] for root in roots]
 
 
-def _repeated(root: Expr, rules: _Rules, guarded: bool, steps: list[Rewrite]) -> Expr:
+def _repeated(root: Expr, rules: _Rules, guarded: bool, steps: list[Rewrite], made: Made) -> Expr:
     for _ in range(PASSES):
-        once = _Sweep([root], rules, guarded, steps)
+        once = _Sweep([root], rules, guarded, steps, made)
         once.run()
         before, root = root, once.done[root]
         if root is before or not once.weighed:
@@ -155,10 +157,10 @@ def _simplified(e: Expr) -> int:
 
 
 class _Sweep:
-    """One pass over expressions; ``guarded`` rules are tried, or left out."""
+    """One pass over expressions; ``guarded`` rules are tried, or left out. ``made`` is known from earlier ones."""
 
-    def __init__(self, roots: Sequence[Expr], rules: _Rules, guarded: bool, trace: list[Rewrite]):
-        self.roots, self.rules, self.guarded, self.trace = roots, rules, guarded, trace
+    def __init__(self, roots: Sequence[Expr], rules: _Rules, guarded: bool, trace: list[Rewrite], made: Made):
+        self.roots, self.rules, self.guarded, self.trace, self.made = roots, rules, guarded, trace, made
         self.marks = rules.marks and not loose()
         order = topological(*roots)
         self.uses = Counter([a for node in order for a in node.args]) if guarded else Counter()
@@ -212,7 +214,9 @@ class _Sweep:
         spend()
         args = tuple([self.done.get(a, a) for a in node.args])
         if args != node.args:
-            new = rebuild(node, args)
+            new = self.made.get((node, args))
+            if new is None:
+                new = self.made[node, args] = rebuild(node, args)
             return new if new is not node else None
         if self.fuel <= 0 or self.rewrites[node] >= MOST_REWRITES:
             return None
@@ -233,7 +237,7 @@ class _Sweep:
         rules = (self.rules.every if self.guarded else self.rules.plain) if not known else self.rules.guarded
         free = True  # so far no rule has applied, allowed or not
         for rule in rules.tried(node):
-            new = rule.apply(node)
+            new = self.applied(rule, node) if rule.guard else rule.apply(node)
             if new is not None and new is not node:
                 if self.allows(rule.guard, node, new):
                     return rule, new
@@ -242,6 +246,12 @@ class _Sweep:
             tried = self.guarded or head(node) not in self.rules.guarded.by_head
             node.simplified = FREE if free and tried else PLAIN
         return None
+
+    def applied(self, rule: Rewriting, node: Expr) -> Expr | None:
+        """What a guarded rule makes of a node, which is weighed in each pass, and made once."""
+        if (rule.name, node) not in self.made:
+            self.made[rule.name, node] = rule.apply(node)
+        return self.made[rule.name, node]
 
     def allows(self, guard: str, before: Expr, after: Expr) -> bool:
         """Whether what is new in ``after`` costs less than what only ``before`` needs, or not more."""

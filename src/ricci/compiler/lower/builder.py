@@ -37,6 +37,7 @@ from ricci.functions import FUNCTIONS
 
 _DTYPES = {"f": np.float64, "i": np.int64, "b": np.bool_}
 GROWING = {name for name, op in [*FUNCTIONS.items(), *ARITHMETIC.items()] if op.grows}  # integers may get too large
+_ONLY_NUMBERS, _FLOATING, _REAL = frozenset("nr"), frozenset("fnr"), frozenset("fr")
 SIGNED = {"negative": "positive", "add": "subtract", "subtract": "add"}  # what they are of the negative of their last
 ODD = ("subtract", "multiply", "divide")  # which have a sign where an operand has one, or where both change places
 
@@ -162,7 +163,8 @@ class Builder:
 
     def map(self, name: str, *operands: Operand, order: Labels | None = None) -> Operand:
         """An elementwise function. The axes of the result are in ``order``, or in that of the largest operand."""
-        if not any(isinstance(value, Value) for value, _ in operands):
+        kinds = tuple([_kind(v) for v, _ in operands])
+        if _ONLY_NUMBERS.issuperset(kinds):
             numbers = [value for value, _ in operands]
             return (ARITHMETIC.get(name) or OPS[name]).value(*numbers), ()  # type: ignore
         if name == "where":
@@ -173,7 +175,7 @@ class Builder:
             if not any(isinstance(b, Value) for b, _ in branches):
                 branches = [self.array(b) for b in branches]
             operands = (condition, *branches)
-        else:
+        elif not _FLOATING.issuperset(kinds):
             operands = tuple(self.grown(name, self.aligned(operands)))
         if name == "multiply":
             name, operands = self._quotient(operands)
@@ -191,13 +193,13 @@ class Builder:
                 return operands[0]
         kinds = tuple([_kind(v) for v, _ in operands])
         kind = gives(name, kinds, None)
-        if kind == "f" or "f" in kinds:
+        if (kind == "f" or "f" in kinds) and not _REAL.issuperset(kinds):
             operands = tuple(
                 [operand if p == 0 and name == "where" else self.real(operand) for p, operand in enumerate(operands)]
             )
         labels = order or _joined(operands)
         sizes = sizes_of(operands)
-        return self.emit("map", name, operands, labels, tuple([sizes[x] for x in labels]), kind)
+        return self.emit("map", name, operands, labels, tuple(map(sizes.__getitem__, labels)), kind)
 
     def _quotient(self, operands: tuple[Operand, ...]) -> tuple[str, tuple[Operand, ...]]:
         """``a * (1/b)`` as ``a / b``, which rounds once, and is finite where ``1/b`` is not."""
@@ -453,9 +455,12 @@ def _key(op: str, name: str, args: tuple[Operand, ...], out: Labels, shape: tupl
 
 def _joined(operands: Sequence[Operand]) -> Labels:
     """The labels of all operands, those of the largest first."""
-    if len(operands) > 1:
-        operands = sorted(operands, key=_largest_first)
     first = operands[0][1]
+    if len(operands) > 1:
+        if all([own == first for _, own in operands]):  # noqa: C419  (a list is faster)
+            return distinct(first)
+        operands = sorted(operands, key=_largest_first)
+        first = operands[0][1]
     rest = [x for _, own in operands[1:] for x in own if x not in first]
     return distinct([*first, *rest]) if rest or len(set(first)) < len(first) else first
 
@@ -467,6 +472,8 @@ def _largest_first(operand: Operand) -> int:
 
 def sizes_of(operands: Sequence[Operand]) -> dict[int, int]:
     """The size of every label."""
-    return {
-        x: n for value, labels in operands if isinstance(value, Value) for x, n in zip(labels, value.shape, strict=True)
-    }
+    sizes: dict[int, int] = {}
+    for value, labels in operands:
+        if isinstance(value, Value):
+            sizes.update(zip(labels, value.shape, strict=True))
+    return sizes

@@ -56,12 +56,26 @@ class Contraction:
             found = self._in_turns()
             if found is not None:
                 return found
-        self._mirrored()
-        self._rooted()
+        if len(self.operands) > 2:
+            self._mirrored()
+            self._rooted()
         self._reduce()
-        tree = self._tree()[1] if len(self.operands) > 2 else (0, 1) if len(self.operands) == 2 else 0
-        made = self._multiplied(tree, self.kept)
+        made = self._multiplied(self._tree()[1], self.kept) if len(self.operands) > 2 else self._of_few()
         return self.builder.scaled(made, self.coef)
+
+    def _of_few(self) -> Operand:
+        """One operand, or the product of two; what only one of them has is summed already."""
+        if len(self.operands) == 1:
+            return self.operands[0]
+        wanted = set(self.kept)
+        a, b = self._scaled(*self.operands, wanted)
+        summed = _summed(a, b, wanted)
+        both = {*a[1], *b[1]}
+        if summed or len(both) <= max(len(a[1]), len(b[1])):
+            return _product_of(
+                self.builder, a, b, wanted, summed, self.ranks or {x: n for n, x in enumerate(self.kept)}
+            )
+        return self.builder.map("multiply", a, b, order=tuple([x for x in self.kept if x in both]))
 
     def _in_turns(self) -> Operand | None:
         """The product of operands that nothing sums, factors and divisors in turns; none if there are no divisors."""
@@ -89,9 +103,13 @@ class Contraction:
 
     def _reduce(self) -> None:
         """Operands are summed over labels that only they have."""
-        carried = Counter([x for _, labels in self.operands for x in set(labels)])
-        kept = {*self.kept, *[x for x, times in carried.items() if times > 1]}
-        self.operands = [self.builder.sum(own, kept) for own in self.operands]
+        kept = set(self.kept)
+        seen: set[int] = set()
+        for _, labels in self.operands:
+            kept.update(seen.intersection(labels))
+            seen.update(labels)
+        if not kept.issuperset(seen) or any(value.kind == "b" for value, _ in self.operands):  # type: ignore
+            self.operands = [self.builder.sum(own, kept) for own in self.operands]
 
     def _tree(self) -> tuple[float, Tree]:
         return self._best([labels for _, labels in self.operands], self.often)
@@ -211,7 +229,13 @@ def pair(builder: Builder, a: Operand, b: Operand, needed: set[int], ranks: dict
     """The product of two operands, summed over what nobody needs; its axes ordered by ``ranks``, if that is free."""
     a = builder.sum(a, [x for x in a[1] if x in needed or x in b[1]])
     b = builder.sum(b, [x for x in b[1] if x in needed or x in a[1]])
-    if not _summed(a, b, needed):
+    return _product_of(builder, a, b, needed, _summed(a, b, needed), ranks)
+
+
+def _product_of(
+    builder: Builder, a: Operand, b: Operand, needed: set[int], summed: set[int], ranks: dict[int, int]
+) -> Operand:
+    if not summed:
         return builder.map("multiply", a, b)
     if set(a[1]) == set(b[1]):
         product = builder.known_map("multiply", a, b)

@@ -68,6 +68,7 @@ class ExpressionLowering:
         self.sizes = bound.sizes
         self.inputs = {name: Value(shape, kinds[name], source=name) for name, shape in bound.inputs.items()}
         self.done: dict[Expr, Operand] = {}
+        self.shapes: dict[tuple[Size, ...], tuple[int, ...]] = {}
         self.roots = {*roots, *[a for root in roots if isinstance(root, Sum) for a in root.args]}
         self.sure = nonnegative(bound.nodes)
         self.layout = AxisOrder(roots, bound.nodes)
@@ -81,7 +82,10 @@ class ExpressionLowering:
         return size if isinstance(size, int) else evaluate(size, self.sizes)
 
     def shape(self, node: Expr) -> tuple[int, ...]:
-        return tuple([self.size(size) for size in node.shape])
+        found = self.shapes.get(node.shape)
+        if found is None:
+            found = self.shapes[node.shape] = tuple([self.size(size) for size in node.shape])
+        return found
 
     def lowered(self, node: Expr) -> Operand:
         return _RULES[type(node)](self, node)
@@ -307,12 +311,12 @@ class ExpressionLowering:
         masked: Iterable[int] = (),
     ) -> Contraction:
         """The product of operands, to be summed over what is not kept; its axes lie as those of others do."""
-        carried = {x for _, labels in operands for x in labels}.union(masked)
+        carried = set(masked).union(*[labels for _, labels in operands])
         order = len(node.shape)
         ranks = {x: x for x in range(order)} if node in self.roots else work.ranks
         wanted = sorted([x for x in kept if x in carried], key=lambda x: ranks.get(x, order))
         signs = [*work.signs, *[True] * (len(operands) - len(work.signs))]
-        often = self.opening.often(opened, order) if len(work.arrays) == len(opened) else frozenset()
+        often = self.opening.often(opened, order) if 2 < len(work.arrays) == len(opened) else frozenset()
         return Contraction(self.builder, operands, tuple(wanted), work.coef, signs, often, work.ranks)
 
 
@@ -333,12 +337,18 @@ class _Factors:
         """Whether there is nothing but arrays, each with an axis for every label; what nobody carries is counted."""
         if self.relations or self.gathers or self.masks or self.coef == 0 or not math.isfinite(self.coef):
             return False
-        if any(n < 2 and (n == 0 or x >= order) for x, n in self.sizes.items()):
-            return False
-        if any(len(set(labels)) != len(labels) for _, labels in self.arrays):
-            return False
-        carried = {x for _, labels in self.arrays for x in labels}
-        self.coef = self.coef * math.prod([n for x, n in self.sizes.items() if x >= order and x not in carried])
+        carried: set[int] = set()
+        for _, labels in self.arrays:
+            if len(set(labels)) != len(labels):
+                return False
+            carried.update(labels)
+        counted = 1
+        for x, n in self.sizes.items():
+            if n < 2 and (n == 0 or x >= order):
+                return False
+            if x >= order and x not in carried:
+                counted *= n
+        self.coef = self.coef * counted
         return True
 
     def add(self, node: Expr, labels: Labels) -> None:
@@ -350,8 +360,8 @@ class _Factors:
 
     def _record(self, node: Expr, labels: Labels) -> None:
         for axis, (label, size) in enumerate(zip(labels, self.lowering.shape(node), strict=True)):
-            if not isinstance(node, Structure):
-                self.ranks.setdefault(label, self.lowering.layout.rank(node, axis))
+            if label not in self.ranks and not isinstance(node, Structure):
+                self.ranks[label] = self.lowering.layout.rank(node, axis)
             if self.sizes.setdefault(label, size) != size:
                 raise ShapeError(f"In a product, one index has the sizes {self.sizes[label]} and {size}.")
 
@@ -360,7 +370,7 @@ class _Factors:
         if not isinstance(value, Value):
             self.coef = self.coef * value
             return
-        self.arrays.append((value, tuple([labels[axis] for axis in axes])))
+        self.arrays.append((value, tuple(map(labels.__getitem__, axes))))
         self.signs.append(node in self.lowering.sure)
 
     def _structure(self, node: Structure, labels: Labels) -> None:

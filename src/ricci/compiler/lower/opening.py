@@ -110,7 +110,10 @@ class Opening:
         return result
 
     def _renamed(self, labels: Labels, name: dict[int, int]) -> Labels:
-        return tuple([name[x] if x in name else name.setdefault(x, self.fresh()) for x in labels])
+        for x in labels:
+            if x not in name:
+                name[x] = self.fresh()
+        return tuple(map(name.__getitem__, labels))
 
     def often(self, factors: Factors, order: int) -> Pairs:
         """The pairs of factors, by position, that are multiplied in other products too; ``order`` is the result's."""

@@ -18,9 +18,11 @@ from ricci.expr.build.natural import arrangement, in_natural_order, tied_first
 from ricci.expr.build.product import FLATTEN_LIMIT, as_scalar, broadcast, product
 from ricci.expr.build.product_nodes import Factor
 from ricci.expr.build.scale import numeric, scale, spreads
-from ricci.expr.nodes import Expr, Product, Shape, Structure, Sum, constructors, make
+from ricci.expr.nodes import Elementwise, Expr, Function, Product, Shape, Structure, Sum, Variable, constructors, make
 from ricci.expr.numbers import Number, joins, number
 from ricci.expr.structures import ONE, is_zero, natural, one, wrapped, zero
+
+_OPAQUE = (Variable, Elementwise, Function)  # terms that are what they are, and depend on all their axes
 
 
 def add(terms: Sequence[tuple[Number, Expr]]) -> Expr:
@@ -38,9 +40,16 @@ def add(terms: Sequence[tuple[Number, Expr]]) -> Expr:
 
 def _common_shape(terms: Sequence[tuple[Number, Expr]]) -> Shape:
     """The sizes of the axes, as far as possible those of terms that depend on them."""
-    shapes = {e.shape for _, e in terms if e.shape}
-    if len(shapes) < 2:
-        return shapes.pop() if shapes else ()
+    shape: Shape = ()
+    for _, e in terms:
+        if e.shape and e.shape != shape:
+            if shape:
+                return _joint_shape(terms)
+            shape = e.shape
+    return shape
+
+
+def _joint_shape(terms: Sequence[tuple[Number, Expr]]) -> Shape:
     own: dict[int, dims.Size] = {}
     other: dict[int, dims.Size] = {}
     order = 0
@@ -65,6 +74,9 @@ def _collect(terms: Sequence[tuple[Number, Expr]], shape: Shape) -> dict[Expr, N
     found: list[tuple[Number, Expr]] = []
     whole: list[tuple[Number, Expr, list[tuple[Number, Expr]]]] = []  # sums whose factor stays outside, and their terms
     for coef, e in terms:
+        if type(e) in _OPAQUE:
+            found.append((coef, e))
+            continue
         e = as_scalar(e)
         value = numeric(e)
         if value is not None:
@@ -80,12 +92,15 @@ def _collect(terms: Sequence[tuple[Number, Expr]], shape: Shape) -> dict[Expr, N
             whole.append((coef, e, [(coef * times * c, part) for c, part in parts]))
     collected: dict[Expr, Number] = {}
     for c, part in found:
-        _put(collected, c, part, shape)
+        if type(part) in _OPAQUE and (part.shape or not shape):
+            collected[part] = collected.get(part, 0) + c
+        else:
+            _put(collected, c, part, shape)
     for coef, e, parts in whole:
         merges = any(_spread(part, shape) in collected for _, part in parts)
         for c, part in parts if merges else _unscaled(coef, e):
             _put(collected, c, part, shape)
-    return {e: number(c) for e, c in collected.items() if c != 0}
+    return {e: 1 if c == 1 else number(c) for e, c in collected.items() if c != 0}
 
 
 def _put(collected: dict[Expr, Number], coef: Number, part: Expr, shape: Shape) -> None:
@@ -126,7 +141,7 @@ def _unscaled(coef: Number, e: Expr) -> list[tuple[Number, Expr]]:
 
 def _sorted_terms(terms: list[tuple[Number, Expr]]) -> tuple[tuple[Expr, ...], Shape, tuple[Number, ...]]:
     terms = sorted(terms, key=lambda term: term[1].key)
-    return tuple([e for _, e in terms]), _common_shape(terms), tuple([number(c) for c, _ in terms])
+    return tuple([e for _, e in terms]), _common_shape(terms), tuple([1 if c == 1 else number(c) for c, _ in terms])
 
 
 def rearranged(e: Sum, labels: tuple[int, ...]) -> Expr:
@@ -154,7 +169,9 @@ def _build(collected: dict[Expr, Number], shape: Shape) -> Expr:
 
     def build(args: tuple[Expr, ...]) -> Expr:
         # permuting a term may have brought out a coefficient
-        parts = [part for c, a in zip(coefs, args, strict=True) for part in _unscaled(c, a)]
+        parts: list[tuple[Number, Expr]] = []
+        for c, a in zip(coefs, args, strict=True):
+            parts += _unscaled(c, a) if type(a) is Sum else [(c, a)]
         return make(Sum, *_sorted_terms(parts))
 
     return in_natural_order(tuple(terms), shape, build, tied=tied)
@@ -187,6 +204,8 @@ def _common_factor(terms: list[Expr]) -> tuple[Factor, bool] | None:
     A contraction is taken apart only where that makes nothing larger: what is left of each term is one operand with
     the axes of all the others, or has no axes beside those of the factor.
     """
+    if not (isinstance(terms[0], Product) or isinstance(terms[1], Product)):
+        return None  # the two differ
     if _leaves(terms[0]).isdisjoint(_leaves(terms[1])):
         return None
     for opened in (False, True):

@@ -64,6 +64,17 @@ def spreads(coef: Number, coefs: tuple[Number, ...]) -> bool:
 
 def primitive(e: Sum) -> tuple[Number, Expr]:
     """``c`` and ``p`` with ``e = c * p``, where ``c`` may move, and ``p`` does not depend on how ``e`` was scaled."""
+    if loose():
+        return _primitive(e)
+    try:
+        return (1, e) if e.taken is None else e.taken
+    except AttributeError:
+        found = _primitive(e)
+        e.taken = None if found[1] is e else found  # a node that led to itself would not be freed
+        return found
+
+
+def _primitive(e: Sum) -> tuple[Number, Expr]:
     if len(e.args) == 1:
         c = e.coefs[0]
         if moves(c):
