@@ -18,7 +18,6 @@ multiplied, selected and added up one by one.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
