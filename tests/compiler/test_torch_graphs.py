@@ -94,14 +94,47 @@ def test_a_tensor_that_got_other_memory_or_strides_is_not_taken_for_itself():
     torch.testing.assert_close(f(a), a * torch.arange(3.0))
 
 
-@pytest.mark.parametrize(("means", "why"), [(StandIn(failing=True), "capturing"), (StandIn(faster=False), "faster")])
+@pytest.mark.parametrize(("means", "why"), [(StandIn(failing=True), "capturing"), (StandIn(faster=False), "takes")])
 def test_what_cannot_be_recorded_or_gains_nothing_runs_as_it_is(means, why):
     f = Launched(product, means)
     for _ in range(3 * FEW):
         torch.testing.assert_close(f(A, B)[0], A @ B)
-    (trial,) = f.known.values()
-    assert why in trial.over
+    assert why in f.over
     assert means.recorded <= 1
+
+
+@pytest.mark.parametrize("faster", [True, False])
+def test_what_has_taken_long_is_compiled_once(faster):
+    means, made = StandIn(faster), []
+
+    def compiler():
+        made.append(lambda a, b: (a @ b, a.sum() * 2))
+        return made[0]
+
+    f = Launched(product, means, compiler)
+    for _ in range(FEW + 1):
+        f(A, B)
+    assert f.each == (0.5 if faster else 1.0)
+    f.spent = torch_graphs.COMPILING
+    for _ in range(2 * FEW):
+        torch.testing.assert_close(f(A, B)[0], A @ B)
+    assert len(made) == 1
+    assert f.plain is (made[0] if faster else product)
+    assert means.recorded == (2 if faster else 1)
+
+
+def test_what_cannot_be_compiled_runs_as_it_is():
+    def compiler():
+        raise RuntimeError("no compiler")
+
+    f = Launched(product, StandIn(), compiler)
+    for _ in range(FEW + 1):
+        f(A, B)
+    f.spent = torch_graphs.COMPILING
+    for _ in range(3):
+        torch.testing.assert_close(f(A, B)[0], A @ B)
+    assert f.compiler is None
+    assert f.plain is product
 
 
 def test_autograd_transformations_and_modes_are_not_recorded():
@@ -168,14 +201,16 @@ def test_records_are_bounded_and_forgotten(monkeypatch):
     torch.testing.assert_close(programs[2](A, B)[0], A @ B)
 
 
-def test_programs_that_wait_for_the_device_are_not_recorded():
+def test_programs_that_wait_for_the_device_or_are_short_are_not_recorded():
     def program(text, **inputs):
         f = rc.parse(text).compile("torch")
         f(**inputs)
         return f.plan.program
 
-    assert recordable(program("y[i] = softmax[i](x[i])", x=torch.ones(3)))
-    assert not recordable(program("y[i,j] = inv(A)[i,j]", A=torch.eye(3)))
+    long = "exp(sin(cos(tanh(sin(cos({}))))))"
+    assert recordable(program(f"y[i] = {long.format('softmax[i](x[i])')}", x=torch.ones(3)))
+    assert not recordable(program("y[i] = softmax[i](x[i])", x=torch.ones(3)))
+    assert not recordable(program(f"y[i,j] = {long.format('inv(A)[i,j]')}", A=torch.eye(3)))
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of PyTorch's own modules

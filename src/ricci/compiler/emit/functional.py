@@ -6,6 +6,7 @@ and masked: ``where(i == j, x[i,k], 0)``, which compilers fuse into the one pass
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -111,9 +112,13 @@ class FunctionalEmitter(MatrixEmitter):
 
     def scatter(self, step: Step) -> str:
         (value, labels), (at, places) = step.args
-        sizes = step.sizes()
+        sizes, rest = step.sizes(), step.labels[1:]
+        if isinstance(value, Value) and places and not set(places) & set(rest) and set(labels) == {*places, *rest}:
+            text = self.permuted(self.name(value), labels, (*places, *rest))
+            count = math.prod([sizes[x] for x in places])
+            return self.rows_added(self.zeros(step, value), self.name(at), text, count, step.out.shape[1:])
         parts = [self.arranged((at, places), labels)]
-        for x in step.labels[1:]:
+        for x in rest:
             parts.append(self.along(sizes[x], labels.index(x), len(labels)))
         return self.added(self.zeros(step, value), parts, self.name(value))
 
@@ -160,6 +165,10 @@ class FunctionalEmitter(MatrixEmitter):
 
     def added(self, total: str, places: Sequence[str], text: str) -> str:
         """``total`` with ``text`` added at places; where several are the same, all count."""
+        raise NotImplementedError
+
+    def rows_added(self, total: str, places: str, text: str, count: int, rest: Sequence[int]) -> str:
+        """``total`` with the rows of ``text`` added at places; there are ``count`` of them, of the shape ``rest``."""
         raise NotImplementedError
 
     def filled(self, result: Result) -> str:

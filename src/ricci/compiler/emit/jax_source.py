@@ -100,6 +100,9 @@ class JaxEmitter(FunctionalEmitter):
     def added(self, total: str, places: Sequence[str], text: str) -> str:
         return f"{total}.at[{', '.join(places)}].add({text})"
 
+    def rows_added(self, total: str, places: str, text: str, count: int, rest: Sequence[int]) -> str:
+        return f"{total}.at[{places}].add({text})"
+
     def filled(self, result: Result) -> str:
         kind = self.kind_name(result.kind)
         return f"{self.helper('full')}({tuple_text(result.shape)}, {self.number(result.value)}, {kind})"  # type: ignore

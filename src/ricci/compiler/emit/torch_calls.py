@@ -4,7 +4,7 @@
 |---|---|
 | ``a + c b`` | ``add(a, b, alpha=c)`` |
 | ``a + c (b d)``, ``a + c (b / d)`` | ``addcmul(a, b, d, value=c)``, ``addcdiv`` |
-| ``c (A @ B)``, ``a + c (A @ B)`` | ``addmm``, ``baddbmm`` |
+| ``c (A @ B)``; ``v + c (A @ B)`` for a vector of columns | ``addmm``, ``baddbmm`` |
 | ``y (g - sum(y g))`` | the pullback of softmax, which is that of any ``y`` |
 | ``sum(x)/n`` | ``mean(x)`` |
 | ``(c x) @ B``, ``(c x y) @ B`` | the number is left to the product of matrices |
@@ -70,6 +70,8 @@ class _Joining:
         self.fixed = entrywise(rounded(program.steps, lambda value: self.uses[value] > 1))
 
     def call(self, step: Step) -> Call | None:
+        if step.op == "spread":
+            return self.turned(step)
         floats = all(v.kind == "f" for v in [step.out, *step.operands])
         if step.op != "map" or not floats or 0 in step.out.shape:
             return None
@@ -99,6 +101,17 @@ class _Joining:
         return replace(found, inside=(difference.out, *found.inside))
 
     # Products
+
+    def turned(self, step: Step) -> Call | None:
+        """A number times a product of matrices, wanted with its axes in another order in which it can be made."""
+        (operand,) = step.args
+        term = self.term(operand, 1)
+        dot = self.alone(term.operand, "dot")
+        if dot is None or set(term.operand[1]) != set(step.labels):
+            return None
+        place = dict(zip(term.operand[1], dot.labels, strict=True))
+        made = Step("dot", "", dot.args, step.out, tuple([place[x] for x in step.labels]))
+        return Call("dot", (), term.number, made, inside=(*term.inside, dot.out)) if takes_number(made) else None
 
     def scaled(self, step: Step) -> Call | None:
         """A number times a dot, or a sum divided by how many there are."""
@@ -184,7 +197,7 @@ class _Joining:
             return None
         place = dict(zip(dot.labels, step.labels, strict=True))
         vector = tuple([place[x] for x in (columns if dot.labels == (*rows, *columns) else rows)])
-        if base[1] != step.labels and (base[1] != vector or len(vector) > 1):
+        if base[1] != vector or len(vector) > 1:  # a whole matrix would be copied first
             return None
         return Call("dot", (base,), term.number, dot, sign, (*term.inside, dot.out))
 
@@ -218,9 +231,8 @@ def takes_number(dot: Step) -> bool:
     if dot.op != "dot" or dot.out.kind != "f":
         return False
     batch, rows, columns, summed = matrix_axes(dot)
-    if batch:
-        return bool(rows or columns)
-    return bool(rows and columns and summed) and dot.labels in ((*rows, *columns), (*columns, *rows))
+    ordered = dot.labels in ((*batch, *rows, *columns), (*batch, *columns, *rows))
+    return ordered and bool((rows or columns) if batch else (rows and columns and summed))
 
 
 def _seen(operand: Operand, inner: Operand) -> Operand:

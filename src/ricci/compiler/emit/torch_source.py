@@ -184,12 +184,12 @@ class TorchEmitter(FunctionalEmitter):
 
     def product(self, left: str, right: str, shape: Sequence[int], stack: bool = False) -> str:
         if len(shape) == 2 and not (stack or self.jit):
-            return self.multiplied("mm", "addmm", left, right, shape)
+            return self.multiplied("mm", "addmm", left, right)
         times, self.times = self.times, 1
         text = f"{self.helper('matmul')}({left}, {right})"
         return text if times == 1 else f"-{text}" if times == -1 else f"{text} * {self.number(times)}"
 
-    def multiplied(self, plain: str, adding: str, left: str, right: str, shape: Sequence[int]) -> str:
+    def multiplied(self, plain: str, adding: str, left: str, right: str) -> str:
         """A product of matrices or of stacks, with the number that it is multiplied with and what is added to it."""
         times, base, self.times, self.base = self.times, self.base, 1, None
         if times == 1 and base is None:
@@ -198,11 +198,8 @@ class TorchEmitter(FunctionalEmitter):
         if base is None:
             self.scope.setdefault("nothing", _Constant(torch.zeros((), dtype=getattr(torch, self.dtype))))
             return f"{self.helper(adding)}(nothing({self.device}), {left}, {right}, beta=0{options})"
-        value, own = base
-        sign = "-" if self.base_sign < 0 and len(own) == 1 else ""  # where PyTorch adds a vector as it multiplies
-        added = sign + self.shaped(self.name(value), value.shape, shape if len(own) > 1 else value.shape)  # type: ignore
-        options += ", beta=-1" if self.base_sign < 0 and not sign else ""
-        return f"{self.helper(adding)}({added}, {left}, {right}{options})"
+        added = self.name(base[0])
+        return f"{self.helper(adding)}({'-' if self.base_sign < 0 else ''}{added}, {left}, {right}{options})"
 
     def matrix(self, operand: Operand, first: Labels, second: Labels) -> str:
         return self.laid((), operand, [first, second])
@@ -219,7 +216,7 @@ class TorchEmitter(FunctionalEmitter):
             a, b, rows, columns = b, a, columns, rows
         left, right = self.laid(batch, a, [rows, summed]), self.laid(batch, b, [summed, columns])
         shape = [math.prod([sizes[x] for x in group]) for group in (batch, rows, columns)]
-        return self.shaped(self.multiplied("bmm", "baddbmm", left, right, shape), shape, step.out.shape)
+        return self.shaped(self.multiplied("bmm", "baddbmm", left, right), shape, step.out.shape)
 
     def laid(self, batch: Labels, operand: Operand, groups: list[Labels]) -> str:
         """An operand as a matrix or a stack of them: what is copied for that is copied once for all products."""
@@ -272,6 +269,9 @@ class TorchEmitter(FunctionalEmitter):
 
     def added(self, total: str, places: Sequence[str], text: str) -> str:
         return f"{total}.index_put(({', '.join(places)},), {text}, accumulate=True)"
+
+    def rows_added(self, total: str, places: str, text: str, count: int, rest: Sequence[int]) -> str:
+        return f"{total}.index_add(0, {places}.reshape(({count},)), {text}.reshape({tuple_text([count, *rest])}))"
 
     def part(self, step: Step, value: Any, own: Labels, forms: Sequence[Form], sizes: tuple, total: str) -> str:
         """Written through a view of the result where nothing is there yet; added up otherwise."""

@@ -7,14 +7,17 @@ call launches (``torch.cuda.CUDAGraph``), and launch the record again. A record 
 - results are copied from it, so that they are their caller's.
 
 *When.* A program is recorded after :data:`FEW` calls on one device, and the record is kept if it takes less time than
-the program, both measured then. What cannot be recorded runs as it is: with autograd, inside transformations, modes and
-records of others, and programs that call code of users or wait for the device. All records together are bounded.
+the program, both measured then. A program that has taken :data:`COMPILING` seconds in all is compiled by
+``torch.compile``, once, and that is kept on the same terms, and recorded in turn. What cannot be recorded runs as it
+is: with autograd, inside transformations, modes and records of others, and programs that call code of users or wait for
+the device. All records together are bounded.
 """
 
 from __future__ import annotations
 
 import threading
 import time
+import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,17 +28,20 @@ from ricci.compiler.backends.torch_table import torch
 from ricci.compiler.plan.program import OUTSIDE, Program
 
 FEW = 4  # calls before a record is made
+LEAST = 6  # kernels of a program below which launching them one by one is as fast
 GAIN = 0.95  # of the time of the program, which a record may take at most to be kept
-TRIALS, LONG = 5, 0.1  # calls that are measured, and seconds of a call from which on it is one
+TRIALS, LONG = 8, 0.2  # calls that are measured, in turns, and seconds after which these are enough
+COMPILING = 30.0  # seconds that calls took, after which compiling, which takes about as long, may pay
 MOST_RECORDS = 64
 SHARE = 4  # all records take at most this part of the memory of a device, one over this
 PLAIN = {torch.Tensor, torch.nn.Parameter}
 
 
 def recordable(program: Program) -> bool:
-    """Whether a program neither calls code of users nor functions of matrices, which wait for the device."""
+    """Whether a program of some length neither calls code of users nor functions of matrices, which wait."""
     calls = [step for step in program.steps if step.op == "call"]
-    return not any(step.name == OUTSIDE or step.params[1] > 1 for step in calls)
+    waits = any(step.name == OUTSIDE or step.params[1] > 1 for step in calls)
+    return not waits and sum(not step.views for step in program.steps) >= LEAST
 
 
 class Cuda:
@@ -86,29 +92,35 @@ class Cuda:
         device = arrays[0].device
         return torch.cuda.memory_reserved(device), torch.cuda.get_device_properties(device).total_memory
 
-    def seconds(self, call: Callable[[], Any], arrays: Sequence[Any]) -> float:
-        """What a call takes, with the wait for the device: the shortest of a few."""
+    def seconds(self, calls: Sequence[Callable[[], Any]], arrays: Sequence[Any]) -> list[float]:
+        """What each call takes, with the wait for the device: the shortest of a few, in turns, the first left out."""
         device = arrays[0].device
-        found: list[float] = []
-        while len(found) < TRIALS and sum(found) < LONG:
-            torch.cuda.synchronize(device)
-            start = time.perf_counter()
-            call()
-            torch.cuda.synchronize(device)
-            found.append(time.perf_counter() - start)
-        return min(found)
+        found: list[list[float]] = [[] for _ in calls]
+        while len(found[0]) <= TRIALS and sum(map(sum, found)) < LONG:
+            for times, call in zip(found, calls, strict=True):
+                torch.cuda.synchronize(device)
+                start = time.perf_counter()
+                call()
+                torch.cuda.synchronize(device)
+                times.append(time.perf_counter() - start)
+        return [min(times[1:] or times) for times in found]
 
 
 class Launched:
-    """A program that is run as it is, or as its record."""
+    """A program that is run as it is, or as its record; ``compiler`` makes a function of it that may be faster."""
 
-    def __init__(self, plain: Callable[..., Any], means: Cuda | None = None):
-        self.plain, self.means = plain, means or Cuda()
+    def __init__(self, plain: Callable[..., Any], means: Cuda | None = None, compiler: Callable[[], Any] | None = None):
+        self.plain, self.means, self.compiler = plain, means or Cuda(), compiler
+        self.each = self.spent = 0.0  # seconds of one call, once that is measured, and of all since
         self.known: dict[Any, _Graph | _Trial] = {}
+        self.over = ""  # why there is no record, and will be none
         self.lock = threading.Lock()
 
     def __call__(self, *arrays: Any) -> Any:
-        key = None if torch.compiler.is_compiling() else self.means.key(arrays)
+        self.spent += self.each
+        if self.spent > COMPILING and self.compiler is not None:
+            self.compiled(arrays)
+        key = None if self.over or torch.compiler.is_compiling() else self.means.key(arrays)
         if key is None or not self.lock.acquire(blocking=False):  # another thread is at it
             return self.plain(*arrays)
         try:
@@ -125,6 +137,25 @@ class Launched:
             self.lock.release()
         return self.plain(*arrays)
 
+    def compiled(self, arrays: Sequence[Any]) -> None:
+        """The compiled program in place of the program, where it is faster; what was recorded is recorded anew then."""
+        if torch.compiler.is_compiling() or self.means.key(arrays) is None or not self.lock.acquire(blocking=False):
+            return
+        try:
+            compiler, self.compiler = self.compiler, None
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # nobody asked for it
+                run = compiler()  # type: ignore
+                run(*arrays)
+            plain, made = self.means.seconds([lambda: self.plain(*arrays), lambda: run(*arrays)], arrays)
+            if made <= GAIN * plain:
+                self.plain, self.over = run, ""
+                self.known.clear()
+        except Exception as failure:  # whatever it is, the program itself is there
+            self.over = self.over or f"it could not be compiled: {failure}"
+        finally:
+            self.lock.release()
+
     def decided(self, trial: _Trial, arrays: Sequence[Any], key: Any) -> _Graph | _Trial:
         """The record, if there can be one and it is faster; otherwise nothing is tried again."""
         means = self.means
@@ -132,13 +163,13 @@ class Launched:
             taken, there = means.memory(arrays)
             record = _Graph.of(self.plain, means, arrays, trial.steady)
             record.nbytes += max(0, means.memory(arrays)[0] - taken)
-            own = means.seconds(lambda: self.plain(*arrays), arrays)
-            fast = means.seconds(lambda: record(arrays), arrays) <= GAIN * own
+            plain, recorded = means.seconds([lambda: self.plain(*arrays), lambda: record(arrays)], arrays)
         except Exception as failure:  # whatever it is, the program itself is there
-            trial.over = f"it could not be recorded: {failure}"
+            self.over = f"it could not be recorded: {failure}"
             return trial
-        if not fast:
-            trial.over = "the record was not faster"
+        self.each = min(plain, recorded)
+        if recorded > GAIN * plain:
+            self.over = f"the record takes {recorded:.2g} s, the program {plain:.2g} s"
             return trial
         KEPT.keep(record, there // SHARE, self, key)
         return record
@@ -150,11 +181,8 @@ class _Trial:
 
     steady: list[Any] | None = None
     calls: int = 0
-    over: str = ""  # why there will be no record
 
     def due(self, arrays: Sequence[Any]) -> bool:
-        if self.over:
-            return False
         if self.steady is None:
             self.steady = [weakref.ref(a) for a in arrays]
         self.steady = [r if r is not None and r() is a else None for r, a in zip(self.steady, arrays, strict=True)]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ricci.compiler.backends.torch_table import torch
@@ -53,10 +55,16 @@ class TorchTarget(Framework):
 
     def runner(self, plan: Plan, source: Source) -> Runner:
         """The function of a source; on a GPU, unless ``jit=False``, as a captured graph where that is faster."""
-        runner = super().runner(plan, source)
-        if plan.option("jit") is not False and torch.cuda.is_available() and recordable(plan.program):
-            runner.run = Launched(runner.run)
+        runner, jit = super().runner(plan, source), plan.option("jit")
+        if jit is not False and torch.cuda.is_available() and recordable(plan.program):
+            compiler = None if jit else partial(self.compiled, plan)
+            runner.run = Launched(runner.run, compiler=compiler)
         return runner
+
+    def compiled(self, plan: Plan) -> Callable[..., Any]:
+        """The function of a plan as ``jit=True`` makes it."""
+        setting = replace(plan.setting, options=(*plan.setting.options, ("jit", True)))
+        return self.jitted(self.emitter(replace(plan, setting=setting)).source().function())
 
     def jitted(self, run: Callable[..., Any]) -> Callable[..., Any]:
         return torch.compile(run, dynamic=False)  # a plan is for one set of sizes
