@@ -242,3 +242,40 @@ def test_a_name_stands_for_one_thing(text, wrt):
 def test_no_line_repeats_the_one_before(text, wrt):
     shown = [(step.left, step.text) for step in rc.parse(text).diff(*wrt).derivation()]
     assert [b for a, b in pairwise(shown) if a == b] == []
+
+
+# Line by line
+
+
+def chain(step, length):
+    lines = [f"a{k + 1} = " + re.sub(r"\ba\b", f"a{k}", step) for k in range(length)]
+    return "; ".join(["a0 = x", *lines])
+
+
+@pytest.mark.parametrize("step", ["a*a + 0.1*a", "cos(a)*a", "r*a*(1-a)", "a/(2+a)", "tan(a) + a", "exp(-a*a)"])
+def test_derivations_are_as_long_as_what_they_derive(step):
+    found = []
+    for length in (20, 40, 80):
+        steps = rc.parse(chain(step, length)).diff("x").derivation()
+        found.append((len(str(steps)), len(steps.latex()), len(steps)))
+    for one, two in zip(found[1], found[2], strict=True):
+        assert two < 2.6 * one, found
+
+
+def test_parts_that_are_used_again_are_derived_once():
+    text = "; ".join(["a0 = x", *[f"a{k + 1} = where(a{k} > 0, a{k}, -a{k})" for k in range(14)]])
+    lines = str(rc.parse(text).diff("x").derivation()).splitlines()
+    assert "  3. D(a2, x) = (where(a1 > 0, 1, 0) - where(a1 > 0, 0, 1)) D(a1, x)" in lines[15]
+    assert len(lines) < 60 and sum(map(len, lines)) < 6000
+
+
+def test_lines_of_a_derivation_have_indices_and_their_own_names():
+    f = rc.parse(
+        "h[b,j] = tanh(x[b,i] W[i,j] + 1[b] c[j]); k[b,j] = tanh(h[b,i] V[i,j] + h[b,j]);"
+        "l[b,j] = tanh(k[b,i] V[i,j] + k[b,j] h[b,j]); f = 1[b,j] l[b,j]**2 k[b,j]"
+    )
+    steps = [step.text.splitlines()[-1] for step in f.diff("V[p,q]").derivation()]
+    assert steps[1] == "D(k[b,j], V[p,q]) = delta[j,q] (1 - k[b,j]**2) h[b,p]"
+    assert steps[2].startswith("D(l[b,j], V[p,q]) = ") and "(1 - l[b,j]**2)" in steps[2]
+    assert steps[3] == "D(f, V[p,q]) = D(k[b,j], V[p,q]) l[b,j]**2 + 2 k[b,j] l[b,j] D(l[b,j], V[p,q])"
+    assert steps[4].startswith("D(f, V[p,q]) = ")

@@ -4,15 +4,20 @@ The derivative operator is applied to the definition and pushed inwards, one rul
 chain rule, the rules of functions, until it stands only before the variable itself. There it is a product of Kronecker
 deltas, which are then substituted, and terms are collected. On the way the expression holds *pending* derivatives:
 placeholder inputs that print as ``D(u, x[p])``.
+
+What is too large to be written out, and has parts on lines of their own, is derived line by line: each part that
+depends on the variable has one step, by the derivatives of the parts before it. So a derivation is as long as what it
+derives, also where parts are used again and again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ricci.calculus.graph import pushforward
 from ricci.calculus.local import identity
+from ricci.calculus.modes import derivative
 from ricci.expr import (
     POWER,
     Elementwise,
@@ -22,17 +27,21 @@ from ricci.expr import (
     Sum,
     Variable,
     numeric,
+    product,
+    rebuild,
     substitute,
     topological,
     variable,
     zero,
 )
+from ricci.expr.structures import natural
 from ricci.expr.walk import reopened
 from ricci.notation import syntax
 from ricci.notation.context import Facts
 from ricci.show import latex as latex_form
 from ricci.show import text as text_form
 from ricci.show.express import SyntaxWriter
+from ricci.show.lines import arranged_inner, is_large
 from ricci.show.phrases import Names, indices_of, tensor_of
 from ricci.simplify import simplify
 
@@ -133,19 +142,30 @@ class PendingWriter(SyntaxWriter):
 
 
 class Deriving:
-    """The derivative of one expression, on its way. ``known`` are the names of lines written before."""
+    """The derivative of one expression, on its way. ``known`` are the names of lines written before.
+
+    Of inputs that stand for parts on lines of their own, ``names_of_parts``, the derivatives are left as they are.
+    """
 
     def __init__(
-        self, y: Expr, y_name: str, y_names: Names, x: Variable, x_names: Names, facts: Facts, known: dict[Expr, str]
+        self,
+        y: Expr,
+        y_name: str,
+        y_names: Names,
+        x: Variable,
+        x_names: Names,
+        facts: Facts,
+        known: dict[Expr, str],
+        names_of_parts: Iterable[Variable] = (),
     ):
         self.y, self.x, self.facts, self.known = y, x, facts, known
         self.names = (*y_names, *x_names)
         self.left = syntax.Derivative(0, 0, tensor_of(y_name, y_names), tensor_of(x.name, x_names))
         self.pending: dict[Expr, Expr] = {}
         self.placeholder: dict[Expr, Expr] = {}
-        live: set[Expr] = set()
+        live: set[Expr] = {x, *names_of_parts}
         for node in topological(y):
-            if node is x or any(a in live for a in node.args):
+            if any(a in live for a in node.args):
                 live.add(node)
         self.live = live
 
@@ -161,6 +181,29 @@ class Deriving:
         """``∂u/∂x`` by its operands' derivatives, and the name of the rule."""
         return pushforward(u, {arg: self.pend(arg) for arg in u.args if arg in self.live}), rule_name(u)
 
+    def waiting(self, e: Expr) -> list[Expr]:
+        """What the pending derivatives in ``e`` are of, but for those of inputs."""
+        found = [self.pending[node] for node in topological(e) if node in self.pending]
+        return [u for u in found if not isinstance(u, Variable)]
+
+    def in_one(self, name: Variable | None = None) -> DerivationStep:
+        """All of it in one step, by the derivatives of the inputs that stand for parts, and by its own ``name``."""
+        current = self.pend(self.y)
+        rules: dict[str, None] = {}
+        while waiting := self.waiting(current):
+            values = {}
+            for u in waiting:
+                values[self.pend(u)], rule = self.expanded(u)
+                rules[rule] = None
+            current = substitute(current, values)
+        if self.x in self.placeholder:
+            current = substitute(current, {self.placeholder[self.x]: identity(self.x.shape).expr()})
+        current = simplify(current)
+        if name is not None:
+            inner = product([(name, range(len(name.shape)))], natural(self.y))
+            current = substitute(current, {arranged_inner(self.y): inner})
+        return self.line(current, "; ".join(r for r in rules if r), self.left)
+
     def steps(self) -> Iterator[DerivationStep]:
         current = self.pend(self.y) if self.y in self.live else zero((*self.y.shape, *self.x.shape))
         free = ", ".join(self.names[len(self.y.shape) :])
@@ -168,12 +211,11 @@ class Deriving:
         rule = f"derivative operator, new free {several} {free}" if free else "derivative operator"
         yield self.line(current, rule, self.left)
         for _ in range(MOST_STEPS):
-            waiting = [
-                self.pending[n] for n in topological(current) if n in self.pending and self.pending[n] is not self.x
-            ]
+            waiting = self.waiting(current)
             if not waiting:
                 break
-            top = [u for u in waiting if not any(u is not v and u in set(topological(v)) for v in waiting)]
+            below = set(topological(*[a for u in waiting for a in u.args]))
+            top = [u for u in waiting if u not in below]
             values, rules = {}, []
             for u in top:
                 values[self.pend(u)], rule = self.expanded(u)
@@ -233,12 +275,49 @@ def derivation(
             DerivationStep(_rules(trace), definition, SyntaxWriter(better, y_names, facts, (), known).program(None))
         )
     deriving = Deriving(better, y_name, y_names, x, x_names, facts, known)
+    if better in deriving.live and is_large(better):
+        lines = line_by_line(better, y_name, y_names, x, x_names, facts, known)
+        if len(lines) > 1:
+            return [*steps, *lines, deriving.line(simplify(derivative(better, x)), "all lines together", deriving.left)]
     steps += deriving.steps()
     trace = []
     result = simplify(deriving.result, trace)
     if result is not deriving.result:
         steps.append(deriving.line(result, _rules(trace)))
     return steps
+
+
+def line_by_line(
+    y: Expr, y_name: str, y_names: Names, x: Variable, x_names: Names, facts: Facts, known: dict[Expr, str]
+) -> list[DerivationStep]:
+    """The derivatives of all parts of ``y`` that have lines of their own and depend on ``x``, and of ``y``."""
+    writer = SyntaxWriter(y, y_names, facts, (), known)
+    *written, _ = writer.program(None).statements
+    names = {s.name: tuple([i.terms[0][1] for i in s.indices or ()]) for s in written}
+    stands: dict[Expr, Variable] = {}
+    steps: list[DerivationStep] = []
+    depends: set[Expr] = set()
+    body: dict[Expr, Expr] = {}
+    for node in topological(y):
+        args = tuple([body[a] for a in node.args])
+        body[node] = here = node if args == node.args else rebuild(node, args)
+        inner = arranged_inner(node)
+        label = writer.line.get(inner)
+        if node is x or any(a in depends for a in node.args):
+            depends.add(node)
+        if label is None or node is y or node not in depends:
+            continue
+        places = writer.axes[inner] or tuple(range(len(inner.shape)))
+        if inner not in stands:
+            axes = natural(node)
+            own = product([(here, range(len(node.shape)))], [axes[p] for p in places])
+            deriving = Deriving(own, label, names[label], x, x_names, facts, known, list(stands.values()))
+            stands[inner] = variable(label, own.shape)
+            steps.append(deriving.in_one(stands[inner]))
+        spread = product([(stands[inner], places)], range(len(inner.shape)))
+        body[node] = product([(spread, natural(node))], range(len(node.shape)), dict(enumerate(node.shape)))
+    last = Deriving(body[y], y_name, y_names, x, x_names, facts, known, stands.values())
+    return [*steps, last.in_one()]
 
 
 def _rules(trace: list) -> str:

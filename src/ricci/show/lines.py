@@ -25,7 +25,7 @@ def parts_with_lines(root: Expr, named: set[Expr]) -> list[Expr]:
     whole = {node.args[0] for node in order if isinstance(node, Function) and unmerged(node.args[0]) is not None}
     needed = {part for node in order if node not in whole for part in _needed(node)}
     uses = _uses(order)
-    large = _tree_size(order, root) > SMALL
+    large = is_large(root)
     top = arranged_inner(root)
     lines: dict[Expr, None] = {}
     varies: set[Expr] = set()
@@ -93,8 +93,9 @@ def _needed(node: Expr) -> Iterator[Expr]:
             yield a
 
 
-def _tree_size(order: list[Expr], root: Expr) -> int:
+def is_large(root: Expr) -> bool:
+    """Whether an expression is too large to be printed whole, parts that are used again being repeated."""
     size: dict[Expr, int] = {}
-    for node in order:
-        size[node] = min(10 * SMALL, 1 + sum(size[a] for a in node.args))
-    return size[root]
+    for node in topological(root):
+        size[node] = min(SMALL + 1, 1 + sum(size[a] for a in node.args))
+    return size[root] > SMALL
