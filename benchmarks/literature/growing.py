@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+import ricci as rc
+
 Made = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
@@ -187,6 +189,11 @@ def positive(A: Any) -> Any:
     return A @ A.T + A.shape[0] * np.eye(A.shape[0])
 
 
+def stack(A: Any) -> Any:
+    """Two matrices that are positive definite."""
+    return np.stack([positive(A), positive(np.sin(A))])
+
+
 def of_matrix(function: Callable[[Any], Any]) -> Callable[[int], Made]:
     return lambda n: (function, (draw(n, n) / n**0.5,))
 
@@ -204,12 +211,6 @@ def process(n: int) -> Made:
     return loss, (np.array([0.0, 0.0, -1.0]), np.sin(x))
 
 
-def expm(A: Any) -> Any:
-    import scipy.linalg
-
-    return scipy.linalg.expm(A)
-
-
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "cholesky": lambda A: np.sum(np.sin(np.linalg.cholesky(positive(A)))),
     "solve": lambda A: np.sum(np.sin(np.linalg.solve(positive(A), A))),
@@ -218,11 +219,18 @@ FUNCTIONS: dict[str, Callable[[Any], Any]] = {
     "eigvalsh": lambda A: np.sum(np.sin(np.linalg.eigvalsh(positive(A)))),
     "eigh": lambda A: np.sum(np.linalg.eigh(positive(A))[1] ** 4),
     "singular values": lambda A: np.sum(np.sin(np.linalg.svd(A, compute_uv=False))),
+    "singular vectors": lambda A: np.sum(np.linalg.svd(A[:, ::2], full_matrices=False)[0] ** 4),
     "qr": lambda A: np.sum(np.sin(np.linalg.qr(A)[1])),
+    "q of qr": lambda A: np.sum(np.linalg.qr(A[:, ::2])[0] ** 3),
+    "pinv": lambda A: np.sum(np.sin(np.linalg.pinv(A[:, ::2]))),
+    "det": lambda A: np.linalg.det(A / np.trace(positive(A)) * A.shape[0]) ** 2,
+    "matrix power": lambda A: np.sum(np.sin(np.linalg.matrix_power(A, 5))),
+    "stack of Cholesky factors": lambda A: np.sum(np.sin(np.linalg.cholesky(stack(A)))),
+    "stack of eigenvectors": lambda A: np.sum(np.linalg.eigh(stack(A))[1] ** 4),
 }
 MATRIX = [
     *[row for name, f in FUNCTIONS.items() for row in several(name, "grad hvp", of_matrix(f), MATRICES, 0, 2, 3)],
-    *several("expm", "grad hvp", of_matrix(lambda A: np.sum(np.sin(expm(A)))), (10, 20, 40, 80), 0, 2, 3),
+    *several("expm", "grad hvp", of_matrix(lambda A: np.sum(np.sin(rc.expm(A)))), (10, 20, 40, 80), 0, 2, 3),
     *several("Gaussian process", "grad hvp hessian", process, MATRICES, 0, 2, 3),
 ]
 
@@ -237,6 +245,8 @@ def along(function: Callable[[Any], Any]) -> Callable[[int], Made]:
 ALONG: dict[str, Callable[[Any], Any]] = {
     "sort": lambda x: np.sum(np.sin(np.sort(x)) * np.arange(x.shape[0])),
     "cumprod": lambda x: np.sum(np.sin(np.cumprod(x))),
+    "prod": lambda x: np.sin(np.prod(x)),
+    "median": lambda x: np.median(x**2),
     "cumsum": lambda x: np.sum(np.sin(np.cumsum(x))),
     "log-sum-exp, the maximum taken out": lambda x: np.max(x) + np.log(np.sum(np.exp(x - np.max(x)))),
     "softmax": lambda x: np.sum((np.exp(x) / np.sum(np.exp(x))) ** 3),

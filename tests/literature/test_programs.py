@@ -23,7 +23,6 @@ LONG = {("hand", "hessian"), ("lstm", "hvp"), ("fluid", "grad"), ("bundle", "hvp
 
 # What makes too much yet, and why.
 GATHERS = "gathers by several indices, and what comes back through them, are made as arrays of zeros and ones"
-MATRICES = "derivatives of functions of matrices are made as tensors"
 STENCILS = "stencils are multiplied out"
 SUMS = "a sum is multiplied by a vector too late or too early"
 TOO_MUCH: dict[tuple[str, str], str] = {
@@ -34,8 +33,6 @@ TOO_MUCH: dict[tuple[str, str], str] = {
     ("hand", "hessian"): "intermediates are kept for all parameters at once",
     ("lstm", "hvp"): SUMS,
     **{("convnet", kind): "windows are made beside their products" for kind in ("value", "grad", "hvp")},
-    ("gp", "value"): "a matrix is made symmetric before it is factored",
-    **{("gp", kind): MATRICES for kind in ("grad", "hvp", "hessian")},
     **{("completion", kind): GATHERS for kind in ("grad", "hvp")},
     **{(name, "hvp"): SUMS for name in ("sinkhorn", "scaling")},
     **{("fluid", kind): GATHERS for kind in ("value", "grad")},

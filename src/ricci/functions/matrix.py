@@ -27,6 +27,7 @@ from typing import Any
 from ricci.errors import AxisError, ShapeError
 from ricci.expr import HALF, Adjoint, Change, Expr, Op, Shape, Size, affine, delta, function, product, triangle
 from ricci.expr.dims import same
+from ricci.expr.structures import symmetric
 from ricci.functions import plain
 from ricci.functions.axes import batch, others, positions, transpose
 from ricci.functions.elementwise import equal, not_equal, where
@@ -105,6 +106,17 @@ def symmetric_part(x: Expr) -> Expr:
     """The mean of matrices and their transposes."""
     axes = tuple(range(x.order))
     return HALF * (x + transpose(x, (*axes[:-2], axes[-1], axes[-2])))
+
+
+def from_triangle(x: Expr, lower: bool) -> Expr:
+    """The symmetric matrix that has this triangle of ``x``; that is ``x`` where it is known to be symmetric."""
+    if symmetric(x):
+        return x
+    b, n = batch(x, 2), x.shape[-1]
+    out = (*b, "i", "j")
+    whole, strict = triangle(n, n), triangle(n, n, -1)
+    here, there = ("ij", "ji") if lower else ("ji", "ij")
+    return product([(x, (*b, "i", "j")), (whole, here)], out) + product([(x, (*b, "j", "i")), (strict, there)], out)
 
 
 def _cholesky_change(operands: tuple, y: Expr, params: tuple, change: Expr) -> Expr:
@@ -253,6 +265,8 @@ def matrix_row(name: str, help: str, gives: str, partial: Partial, latex: str, n
     return Op(name, 1, getattr(plain, name), (partial,), "matrix", method=False, **{**facts, **more})
 
 
+_TRIANGLE = 'With the parameter "L" or "U" the operand is symmetric, or only that triangle of it is read.'
+
 det = matrix_row(
     "det",
     "the determinant",
@@ -278,6 +292,7 @@ cholesky = matrix_row(
     "matrix",
     Change(_cholesky_change),
     r"\operatorname{{chol}}({0})",
+    _TRIANGLE,
 )
 expm = matrix_row("expm", "the matrix exponential", "matrix", Change(_expm_change), r"\exp\left({0}\right)")
 expm_along = Op(
@@ -298,7 +313,7 @@ eigvalsh = matrix_row(
     "vector",
     _eigvalsh_by,
     r"\lambda({0})",
-    "The derivative for distinct ones.",
+    f"The derivative for distinct ones. {_TRIANGLE}",
 )
 eigh_vectors = matrix_row(
     "eigh_vectors",
@@ -307,7 +322,7 @@ eigh_vectors = matrix_row(
     Change(_eigh_vectors_change),
     r"\operatorname{{eigvec}}({0})",
     "Their signs are not fixed: they are those that LAPACK gives for the lower triangle, or, with the parameter "
-    '"U", for the upper one. The derivative for distinct eigenvalues.',
+    f'"U", for the upper one. The derivative for distinct eigenvalues. {_TRIANGLE}',
     signless=True,
 )
 solve = Op(

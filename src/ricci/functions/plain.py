@@ -22,7 +22,11 @@ def matmul(a: Matrix, b: Matrix) -> Matrix:
     return [[math.fsum(x * y for x, y in zip(row, column, strict=True)) for column in columns] for row in a]
 
 
-def symmetric_part(a: Matrix) -> Matrix:
+def symmetric_part(a: Matrix, triangle: str = "") -> Matrix:
+    """The mean of a matrix and its transpose, or the symmetric matrix that has one triangle of it."""
+    if triangle:
+        pick = max if triangle == "L" else min
+        return [[a[pick(i, j)][i + j - pick(i, j)] for j in range(len(a))] for i in range(len(a))]
     return [[(a[i][j] + a[j][i]) / 2 for j in range(len(a))] for i in range(len(a))]
 
 
@@ -87,9 +91,9 @@ def triangular_solve(a: Matrix, b: list, columns: int, lower: bool, transpose: b
     return solve(transposed(part) if transpose else part, b, columns)
 
 
-def cholesky(a: Matrix) -> Matrix:
+def cholesky(a: Matrix, triangle: str = "") -> Matrix:
     """The lower ``L`` with ``L L' = a``, row by row; NaN where ``a`` is not positive definite."""
-    a, n = symmetric_part(a), len(a)
+    a, n = symmetric_part(a, triangle), len(a)
     result = [[0.0] * n for _ in range(n)]
     for i in range(n):
         for j in range(i + 1):
@@ -101,9 +105,9 @@ def cholesky(a: Matrix) -> Matrix:
     return result
 
 
-def eigh(a: Matrix) -> tuple[list[float], Matrix]:
+def eigh(a: Matrix, triangle: str = "") -> tuple[list[float], Matrix]:
     """Eigenvalues, ascending, and eigenvectors, in columns, of the symmetric part: Jacobi's rotations."""
-    a, n = symmetric_part(a), len(a)
+    a, n = symmetric_part(a, triangle), len(a)
     vectors = identity(n)
     for _ in range(60):
         off = math.fsum(a[i][j] ** 2 for i in range(n) for j in range(n) if i != j)
@@ -132,12 +136,12 @@ def _rotate(a: Matrix, vectors: Matrix, p: int, q: int) -> None:
     )
 
 
-def eigvalsh(a: Matrix) -> list[float]:
-    return eigh(a)[0]
+def eigvalsh(a: Matrix, triangle: str = "") -> list[float]:
+    return eigh(a, triangle)[0]
 
 
-def eigh_vectors(a: Matrix, uplo: str = "L") -> Matrix:
-    return eigh(a)[1]
+def eigh_vectors(a: Matrix, triangle: str = "") -> Matrix:
+    return eigh(a, triangle)[1]
 
 
 def svdvals(a: Matrix) -> list[float]:

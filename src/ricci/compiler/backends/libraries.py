@@ -183,14 +183,20 @@ class Library:
     def _slogdet_sign(self, a: Array) -> Array:
         return self.xp.linalg.slogdet(a)[0]
 
-    def _cholesky(self, a: Array) -> Array:
-        return self.xp.linalg.cholesky(_symmetric_part(a))
+    def _cholesky(self, a: Array, triangle: str = "") -> Array:
+        return self.xp.linalg.cholesky(self._whole(a, triangle))
 
-    def _eigvalsh(self, a: Array) -> Array:
-        return self.xp.linalg.eigvalsh(_symmetric_part(a))
+    def _eigvalsh(self, a: Array, triangle: str = "") -> Array:
+        return self.xp.linalg.eigvalsh(self._whole(a, triangle))
 
-    def _eigh_vectors(self, a: Array, uplo: str = "L") -> Array:
-        return self.xp.linalg.eigh(_symmetric_part(a), UPLO=uplo)[1]
+    def _eigh_vectors(self, a: Array, triangle: str = "") -> Array:
+        return self.xp.linalg.eigh(self._whole(a, triangle), UPLO=triangle or "L")[1]
+
+    def _whole(self, a: Array, triangle: str) -> Array:
+        """The symmetric part, or the matrix that has one triangle of ``a``."""
+        if not triangle:
+            return (a + a.mT) / 2
+        return self.xp.tril(a) + self.xp.tril(a, -1).mT if triangle == "L" else self.xp.triu(a) + self.xp.triu(a, 1).mT
 
     def _svd_vectors(self, a: Array) -> Array:
         left, _, right = self.xp.linalg.svd(a, full_matrices=False)
@@ -220,10 +226,6 @@ class Library:
 def _over_axes() -> Iterable[Op]:
     yield from [op for op in OPS.values() if op.kind != "elementwise"]
     yield ROWS["cumsum"]  # which products with triangles become
-
-
-def _symmetric_part(a: Array) -> Array:
-    return (a + a.mT) / 2
 
 
 def right_sides(name: str, a: Array, b: Array, columns: int) -> Array:

@@ -21,6 +21,7 @@ from ricci.compiler.backends.libraries import Array, Library, Table, elementwise
 from ricci.expr import OPS, Op
 
 _PADE = [math.factorial(26 - k) * math.factorial(13) / (math.factorial(13 - k) * math.factorial(k)) for k in range(14)]
+_MANY_ROWS = 32  # of matrices in a stack, from which on each is worth a call
 _PADE_RADIUS = 5.37  # of the 1-norm: within it the approximant is exact to double precision
 
 # Elementwise
@@ -77,9 +78,51 @@ def _as_floating(x: Array) -> Array:
 
 
 def _triangular_solve(a: Array, b: Array, columns: int, lower: bool, transpose: bool) -> Array:
-    part = np.tril(a) if lower else np.triu(a)
+    """By BLAS, where SciPy has it, and the matrices are few for their size; otherwise as any system."""
     flat = right_sides("triangular_solve", a, b, columns)
-    return np.linalg.solve(part.mT if transpose else part, flat).reshape(b.shape)
+    solve = _blas_solve() if flat.size and (a.ndim == 2 or a.shape[-1] >= _MANY_ROWS) else None
+    if solve is None:
+        part = np.tril(a) if lower else np.triu(a)
+        return np.linalg.solve(part.mT if transpose else part, flat).reshape(b.shape)
+    if a.ndim == 2:
+        return solve(a, flat, lower, transpose).reshape(b.shape)
+    pairs = zip(a.reshape(-1, *a.shape[-2:]), flat.reshape(-1, *flat.shape[-2:]), strict=True)
+    return np.stack([solve(matrix, right, lower, transpose) for matrix, right in pairs]).reshape(b.shape)
+
+
+@cached("solvers of triangular systems", 1)
+def _blas_solve() -> Callable[..., Array] | None:
+    try:
+        from scipy.linalg import blas
+    except ImportError:
+        return None
+    by_type = {np.dtype(np.float32): blas.strsm, np.dtype(np.float64): blas.dtrsm}
+
+    def solve(a: Array, b: Array, lower: bool, transpose: bool) -> Array:
+        """Rows of NumPy are columns of Fortran, so that the transposed system is solved from the right."""
+        trsm = by_type[np.result_type(a, b)]
+        return trsm(1.0, a.T, b.T, side=1, lower=not lower, trans_a=transpose).T
+
+    return solve
+
+
+# LAPACK reads one triangle, the lower one for Cholesky's factor
+
+
+def _whole(a: Array) -> Array:
+    return (a + a.mT) / 2
+
+
+def _cholesky(a: Array, triangle: str = "") -> Array:
+    return np.linalg.cholesky({"": _whole, "L": lambda a: a, "U": lambda a: a.mT}[triangle](a))
+
+
+def _eigvalsh(a: Array, triangle: str = "") -> Array:
+    return np.linalg.eigvalsh(a if triangle else _whole(a), UPLO=triangle or "L")
+
+
+def _eigh_vectors(a: Array, triangle: str = "") -> Array:
+    return np.linalg.eigh(a if triangle else _whole(a), UPLO=triangle or "L")[1]
 
 
 def _expm(a: Array) -> Array:
@@ -137,6 +180,9 @@ FUNCTIONS: Table = NUMPY.over_axes(
         "sort": lambda x: np.sort(x, axis=-1),
         "argsort": lambda x: np.argsort(x, axis=-1, kind="stable"),
         "triangular_solve": _triangular_solve,
+        "cholesky": _cholesky,
+        "eigvalsh": _eigvalsh,
+        "eigh_vectors": _eigh_vectors,
         "expm": _expm,
         "expm_along": _expm_along,
     }

@@ -13,6 +13,7 @@ from ricci.caches import Cache, lazy
 from ricci.compiler.prepare.choices import with_choices
 from ricci.compiler.prepare.distribute import distributed
 from ricci.compiler.prepare.solves import solved
+from ricci.compiler.prepare.triangles import by_triangles
 from ricci.expr import Expr, Function, Size, Variable, dims, topological
 from ricci.expr.settle import SizeClasses, links, own_sizes
 from ricci.expr.walk import sized, with_bodies
@@ -139,5 +140,5 @@ def prepared(
 
 
 def simplified(roots: Sequence[Expr]) -> list[Expr]:
-    """Stable, factored where that is cheaper, and without inverses where a system can be solved."""
-    return solved(distributed(simplify_all(list(roots))))
+    """Stable, factored where that is cheaper, without inverses where a system can be solved; triangles told."""
+    return by_triangles(solved(distributed(simplify_all(list(roots)))))

@@ -14,13 +14,12 @@ from typing import Any
 import numpy as np
 
 from ricci.errors import ShapeError, TraceError
-from ricci.expr import Expr, moving, product, triangle, zero
-from ricci.expr.structures import symmetric
+from ricci.expr import Expr, moving, product, zero
 from ricci.functions import elementwise as e
 from ricci.functions import factorisations as f
 from ricci.functions import matrix as m
 from ricci.functions import reductions as r
-from ricci.functions.axes import batch
+from ricci.functions.matrix import from_triangle
 from ricci.tracing.arguments import Axes, Known
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import broadcast_shape, concrete, floating, fresh, like, normal_axes
@@ -47,17 +46,6 @@ def matrices(name: str, x: Traced, square: bool = False) -> Traced:
 
 def transposed(x: Expr) -> Expr:
     return moving.moved_axis(x, x.order - 1, x.order - 2)
-
-
-def from_triangle(x: Expr, lower: bool) -> Expr:
-    """The symmetric matrix that has this triangle of ``x``; that is ``x`` where it is known to be symmetric."""
-    if symmetric(x):
-        return x
-    b, n = batch(x, 2), x.shape[-1]
-    out = (*b, "i", "j")
-    whole, strict = triangle(n, n), triangle(n, n, -1)
-    here, there = ("ij", "ji") if lower else ("ji", "ij")
-    return product([(x, (*b, "i", "j")), (whole, here)], out) + product([(x, (*b, "j", "i")), (strict, there)], out)
 
 
 def _side(name: str, uplo: str) -> bool:
