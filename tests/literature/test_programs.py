@@ -30,7 +30,7 @@ TOO_MUCH: dict[tuple[str, str], str] = {
     ("softmax", "grad"): GATHERS,
     ("bundle", "value"): "each slice of a gathered row is gathered by itself",
     ("bundle", "hvp"): SUMS,
-    ("hand", "hessian"): "intermediates are kept for all parameters at once",
+    **{(name, "hessian"): "intermediates are kept for all parameters at once" for name in ("hand", "gp")},
     ("lstm", "hvp"): SUMS,
     **{("convnet", kind): "windows are made beside their products" for kind in ("value", "grad", "hvp")},
     **{("completion", kind): GATHERS for kind in ("grad", "hvp")},
