@@ -258,7 +258,6 @@ TABLES = {
     "simplify.match": "the functions of the table, and the kinds of nodes",
     "einops.watch": "scopes that are open",
     "einops.driver": "the functions on patterns",
-    "user.custom_formulas": "names that were given",
     "user.formula_patterns": "which array an input stands for",
     "einops.backends": "one backend for each library",
     "compiler.run.engines": "one target for each library",

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ricci.caches import Cache
+from ricci.caches import Cache, Interned
 from ricci.calculus.modes import derivative
 from ricci.dispatch import recorded
 from ricci.errors import InputError, LimitError, RicciError, RuleError
@@ -36,7 +36,7 @@ from ricci.user.formula import Formula, aligned, as_formula, check_sizes
 FLOAT = np.dtype(np.float64)
 SAMPLES = ((3, 5, 7, 11, 13, 17, 19, 23), (4, 6, 9, 10, 14, 15, 21, 22))  # sizes of two examples, different ones
 Shapes = tuple[tuple[int, ...], ...]
-_titles: set[str] = set()
+_titles: Interned[Op] = Interned()  # the names of functions that are in use
 
 
 def on_formulas(custom: Any, args: tuple, kwargs: dict[str, Any]) -> Formula:
@@ -148,7 +148,7 @@ class _OnFormulas:
             latex=_latex(name, number),
             body=lambda args: by_entry(scalar.body, dict(zip(scalar.inputs, args, strict=True))),
         )
-        return op
+        return _titles.put(name, op)
 
     # Any other
 
@@ -236,6 +236,7 @@ class _Later:
             rewrite=self._known,
             later=True,
         )
+        _titles.put(name, self.op)
 
     def _result(self, shapes: Sequence[tuple[Size, ...]]) -> tuple[Size, ...]:
         return tuple([at if isinstance(at, int) else shapes[at[0]][at[1]] for at in self.axes])
@@ -281,13 +282,11 @@ def _same(a: Expr, b: Expr) -> bool:
 def _title(name: str) -> str:
     """A name that no other function has."""
     start = name if name.isidentifier() else "custom"
-    title = next(t for t in (f"{start}{k or ''}" for k in count()) if _is_free(t))
-    _titles.add(title)
-    return title
+    return next(t for t in (f"{start}{k or ''}" for k in count()) if _is_free(t))
 
 
 def _is_free(title: str) -> bool:
-    return title not in _titles and title not in FUNCTIONS and title not in OPS
+    return _titles.get(title) is None and title not in FUNCTIONS and title not in OPS
 
 
 def _latex(name: str, number: int) -> str:

@@ -119,7 +119,7 @@ class Worker:
     """The thread that compiles."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # a signal may come while it is held
         self.waiting: list[Trial] = []
         self.thread: threading.Thread | None = None
         self.ending = False
@@ -160,7 +160,7 @@ class Worker:
 
     def forked(self) -> None:
         """In a child, to which no thread comes along."""
-        self.lock, self.thread, self.waiting = threading.Lock(), None, []
+        self.lock, self.thread, self.waiting = threading.RLock(), None, []
 
 
 WORKER = Worker()
