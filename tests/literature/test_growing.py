@@ -20,13 +20,9 @@ SLACK = 0.35  # of an exponent
 LENGTHS = (6, 12)
 
 # What grows too fast yet, and why.
-GATHERS = "gathers by several indices, and of what was put together, are made as arrays of zeros and ones"
 STENCILS = "stencils are multiplied out"
 NESTED = "deriving and simplifying go through what they have made again and again"
 TOO_FAST: dict[str, str] = {
-    **dict.fromkeys(["reshape, then two indices", "p[arange(n), y]", "p[arange(n), y], y an argument"], GATHERS),
-    **dict.fromkeys([f"gather of a {of}" for of in ("concatenation", "pad", "roll", "running sum")], GATHERS),
-    **dict.fromkeys(["vector into a triangle", "pairs of rows", "sum over groups"], GATHERS),
     **dict.fromkeys(["sweeps of a stencil", "sweeps of inner differences", "sweeps with a function between"], STENCILS),
     **dict.fromkeys(["nested polynomial", "logistic map", "choices", "many small operations"], NESTED),
 }

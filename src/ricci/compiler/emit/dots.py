@@ -180,15 +180,6 @@ class MatrixEmitter(Emitter):
         text = f"{text}.reshape({tuple_text([step.out.shape[x] for x in order])})"
         return self.permuted(text, tuple(order), step.labels)
 
-    def grid(self, labels: Labels, axis: int, at: Any, places: Labels, out: Labels, sizes: dict[int, int]) -> str:
-        parts = []
-        for position, x in enumerate(labels):
-            if position == axis:
-                parts.append(self.arranged((at, places), out))
-            else:
-                parts.append(self.along(sizes[x], out.index(x), len(out)))
-        return ", ".join(parts)
-
 
 def _copies(own: Labels, group: Labels, summed: Labels) -> bool:
     return own not in ((*group, *summed), (*summed, *group))

@@ -100,15 +100,13 @@ class FunctionalEmitter(MatrixEmitter):
         return f"{self.helper('broadcast_to')}({text}, {tuple_text(step.out.shape)})"
 
     def take(self, step: Step) -> str:
-        (value, labels), (at, places) = step.args
+        (value, _), (at, _) = step.args
         (axis,) = step.params
-        if not set(labels) & set(places) and len(places) <= 1:
-            return f"{self.helper('take')}({self.name(value)}, {self.name(at)}, {axis})"
-        return self.taken(self.name(value), self.grid(labels, axis, at, places, step.labels, step.sizes()))
+        return f"{self.helper('take')}({self.name(value)}, {self.name(at)}, {axis})"
 
-    def taken(self, text: str, places: str) -> str:
-        """An array at places, of which some may be outside of it."""
-        return f"{text}[{places}]"
+    def locate(self, step: Step) -> str:
+        parts = [self.arranged(operand, step.labels) for operand in step.args]
+        return f"{self.helper('located')}({tuple_text(parts)}, {step.params})"
 
     def scatter(self, step: Step) -> str:
         (value, labels), (at, places) = step.args

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import reduce
+from math import prod
+from operator import or_
 from typing import Any
 
 import numpy as np
@@ -31,6 +34,13 @@ def _checked_places(index: Any, size: int) -> Any:
     return jnp.where(index < 0, size, index)
 
 
+def _located(parts: Sequence[Any], sizes: Sequence[int]) -> Any:
+    """Places along several axes as one number; beyond all of them where one of them is outside of its axis."""
+    outside = reduce(or_, [at >= size for at, size in zip(parts, sizes, strict=True)])
+    at = reduce(lambda total, part: total * part[1] + part[0], zip(parts, sizes, strict=True), 0)
+    return jnp.where(outside, prod(sizes), at)
+
+
 class JaxEmitter(FunctionalEmitter):
     backend = "jax"
     elementwise = ELEMENTWISE
@@ -47,6 +57,7 @@ class JaxEmitter(FunctionalEmitter):
         "zeros": jnp.zeros,
         "full": jnp.full,
         "take": jnp.take,
+        "located": _located,
         "guarded": _guarded,
         "rounded": lambda x: jnp.where(x == x, x, jnp.nan),  # or XLA adds to it before it is rounded
         "checked_places": _checked_places,
@@ -90,9 +101,6 @@ class JaxEmitter(FunctionalEmitter):
         text = f"{self.helper('dot_general')}({self.name(a)}, {self.name(b)}, {tuple(map(tuple, dims))})"
         made = (*batch, *[x for x in first if x not in shared], *[x for x in second if x not in shared])
         return self.permuted(text, made, step.labels)
-
-    def taken(self, text: str, places: str) -> str:
-        return f"{text}.at[{places}].get(mode='fill')"
 
     def zeros(self, step: Step, like: Any) -> str:
         return f"{self.helper('zeros')}({tuple_text(step.out.shape)}, {self.kind_name(step.out.kind)})"

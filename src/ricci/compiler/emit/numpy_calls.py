@@ -88,6 +88,13 @@ def checked_places(index: Array, size: int) -> Array:
     return index.astype(np.int64, copy=False)
 
 
+def added_up(values: Array, places: Array, shape: tuple[int, ...], dtype: Any) -> Array:
+    """Zeros with the values added up at places, which are counted row by row; NumPy is fast where all is one axis."""
+    out = np.zeros(shape, dtype)
+    np.add.at(out.reshape(-1), places.reshape(-1), values.reshape(-1))
+    return out
+
+
 def guarded(made: Array, own: Sequence, of_masks: Sequence, out: Labels, number: float, factors: Any) -> Any:
     """``made``, or, where that is not finite, the product of arrays over the indices where the masks hold."""
     if np.isfinite(np.add.reduce(made, axis=None)):  # which may overflow: then time is lost, and nothing else
@@ -224,7 +231,7 @@ HELPERS = {
     "array": np.array,
     "total": np.add.reduce,
     "broadcast_to": np.broadcast_to,
-    "add_at": np.add.at,
+    "added_up": added_up,
     "arange": np.arange,
     "errstate": np.errstate,
     "where": ELEMENTWISE["where"],

@@ -468,22 +468,26 @@ class NumpyEmitter(MatrixEmitter):
                 self.lines += [f"part = {view}", f"part += {text}"]
 
     def take(self, step: Step) -> str:
-        (value, labels), (at, places) = step.args
+        (value, _), (at, _) = step.args
         (axis,) = step.params
-        if not set(labels) & set(places):
-            return f"{self.name(value)}.take({self.name(at)}, {axis})"
-        return f"{self.name(value)}[{self.grid(labels, axis, at, places, step.labels, step.sizes())}]"
+        return f"{self.name(value)}.take({self.name(at)}, {axis})"
+
+    def locate(self, step: Step) -> str:
+        parts = [self.arranged(operand, step.labels) for operand in step.args]
+        strides = [math.prod(step.params[k + 1 :]) for k in range(len(parts))]
+        return " + ".join([f"{p} * {s}" if s != 1 else p for p, s in zip(parts, strides, strict=True)])
 
     def scatter(self, step: Step) -> str:
         (value, labels), (at, places) = step.args
         sizes = step.sizes()
-        out = self.name(step.out) if step.out in self.names else f"s{len(self.lines)}"
-        self.lines.append(f"{out} = {self.helper('zeros')}({tuple_text(step.out.shape)}, {self.type(step.out.kind)})")
-        parts = [self.arranged((at, places), labels)]
-        for x in step.labels[1:]:
-            parts.append(self.along(sizes[x], labels.index(x), len(labels)))
-        self.lines.append(f"{self.helper('add_at')}({out}, ({', '.join(parts)},), {self.name(value)})")
-        return out
+        stride = math.prod(step.out.shape[1:])
+        parts = [self.arranged((at, places), labels) + (f" * {stride}" if stride != 1 else "")]
+        for x, size in zip(step.labels[1:], step.out.shape[1:], strict=True):
+            stride //= max(1, size)
+            along = self.along(sizes[x], labels.index(x), len(labels))
+            parts.append(f"{along} * {stride}" if stride != 1 else along)
+        shape, kind = tuple_text(step.out.shape), self.type(step.out.kind)
+        return f"{self.helper('added_up')}({self.name(value)}, {' + '.join(parts)}, {shape}, {kind})"
 
     def result(self, result: Result) -> str:
         value, axes = result.value, result.axes

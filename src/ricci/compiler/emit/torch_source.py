@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import reduce
+from math import prod
+from operator import or_
 from typing import Any
 
 import numpy as np
@@ -35,7 +38,17 @@ class _Constant:
 
 
 def _take(x: Any, at: Any, axis: int) -> Any:
-    return torch.index_select(x, axis, at) if at.ndim else torch.index_select(x, axis, at.reshape(1)).squeeze(axis)
+    made = torch.index_select(x, axis, at if at.ndim == 1 else at.reshape(-1))
+    return made if at.ndim == 1 else made.reshape((*x.shape[:axis], *at.shape, *x.shape[axis + 1 :]))
+
+
+def _located(parts: Sequence[Any], sizes: Sequence[int]) -> Any:
+    """Places along several axes as one number; where one could not look, beyond all if one is outside of its axis."""
+    at = reduce(lambda total, part: total * part[1] + part[0], zip(parts, sizes, strict=True), 0)
+    if not (any(map(_unseen, parts)) or parts[0].device.type != "cpu"):
+        return at
+    outside = reduce(or_, [at >= size for at, size in zip(parts, sizes, strict=True)])
+    return torch.where(outside, prod(sizes), at)
 
 
 def _guarded(made: Any, own: Any, of_masks: Any, out: Any, number: float, factors: Any) -> Any:
@@ -97,6 +110,7 @@ class TorchEmitter(FunctionalEmitter):
         "addcdiv": torch.addcdiv,
         "softmax_pullback": torch._softmax_backward_data,
         "vecdot": _vecdot,
+        "located": _located,
         "guarded": _guarded,
         "checked_places": _checked_places,
         "zeros": torch.zeros,

@@ -101,6 +101,19 @@ class Builder:
             spend()
         return found, labels
 
+    def has(
+        self,
+        op: str,
+        name: str,
+        args: Sequence[Operand],
+        labels: Labels,
+        shape: tuple[int, ...],
+        kind: str,
+        params: tuple = (),
+    ) -> bool:
+        """Whether the step is there already."""
+        return _key(op, name, *_numbered(args, labels), shape, params) in self._known
+
     def constant(self, array: np.ndarray, labels: Labels) -> tuple[Value, Labels]:
         """An array that is known now."""
         key = ("constant", array.shape, array.dtype.str, array.tobytes())

@@ -17,9 +17,11 @@ from ricci.compiler.bind import Bound
 from ricci.compiler.lower.axis_order import AxisOrder
 from ricci.compiler.lower.builder import Builder, PlacedPart
 from ricci.compiler.lower.contract import Contraction, product_where
+from ricci.compiler.lower.gathers import Gather
 from ricci.compiler.lower.opening import Factors, Opening, PartialSums
 from ricci.compiler.lower.paths import REARRANGED
-from ricci.compiler.lower.relations import Gather, Resolving, relations_of
+from ricci.compiler.lower.relations import relations_of
+from ricci.compiler.lower.separate import ProductParts, Separating
 from ricci.compiler.lower.signs import nonnegative
 from ricci.compiler.plan.program import OUTSIDE, Labels, Number, Operand, Program, Result, Value, index, used
 from ricci.compiler.prepare.choices import HELD
@@ -281,21 +283,15 @@ class ExpressionLowering:
         for a, labels in opened:
             work.add(a, labels)
         if work.plain(len(out)):
-            return self._contracted(work, node, opened, work.arrays, range(len(out))).result()
-        resolving = Resolving(
-            self.builder,
-            [(value, [index(x) for x in labels]) for value, labels in work.arrays],  # type: ignore
-            work.relations,
-            work.gathers,
-            work.sizes,
-            tuple(range(len(out))),
-            masks=[(value, [index(x) for x in labels]) for value, labels in work.masks],  # type: ignore
-        )
+            return self._contracted(work, node, opened, work.parts.arrays, range(len(out))).result()
+        given = [value for value, _ in work.parts.arrays]
+        work.separate(tuple(range(len(out))))
+        resolving = work.parts.resolving(self.builder, work.sizes, tuple(range(len(out))))
         operands, masks, of_reads = resolving.resolve()
         if 0 in work.sizes.values() and not math.isfinite(work.coef):
             return math.nan, ()  # the mean of nothing: no terms, divided by their number
         if resolving.zero or work.coef == 0:
-            return self.builder.zero([work.coef, *[value for value, _ in work.arrays]])
+            return self.builder.zero([work.coef, *given])
         work.coef = work.coef * resolving.count([*operands, *masks])
         carried = {x for _, labels in masks for x in labels}
         found = self._contracted(work, node, opened, operands, resolving.kept, carried)
@@ -315,9 +311,8 @@ class ExpressionLowering:
         order = len(node.shape)
         ranks = {x: x for x in range(order)} if node in self.roots else work.ranks
         wanted = sorted([x for x in kept if x in carried], key=lambda x: ranks.get(x, order))
-        signs = [*work.signs, *[True] * (len(operands) - len(work.signs))]
-        often = self.opening.often(opened, order) if 2 < len(work.arrays) == len(opened) else frozenset()
-        return Contraction(self.builder, operands, tuple(wanted), work.coef, signs, often, work.ranks)
+        often = self.opening.often(opened, order) if 2 < len(work.parts.arrays) == len(opened) else frozenset()
+        return Contraction(self.builder, operands, tuple(wanted), work.coef, work.parts.signs, often, work.ranks)
 
 
 class _Factors:
@@ -325,20 +320,17 @@ class _Factors:
 
     def __init__(self, lowering: ExpressionLowering, coef: Number):
         self.lowering, self.coef = lowering, coef
-        self.arrays: list[Operand] = []
-        self.signs: list[bool] = []
-        self.masks: list[Operand] = []
-        self.relations: list = []
-        self.gathers: list[Gather] = []
+        self.parts = ProductParts()
         self.sizes: dict[int, int] = {}
         self.ranks: dict[int, int] = {}
 
     def plain(self, order: int) -> bool:
         """Whether there is nothing but arrays, each with an axis for every label; what nobody carries is counted."""
-        if self.relations or self.gathers or self.masks or self.coef == 0 or not math.isfinite(self.coef):
+        parts = self.parts
+        if parts.relations or parts.gathers or parts.masks or self.coef == 0 or not math.isfinite(self.coef):
             return False
         carried: set[int] = set()
-        for _, labels in self.arrays:
+        for _, labels in parts.arrays:
             if len(set(labels)) != len(labels):
                 return False
             carried.update(labels)
@@ -358,6 +350,13 @@ class _Factors:
         else:
             self._array(node, labels)
 
+    def separate(self, out: Labels) -> None:
+        """Compute what has to be computed before the rest."""
+        if self.parts.gathers:
+            apart = Separating(self.lowering.builder, self.parts, self.sizes, out, self.ranks, self.coef)
+            apart.separate()
+            self.parts, self.coef = apart.parts, apart.coef
+
     def _record(self, node: Expr, labels: Labels) -> None:
         for axis, (label, size) in enumerate(zip(labels, self.lowering.shape(node), strict=True)):
             if label not in self.ranks and not isinstance(node, Structure):
@@ -370,8 +369,8 @@ class _Factors:
         if not isinstance(value, Value):
             self.coef = self.coef * value
             return
-        self.arrays.append((value, tuple(map(labels.__getitem__, axes))))
-        self.signs.append(node in self.lowering.sure)
+        self.parts.arrays.append((value, tuple(map(labels.__getitem__, axes))))
+        self.parts.signs.append(node in self.lowering.sure)
 
     def _structure(self, node: Structure, labels: Labels) -> None:
         kind = node.relation[0]
@@ -387,25 +386,25 @@ class _Factors:
                 at, own = build.array(build.cast((at, own), "i"))
             at, own = build.array(build.read(at, [index(x) for x in own], self.sizes))
             checked = build.emit("check", "", [(at, own)], own, at.shape, at.kind, (self.sizes[labels[-1]],))
-            if self._told(labels[-1], own):  # a condition: t[i] == i, or t[i] == s[j]
+            if self._tells_itself(labels[-1], own):  # a condition: t[i] == i
                 places = build.constant(np.arange(self.sizes[labels[-1]]), (labels[-1],))
-                self.masks.append(build.map("equal", checked, places))
+                self.parts.masks.append(build.map("equal", checked, places))
             else:
-                self.gathers.append(Gather(checked, labels[-1]))
+                self.parts.gathers.append(Gather(checked, labels[-1]))
         elif kind != "one":
             _, coefs, const = node.relation
             size = self.lowering.size
-            self.relations.append(relations_of(kind, labels, [size(c) for c in coefs], size(const)))
+            self.parts.relations.append(relations_of(kind, labels, [size(c) for c in coefs], size(const)))
 
-    def _told(self, label: int, by: Sequence[int]) -> bool:
-        """Whether gathers so far tell ``label``, or it would tell itself if ``by`` told it."""
-        known = {g.label: g.at[1] for g in self.gathers}
+    def _tells_itself(self, label: int, by: Sequence[int]) -> bool:
+        """Whether a label would tell itself, through the gathers so far, if ``by`` told it."""
         reached, waiting = set(by), list(by)
         while waiting:
-            new = set(known.get(waiting.pop(), ())) - reached
+            told = waiting.pop()
+            new = {x for g in self.parts.gathers if g.label == told for x in g.by} - reached
             reached |= new
             waiting += new
-        return label in known or label in reached
+        return label in reached
 
 
 def _is_zero(operand: Operand) -> bool:

@@ -18,8 +18,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ricci.compiler.lower.builder import Builder, PlacedPart
+from ricci.compiler.lower.gathers import Gather, compose, scattered, taken
 from ricci.compiler.lower.running_sums import Running, runs
-from ricci.compiler.plan.program import Form, Labels, Operand, Value, distinct, index
+from ricci.compiler.plan.program import Form, Labels, Operand, Value, index
 
 
 @dataclass(eq=False)
@@ -28,14 +29,6 @@ class Relation:
 
     kind: str
     form: Form
-
-
-@dataclass(eq=False)
-class Gather:
-    """``label == at[…]``."""
-
-    at: Operand
-    label: int
 
 
 @dataclass(eq=False)
@@ -69,8 +62,8 @@ class Resolving:
         if len(self.arrays) > 1 and not self.zero:
             self._mask_reads()
         operands = [self.builder.read(value, forms, self.sizes) for value, forms in self.factors]
-        for gather in self.gathers:
-            operands = self._gathered(gather, operands)
+        if self.gathers:
+            operands = self._gathered(operands)
         return operands[: ends[0]], operands[ends[0] : ends[1]], list(dict.fromkeys(operands[ends[1] :]))
 
     def _mask_reads(self) -> None:
@@ -215,7 +208,7 @@ class Resolving:
 
     def _fixed(self, label: int) -> bool:
         """Whether a gather needs the label as it is."""
-        return any(label == g.label or label in g.at[1] for g in self.gathers)
+        return any(label == g.label or label in g.by for g in self.gathers)
 
     def _carried(self, label: int) -> bool:
         """Whether an axis of an array, no longer than this label, is read by just it and so bounds what replaces it."""
@@ -309,24 +302,13 @@ class Resolving:
 
     # Gathers
 
-    def _gathered(self, gather: Gather, operands: list[Operand]) -> list[Operand]:
-        result = [self._taken(o, gather) if gather.label in o[1] else o for o in operands]
-        for other in self.gathers:
-            if other is not gather and gather.label in other.at[1]:
-                other.at = self._taken(other.at, gather)
-        if gather.label in self.kept:
-            self.kept.remove(gather.label)
-            self.kept += [x for x in gather.at[1] if x not in self.kept]
-        return result
-
-    def _taken(self, operand: Operand, gather: Gather) -> Operand:
-        value, labels = operand
-        assert isinstance(value, Value)
-        axis = labels.index(gather.label)
-        new = [x for x in gather.at[1] if x not in labels]
-        out = (*labels[:axis], *new, *labels[axis + 1 :])
-        shape = tuple([self.sizes[x] for x in out])
-        return self.builder.emit("take", "", [operand, gather.at], out, shape, value.kind, (axis,))
+    def _gathered(self, operands: list[Operand]) -> list[Operand]:
+        compose(self.builder, self.gathers, self.sizes)
+        for gather in self.gathers:
+            if gather.label in self.kept:
+                self.kept.remove(gather.label)
+                self.kept += [x for x in gather.by if x not in self.kept]
+        return [taken(self.builder, operand, self.gathers, self.sizes) for operand in operands]
 
     # The end
 
@@ -336,24 +318,13 @@ class Resolving:
             core = running.of(core, self.builder, self.sizes)
         wanted = {x for form in self.final.values() for x, _ in form.terms}
         scattering = [g for g in self.gathers if g.label in wanted and g.label not in core[1]]
-        for position, gather in enumerate(scattering):
-            later = {x for g in scattering[position + 1 :] for x in g.at[1]}
-            core = self._scattered(core, gather, wanted | later)
+        core = scattered(self.builder, core, scattering, wanted, self.sizes)
         core = self._reshaped(core)
         forms = [self.final[x] for x in self.out]
         plain = {form.label: x for form, x in zip(forms, self.out, strict=True) if form.label is not None}
         if len(plain) == len(forms) and all(self.sizes[y] == self.sizes[x] for y, x in plain.items()):
             return core[0], tuple([plain[y] for y in core[1]])
         return PlacedPart(core, forms, {x: self.sizes[x] for form in forms for x, _ in form.terms})
-
-    def _scattered(self, core: Operand, gather: Gather, wanted: set[int]) -> Operand:
-        at, places = gather.at
-        inner = distinct([*places, *core[1]])
-        value, _ = self.builder.spread(core, inner, self.sizes)
-        assert isinstance(value, Value)
-        out = (gather.label, *[x for x in inner if x in wanted])
-        shape = tuple([self.sizes[x] for x in out])
-        return self.builder.emit("scatter", "", [(value, inner), (at, places)], out, shape, value.kind)
 
     def _reshaped(self, core: Operand) -> Operand:
         """The core with axes merged wherever a label of the result is just their row-major position."""

@@ -10,7 +10,8 @@ are not steps: they are how labels are used. There are few kinds of step:
 - ``call``: a function over the last axes of its operands, in parallel over the others;
 - ``read``: one operand at places that are affine in the labels, ``x[2*i + k]``: a view wherever the backend has views;
 - ``place``: zeros, or a sum so far, with each part added at affine places: deltas, pads, slices of results;
-- ``take`` and ``scatter``: places given by an array of integers;
+- ``take`` and ``scatter``: places given by an array of integers; ``locate``: places along several axes as places along
+  the one that these are merged into;
 - ``guard``: the product of arrays where masks hold, which the first operand is unless it is not finite;
 - ``spread``: along labels that the operand lacks; ``merge``: of neighbouring axes into one; ``cast``.
 """
@@ -41,6 +42,7 @@ WORDS = {
     "place": "place",
     "take": "gather",
     "scatter": "scatter-add",
+    "locate": "places",
     "spread": "view",
     "merge": "reshape",
     "cast": "cast",
