@@ -89,6 +89,8 @@ class Separating:
 
     def separate(self) -> None:
         """Compute parts until gathers and relations have no labels in common."""
+        self.parts.arrays = [self._distinct(operand) for operand in self.parts.arrays]
+        self.parts.masks = [self._distinct(mask) for mask in self.parts.masks]
         compose(self.builder, self.parts.gathers, self.sizes)
         self.parts.gathers = list({(g.label, g.at): g for g in reversed(self.parts.gathers)}.values())
         for group in groups(self.parts.gathers):
@@ -107,6 +109,12 @@ class Separating:
             while self.coef != 0 and (self._taken_alone() or self._multiplied()):
                 pass
         self._same_places(self.parts.gathers)
+
+    def _distinct(self, operand: Operand) -> Operand:
+        """An operand that has no label twice: a diagonal is read."""
+        value, labels = operand
+        assert isinstance(value, Value)
+        return self.builder.read(value, [index(x) for x in labels], self.sizes)
 
     def _meet(self) -> bool:
         return not self.parts.at.isdisjoint(self.parts.related) or bool(self._twice())
