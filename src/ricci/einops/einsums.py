@@ -170,6 +170,15 @@ def einsum(*tensors_and_pattern: Any) -> Any:
                     return run(x, y)
                 except (ValueError, IndexError) as error:
                     raise _explained(error, pattern, (x, y)) from None
+    elif len(tensors_and_pattern) > 1:
+        *xs, pattern = tensors_and_pattern
+        if _KINDS.keys() >= {*map(type, xs)} and pattern.__class__ is str:
+            run = _PLAIN.get((pattern, *map(type, xs)))
+            if run is not None:
+                try:
+                    return run(*xs)
+                except (ValueError, IndexError) as error:
+                    raise _explained(error, pattern, xs) from None
     return _einsum(tensors_and_pattern)
 
 

@@ -64,7 +64,7 @@ class OneArray(Task):
     def keep(self, key: tuple, call: Request, run: Callable) -> None:
         super().keep(key, call, run)
         if call.sizes and min(call.sizes.values()) > 1:  # True equals 1 and must not find it
-            self.recent.keep(call.pattern, (call.kinds[0], {**call.sizes}, run))
+            self.recent.keep((call.pattern, call.operation), (call.kinds[0], {**call.sizes}, run))
 
     def first(self, tensor: Any, pattern: str, operation: Any, lengths: Mapping[str, Any], key: Any = None) -> Any:
         """A call that the table does not know."""
@@ -140,7 +140,7 @@ def make_rearrange(wide: bool) -> Callable:
                 if not axes_lengths:
                     run = calls.get((kind, pattern))
                 else:  # compared with the sizes of the latest first call; 2.0 equals 2, and is told apart by the sum
-                    latest, sizes, run = recent.get(pattern, nothing)
+                    latest, sizes, run = recent.get((pattern, "rearrange"), nothing)
                     if kind is not latest or axes_lengths != sizes or sum(axes_lengths.values()).__class__ is not int:
                         run = calls.get(key_of(kind, pattern, "rearrange", axes_lengths))
             except TypeError:  # not a pattern, or sizes that are no numbers
@@ -183,7 +183,7 @@ def make_repeat(wide: bool) -> Callable:
 def make_reduce(wide: bool) -> Callable:
     """reduce, in einops' language or in the wider one."""
     task = OneArray("reduce", wide)
-    calls, plain = task.calls.known, plain_kinds.known
+    calls, plain, recent, nothing = task.calls.known, plain_kinds.known, task.recent.known, (None, None, None)
 
     def reduce(tensor: Any, pattern: str, reduction: Any, **axes_lengths: Any) -> Any:
         """Reduce an array over the axes that are not on the right: by name, or by a function of an array and axes.
@@ -195,15 +195,19 @@ def make_reduce(wide: bool) -> Callable:
                [20., 23.]])
         """
         kind = type(tensor)
-        if axes_lengths or reduction.__class__ is not str or pattern.__class__ is not str:
-            key = key_of(kind, pattern, reduction, axes_lengths)
-        else:
-            key = (kind, pattern, reduction)
         if kind in plain or (is_traced(kind) and not Code.is_compiling()):
-            run = calls.get(key)
+            try:
+                if not axes_lengths:
+                    run = calls.get((kind, pattern, reduction)) if reduction.__class__ is str else None
+                else:  # as in rearrange
+                    latest, sizes, run = recent.get((pattern, reduction), nothing)
+                    if kind is not latest or axes_lengths != sizes or sum(axes_lengths.values()).__class__ is not int:
+                        run = calls.get(key_of(kind, pattern, reduction, axes_lengths))
+            except TypeError:  # not a pattern, or sizes that are no numbers
+                run = None
             if run is not None:
                 return run(tensor)
-        return task.first(tensor, pattern, reduction, axes_lengths, key)
+        return task.first(tensor, pattern, reduction, axes_lengths, key_of(kind, pattern, reduction, axes_lengths))
 
     return reduce
 

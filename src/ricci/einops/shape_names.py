@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
 from ricci.caches import Cache
@@ -13,7 +15,9 @@ from ricci.einops.labels import Labels, labels_of
 from ricci.einops.rearranging import wide_rearrange
 from ricci.errors import EinopsError, nearest
 
-_plain = Cache("calls of parse_shape", 2048)  # the names of patterns that are names only
+_places = Cache("calls of parse_shape", 2048)  # the names of a pattern, and the axes that they are of
+
+_MARK = 1 << 40
 
 
 def parse_shape(x: Any, pattern: str) -> dict[str, Any]:
@@ -26,17 +30,34 @@ def parse_shape(x: Any, pattern: str) -> dict[str, Any]:
     if compiling(x):
         return _parse_shape(x, pattern)
     try:
-        names = _plain.known.get((type(x), pattern))
-    except TypeError:  # not a pattern
-        names = None
-    if names is not None:
         shape = x.shape
-        if len(shape) == len(names):
-            return dict(zip(names, shape))
+        names, places = _places.known[type(x), pattern, len(shape)]
+    except (KeyError, TypeError, AttributeError):  # not known; not a pattern, or not an array
+        return _first(x, pattern)
+    return dict(zip(names, shape if places is None else places(shape)))
+
+
+def _first(x: Any, pattern: str) -> dict[str, Any]:
+    """A call that is looked up from now on, if each name is that of one axis, and nothing else is asked of sizes."""
     found = _parse_shape(x, pattern)
-    if len(found) == len(x.shape):
-        _plain.keep((type(x), pattern), tuple(found))
+    key = (type(x), pattern, len(x.shape))
+    if _places[key] is None:  # otherwise it was not used for long
+        marks = tuple([_MARK + axis for axis in range(len(x.shape))])  # sizes that no pattern asks for
+        labels = _constant(pattern, len(marks))
+        try:
+            told = labels.named_sizes(solved(labels, (marks,), ()))
+        except EinopsError:
+            return found
+        if set(marks).issuperset(told.values()):
+            _places.keep(key, (tuple(told), _picking([mark - _MARK for mark in told.values()], len(marks))))
     return found
+
+
+def _picking(axes: list[int], order: int) -> Callable[[tuple], tuple] | None:
+    """What picks the sizes of some axes out of a shape; none if all are picked."""
+    if axes == list(range(order)):
+        return None
+    return itemgetter(*axes) if len(axes) > 1 else lambda shape: tuple([shape[axis] for axis in axes])
 
 
 def _parse_shape(x: Any, pattern: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -30,6 +30,11 @@ class JaxBackend(Backend):
     def chain(self, run: Run, kind: type) -> Run:
         """Several moves as one program: one dispatch, where each of them would be one."""
         return jax.jit(run) if self.concrete(kind) else run
+
+    def contraction(self, kinds: Sequence[type], equation: str, *labels: Any) -> Callable:
+        """einsum as one program, which JAX finds by the shapes; its own looks at the equation at each call."""
+        run = super().contraction(kinds, equation)
+        return jax.jit(run) if all(map(self.concrete, kinds)) else run
 
     def is_float(self, x: Any) -> bool:
         return jnp.issubdtype(x.dtype, jnp.floating)
