@@ -1,4 +1,4 @@
-"""How many functions of Python's a call on a pattern runs once it is known: nothing is read, solved or planned again."""
+"""How many functions of Python's a call on a pattern runs once it is known: nothing is read or planned again."""
 
 from __future__ import annotations
 
