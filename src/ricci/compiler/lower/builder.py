@@ -71,6 +71,7 @@ class Builder:
         self.steps: list[Step] = []
         self.constants: list[Value] = []
         self._known: dict[tuple, Value] = {}
+        self._mapped: set[tuple[str, Value]] = set()  # functions, and of what there are any
         self._dots: dict[tuple, tuple[Value, Labels]] = {}
         self._labels = 1_000_000
 
@@ -98,6 +99,8 @@ class Builder:
             found.step = Step(op, name, inner, found, out, params)
             self._known[key] = found
             self.steps.append(found.step)
+            if op == "map":
+                self._mapped.update([(name, v) for v, _ in inner if isinstance(v, Value)])
             spend()
         return found, labels
 
@@ -314,6 +317,8 @@ class Builder:
 
     def known_map(self, name: str, *operands: Operand) -> Operand | None:
         """A map that is there already."""
+        if any([isinstance(v, Value) and (name, v) not in self._mapped for v, _ in operands]):  # noqa: C419
+            return None
         labels = _joined(operands)
         sizes = sizes_of(operands)
         found = self._known.get(_key("map", name, *_numbered(operands, labels), tuple([sizes[x] for x in labels])))
@@ -457,8 +462,15 @@ class PlacedPart:
 def _numbered(args: Sequence[Operand], labels: Labels) -> tuple[tuple[Operand, ...], Labels]:
     """Operands and the labels of a result, labels numbered by first use."""
     number: dict[int, int] = {}
-    inner = tuple([(v, tuple([number.setdefault(x, len(number)) for x in own])) for v, own in args])
-    return inner, tuple([number.setdefault(x, len(number)) for x in labels])
+    for _, own in args:
+        for x in own:
+            if x not in number:
+                number[x] = len(number)
+    for x in labels:
+        if x not in number:
+            number[x] = len(number)
+    place = number.__getitem__
+    return tuple([(v, tuple(map(place, own))) for v, own in args]), tuple(map(place, labels))
 
 
 def _key(op: str, name: str, args: tuple[Operand, ...], out: Labels, shape: tuple, params: tuple = ()) -> tuple:

@@ -166,7 +166,8 @@ class Resolving:
         return self.builder.emit("merge", "", [(value, ())], (*lead, label), shape, value.kind)
 
     def _without_unit_axes(self, form: Form) -> Form:
-        return Form(tuple([(x, c) for x, c in form.terms if self.sizes[x] != 1]), form.const)
+        long = [term for term in form.terms if self.sizes[term[0]] != 1]
+        return form if len(long) == len(form.terms) else Form(tuple(long), form.const)
 
     def _merged(self, relation: Relation) -> int | None:
         """A label of the result in which summed ones have a place each, if that is what the relation says."""
@@ -208,7 +209,7 @@ class Resolving:
 
     def _fixed(self, label: int) -> bool:
         """Whether a gather needs the label as it is."""
-        return any(label == g.label or label in g.by for g in self.gathers)
+        return bool(self.gathers) and any(label == g.label or label in g.by for g in self.gathers)
 
     def _carried(self, label: int) -> bool:
         """Whether an axis of an array, no longer than this label, is read by just it and so bounds what replaces it."""
@@ -286,8 +287,10 @@ class Resolving:
     def _replace(self, label: int, form: Form) -> None:
         self.live.discard(label)
         self.arrays = [(v, [f.replaced(label, form) for f in forms]) for v, forms in self.arrays]
-        self.masks = [(v, [f.replaced(label, form) for f in forms]) for v, forms in self.masks]
-        self.relations = [Relation(r.kind, r.form.replaced(label, form)) for r in self.relations]
+        if self.masks:
+            self.masks = [(v, [f.replaced(label, form) for f in forms]) for v, forms in self.masks]
+        if self.relations:
+            self.relations = [Relation(r.kind, r.form.replaced(label, form)) for r in self.relations]
         self.final = {x: f.replaced(label, form) for x, f in self.final.items()}
 
     def _as_mask(self, relation: Relation) -> None:

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ricci.functions import FUNCTIONS
 from ricci.grid import Grid, Shown
@@ -68,8 +68,7 @@ class Value:
 Operand = tuple[Value | Number, Labels]
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(NamedTuple):
     """A place along an axis: ``const`` plus, for each label, a coefficient times its index."""
 
     terms: tuple[tuple[int, int], ...]  # label, coefficient
@@ -86,6 +85,11 @@ class Form:
         return self.terms[0][0] if len(self.terms) == 1 and self.terms[0][1] == 1 and not self.const else None
 
     def replaced(self, label: int, by: Form) -> Form:
+        for x, _ in self.terms:
+            if x == label:
+                break
+        else:
+            return self
         coefs: dict[int, int] = {}
         const = self.const
         for x, c in self.terms:

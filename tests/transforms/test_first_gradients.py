@@ -1,0 +1,119 @@
+"""What a first gradient costs, counted in calls of Python's functions: so many for an operation, at any length."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ricci as rc
+from ricci.simplify import engine
+from ricci.simplify.match import Rewriting
+
+
+def counted(function: Callable[..., Any], *args: Any) -> int:
+    """The calls of a first gradient, with nothing known of the function or of equal expressions."""
+    rc.grad(lambda x: np.sum(np.tanh(x)))(np.ones(3))  # what is set up once
+    rc.cache_clear()
+    count = 0
+
+    def seen(frame: Any, event: str, argument: Any) -> None:
+        nonlocal count
+        count += event == "call"
+
+    slope = rc.grad(function)
+    sys.setprofile(seen)
+    try:
+        slope(*args)
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+def logistic(w, X, y):
+    return np.mean(np.log(1 + np.exp(-y * (X @ w)))) + 0.01 * np.sum(w**2)
+
+
+def network(W, V, X, y):
+    return np.mean((np.tanh(X @ W) @ V - y) ** 2)
+
+
+def recurrent(W, X):
+    h, total = np.zeros(len(W)), 0.0
+    for x in X:
+        h = np.tanh(W @ h + x)
+        total = total + np.sum(h**2)
+    return total
+
+
+def variance(p, r):
+    s, total = 1.0, 0.0
+    for k in range(1, len(r)):
+        s = p[0] + p[1] * r[k - 1] ** 2 + p[2] * s
+        total = total + np.log(s) + r[k] ** 2 / s
+    return total
+
+
+def pendulum(state):
+    a, v = state[0], state[1]
+    for _ in range(4):
+        b, w = a + 0.05 * v, v - 0.05 * np.sin(a)
+        a, v = a + 0.1 * w, v - 0.1 * np.sin(b)
+    return a**2 + v**2
+
+
+RNG = np.random.default_rng(0)
+PROGRAMS: dict[str, tuple[int, Callable[..., Any], tuple]] = {  # most calls, function, arguments
+    "logistic": (8_500, logistic, (RNG.normal(size=4), RNG.normal(size=(9, 4)), RNG.normal(size=9))),
+    "network": (7_500, network, tuple([RNG.normal(size=s) for s in ((4, 5), (5, 1), (9, 4), (9, 1))])),
+    "recurrent": (58_000, recurrent, (0.1 * RNG.normal(size=(4, 4)), RNG.normal(size=(10, 4)))),
+    "variance": (130_000, variance, (np.array([0.1, 0.2, 0.3]), RNG.normal(size=20))),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_first_gradient_takes_so_many_calls(name: str):
+    most, function, args = PROGRAMS[name]
+    assert counted(function, *args) <= most
+
+
+@pytest.mark.parametrize(
+    ("function", "args"),
+    [
+        (recurrent, lambda n: (0.1 * np.ones((4, 4)), np.ones((n, 4)))),
+        (variance, lambda n: (np.array([0.1, 0.2, 0.3]), np.ones(n))),
+    ],
+)
+def test_first_gradients_grow_with_the_length(function: Callable[..., Any], args: Callable[[int], tuple]):
+    short, long = (counted(function, *args(n)) for n in (10, 40))
+    assert long <= 4.8 * short
+
+
+def test_passes_make_what_a_guarded_rule_makes_of_a_node_once(monkeypatch: pytest.MonkeyPatch):
+    made: list[tuple[str, Any]] = []
+
+    def watched(rule: Rewriting) -> Rewriting:
+        def apply(node: Any) -> Any:
+            made.append((rule.name, node))
+            return rule.apply(node)
+
+        return Rewriting(rule.name, apply, rule.heads, rule.needs, rule.assumes, rule.guard)
+
+    for name, rule in engine.RULES.items():
+        if rule.guard:
+            monkeypatch.setitem(engine.RULES, name, watched(rule))
+    calls: list[list[tuple[str, Any]]] = []
+    simplify = engine.simplify
+
+    def separately(*args: Any) -> Any:
+        made.clear()
+        found = simplify(*args)
+        calls.append(list(made))
+        return found
+
+    monkeypatch.setattr(engine, "simplify", separately)
+    rc.grad(pendulum)(np.array([0.3, 0.1]))
+    assert any(calls) and all(len(own) == len(set(own)) for own in calls)
