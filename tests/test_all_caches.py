@@ -139,6 +139,7 @@ def layer(name: str, make: Callable[[Any], Any]) -> Any:
 
 
 USES: dict[str, Callable[[], Any]] = {
+    "arrangements of sums": lambda: str(rc.parse("y[i,j] = (A[i,j] - A[j,i]) + 0.1 (A[j,i] - A[i,j])").T),
     "backends of types": lambda: einops.rearrange(X, "a b -> b a"),
     "calls of compiled functions": lambda: [compiled(A=np.ones((3, 3)), x=V) for _ in range(2)],
     "calls of parse_shape": lambda: einops.parse_shape(X, "a b"),

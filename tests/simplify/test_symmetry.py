@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+import ricci as rc
 from ricci.calculus.modes import derivative
 from ricci.expr import Expr, affine, broadcast, delta, one, product, triangle, variable
 from ricci.functions import activations as act
@@ -122,3 +123,23 @@ def test_the_check_can_fail():
     (value,) = interpret([A], {"A": np.arange(9.0).reshape(3, 3)}, {})
     with pytest.raises(AssertionError):
         np.testing.assert_allclose(value, np.swapaxes(value, 0, 1))
+
+
+def test_axes_that_may_be_exchanged_form_groups():
+    """Each axis is tried with one of each group, so an outer product of many vectors takes few tries."""
+    x, y = variable("x", (3,)), variable("y", (3,))
+    names = "abcdefghijklmnopqrstuvwx"
+    e = product([(x if k % 3 else y, (name,)) for k, name in enumerate(names)], names)
+    found = symmetries(e)
+    assert found == [(p, q) for p in range(24) for q in range(p + 1, 24) if bool(p % 3) == bool(q % 3)]
+
+
+def test_second_derivatives_of_products_of_one_tensor_are_bounded():
+    """Terms that may all be exchanged, in sums within sums: arrangements are chosen once for each, not for each way."""
+    names = "abcdef"
+    text = " ".join(f"A[{a},{b}]" for k, a in enumerate(names) for b in names[k + 1 :])
+    with rc.limits(nodes=200_000):
+        found = rc.parse(f"f = {text}").diff("A", "A")
+    point = {"A": np.random.default_rng(0).normal(size=(2, 2))}
+    other = rc.parse(f"f = {text}").diff("A", mode="reverse").diff("A", mode="forward")
+    assert np.allclose(found(**point), other(**point))

@@ -42,6 +42,8 @@ from ricci.simplify.match import sizes_of
 Pair = tuple[int, int]
 Term = tuple[Expr, tuple[Hashable, ...]]
 MOST_AXES = 6  # of an operand of a contraction that is looked at
+MOST_WORK = 200_000  # axes of operands of nodes that are looked at, all exchanges together
+FEWEST = 6  # exchanges that are tried in whatever is large
 MOST_TERMS, MOST_FACTORS = 32, 48  # of an expression multiplied out
 TRANSPOSABLE = frozenset(("inv", "expm"))  # f(A') = f(A)'
 
@@ -49,16 +51,23 @@ TRANSPOSABLE = frozenset(("inv", "expm"))  # f(A') = f(A)'
 def symmetries(e: Expr) -> list[Pair]:
     """The pairs of axes under whose exchange ``e`` is seen to be unchanged.
 
+    Such axes form groups, so each axis is tried with one of each group; in what is very large, with a few.
+
     >>> from ricci.expr import product, variable
     >>> x = variable("x", 2)
     >>> symmetries(product([(x, "mn"), (x, "mp")], "np"))
     [(0, 1)]
     """
-    pairs = _equal_sizes(e)
-    if not pairs:
-        return []
-    known = _Exchanges(e, pairs)
-    return [pair for pair in pairs if known.result[e, pair] is e or unchanged(e, _swapped(pair, len(e.shape)))]
+    axes = range(len(e.shape))
+    first = list(axes)  # the first of the axes with which each may be exchanged
+    room = max(FEWEST, MOST_WORK // sum((1 + len(n.args)) * (1 + len(n.shape)) for n in topological(e)))
+    for q in axes:
+        pairs = [(p, q) for p in dict.fromkeys(first[:q]) if e.shape[p] == e.shape[q]][:room]
+        room = max(0, room - len(pairs))
+        known = _Exchanges(e, pairs).result if pairs else {}
+        found = (p for p, _ in pairs if known[e, (p, q)] is e or unchanged(e, _swapped((p, q), len(axes))))
+        first[q] = next(found, q)
+    return [(p, q) for p in axes for q in axes[p + 1 :] if first[p] == first[q]]
 
 
 def symmetric_axes(e: Expr) -> list[Pair]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
+from ricci.caches import cached
 from ricci.errors import ShapeError
 from ricci.expr import dims
 from ricci.expr.build.natural import arrangement, in_natural_order, tied_first
@@ -19,10 +20,13 @@ from ricci.expr.build.product import FLATTEN_LIMIT, as_scalar, broadcast, produc
 from ricci.expr.build.product_nodes import Factor
 from ricci.expr.build.scale import numeric, scale, spreads
 from ricci.expr.nodes import Elementwise, Expr, Function, Product, Shape, Structure, Sum, Variable, constructors, make
-from ricci.expr.numbers import Number, joins, number
+from ricci.expr.numbers import Number, joins, loose, number
 from ricci.expr.structures import ONE, is_zero, natural, one, wrapped, zero
 
 _OPAQUE = (Variable, Elementwise, Function)  # terms that are what they are, and depend on all their axes
+
+
+LONGEST_CHOSEN = 16  # terms of a sum whose axes are arranged by what its terms are
 
 
 def add(terms: Sequence[tuple[Number, Expr]]) -> Expr:
@@ -145,7 +149,18 @@ def _sorted_terms(terms: list[tuple[Number, Expr]]) -> tuple[tuple[Expr, ...], S
 
 
 def rearranged(e: Sum, labels: tuple[int, ...]) -> Expr:
-    """A sum with its axes permuted: where terms may be exchanged, the arrangement has to be chosen again."""
+    """A sum with its axes permuted: where terms may be exchanged, the arrangement has to be chosen again.
+
+    That goes through the sums among its terms, and tries several, so what is found is kept. Long sums stay as they are.
+    """
+    if len(e.args) > LONGEST_CHOSEN:
+        axes = range(len(labels))
+        return wrapped(e, labels, tuple([e.shape[labels.index(axis)] for axis in axes]))
+    return _rearranged(e, labels, loose())
+
+
+@cached("arrangements of sums", 512)
+def _rearranged(e: Sum, labels: tuple[int, ...], _mode: bool) -> Expr:
     forms = Counter((abs(float(c)), *arrangement(a)[1]) for a, c in zip(e.args, e.coefs, strict=True))
     axes = tuple(range(len(labels)))
     if len(forms) == len(e.args):
