@@ -218,14 +218,15 @@ def _merges(factors: list[Factor], at: int, kept: set[Label]) -> bool:
 
 
 def _renames(term: Expr, factors: list[Factor], at: int, kept: set[Label]) -> bool:
-    """Whether a term of the sum at ``at`` has a structure on a label that is not kept.
+    """Whether a term of the sum at ``at`` has a structure between a label that is not kept and another one.
 
-    A triangle on labels that another factor carries is a mask: it takes part in no sum of its own.
+    One that puts a number in its place, ``s delta[0,i]``, renames nothing: the sum is no larger than its terms. A
+    triangle on labels that another factor carries is a mask: it takes part in no sum of its own.
     """
     labels = factors[at][1]
     for structure, axes in _structures(term):
         own = {labels[x] for x in axes}
-        if not kept.issuperset(own):
+        if len(own) > 1 and not kept.issuperset(own):
             others = (labels for p, (e, labels) in enumerate(factors) if p != at and _is_dense(e))
             if structure.relation[0] != ">=" or not any(own.issubset(theirs) for theirs in others):
                 return True
