@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ricci as rc
-from ricci.compiler.lower.opening import PartialSums
+from ricci.compiler.lower.opening import sums_of_sums
 from ricci.expr import Sum, add, variable
 
 RNG = np.random.default_rng(0)
@@ -32,20 +32,44 @@ def total(**coefs):
     ],
 )
 def test_the_sum_within(inner, outer, times):
-    sums = PartialSums()
     first, second = total(**inner), total(**outer)
-    sums.note(first)
-    found = sums.within(second, {first})
-    assert found == (None if times is None else (first, times))
-    assert sums.within(second, set()) is None
+    assert sums_of_sums([first, second]) == ({} if times is None else {second: [(first, times)]})
+    assert sums_of_sums([second]) == {}
 
 
 def test_the_largest_is_taken():
-    sums = PartialSums()
-    two, three = total(a=1, b=1), total(a=1, b=1, c=1)
-    for s in (two, three):
-        sums.note(s)
-    assert sums.within(total(a=2, b=2, c=2, d=1), {two, three}) == (three, 2)
+    two, three, four = total(a=1, b=1), total(a=1, b=1, c=1), total(a=2, b=2, c=2, d=1)
+    assert sums_of_sums([two, three, four]) == {three: [(two, 1)], four: [(three, 2)]}
+
+
+def test_several_are_taken():
+    one, other, all_of_them = total(a=1, b=2), total(c=1, d=-1), total(a=2, b=4, c=-3, d=3)
+    assert sorted(sums_of_sums([one, other, all_of_them])[all_of_them], key=lambda part: part[1]) == [
+        (other, -3),
+        (one, 2),
+    ]
+
+
+def test_coefficients_that_are_products_may_be_rounded():
+    inner = total(a=0.1, b=0.7, c=0.3)
+    outer = total(a=0.1 * 0.3, b=0.7 * 0.3, c=0.3 * 0.3, d=1)
+    near = total(a=0.1 * 0.3, b=0.7 * 0.3 * (1 + 1e-14), c=0.3 * 0.3, d=1)
+    ((found, times),) = sums_of_sums([inner, outer])[outer]
+    assert found is inner and times == pytest.approx(0.3)
+    assert sums_of_sums([inner, near]) == {}
+
+
+def test_what_a_sum_within_has_made_is_not_made_again():
+    """A shifted part that two sums have is put into its place once, within the first of them."""
+
+    def f(x):
+        y = x + 0.1 * (np.roll(x, 1) - 2 * x + np.roll(x, -1))
+        return 0.3 * y + np.sin(y)
+
+    x = RNG.normal(size=20)
+    program = rc.explain(rc.compile(f))(x).plan.program
+    assert len([step for step in program.steps if step.op == "place"]) == 1
+    np.testing.assert_allclose(rc.compile(f)(x), f(x), rtol=1e-14)
 
 
 def residual(ws, x):

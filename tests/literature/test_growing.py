@@ -20,10 +20,8 @@ SLACK = 0.35  # of an exponent
 LENGTHS = (6, 12)
 
 # What grows too fast yet, and why.
-STENCILS = "stencils are multiplied out"
 NESTED = "deriving and simplifying go through what they have made again and again"
 TOO_FAST: dict[str, str] = {
-    **dict.fromkeys(["sweeps of a stencil", "sweeps of inner differences", "sweeps with a function between"], STENCILS),
     **dict.fromkeys(["nested polynomial", "logistic map", "choices", "many small operations"], NESTED),
 }
 

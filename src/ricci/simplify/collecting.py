@@ -63,10 +63,10 @@ def distribute(e: Expr) -> Expr | None:
 
 
 def _renames(f: Sum, labels: tuple[int, ...], e: Product) -> bool:
-    """Whether a term holds a structure, other than the one-tensor, on a summed label."""
+    """Whether a term holds a structure, other than the one-tensor, between a summed label and another one."""
     for term in f.args:
         for g, axes in factors_of(term):
-            if isinstance(g, Structure) and any(labels[axis] not in e.out for axis in axes):
+            if isinstance(g, Structure) and len(axes) > 1 and any(labels[axis] not in e.out for axis in axes):
                 return True
     return False
 

@@ -18,7 +18,7 @@ from ricci.compiler.lower.axis_order import AxisOrder
 from ricci.compiler.lower.builder import Builder, PlacedPart
 from ricci.compiler.lower.contract import Contraction, product_where
 from ricci.compiler.lower.gathers import Gather
-from ricci.compiler.lower.opening import Factors, Opening, PartialSums
+from ricci.compiler.lower.opening import Factors, Opening
 from ricci.compiler.lower.paths import REARRANGED
 from ricci.compiler.lower.relations import relations_of
 from ricci.compiler.lower.separate import ProductParts, Separating
@@ -41,7 +41,6 @@ from ricci.expr import (
 )
 from ricci.expr.dims import evaluate
 from ricci.expr.structures import whole
-from ricci.expr.walk import by_height
 
 NAMED = {"pi": math.pi}
 
@@ -52,8 +51,7 @@ def lowered(bound: Bound, rearranged: float = REARRANGED) -> Program:
     ``rearranged`` is what it costs the backend to put an entry of a result in its place afterwards.
     """
     work = ExpressionLowering(bound, rearranged)
-    nodes = by_height(*bound.roots) if work.opening.step_by_step else bound.nodes
-    for node in nodes:
+    for node in work.opening.nodes:
         if node not in work.opening.within:
             work.done[node] = work.lowered(node)
     results = [work.result(root) for root in bound.roots]
@@ -74,7 +72,6 @@ class ExpressionLowering:
         self.roots = {*roots, *[a for root in roots if isinstance(root, Sum) for a in root.args]}
         self.sure = nonnegative(bound.nodes)
         self.layout = AxisOrder(roots, bound.nodes)
-        self.partial_sums = PartialSums()
         self.opening = Opening(roots, bound.nodes, self.builder.fresh)
 
     def integer(self, name: str) -> bool:
@@ -202,16 +199,14 @@ class ExpressionLowering:
         whole: list[Operand] = []
         parts: list[PlacedPart] = []
         terms = dict(zip(node.args, node.coefs, strict=True))
-        known = self.partial_sums.within(node, self.done)
-        if known is not None:  # x + f(x) + g(x + f(x)): the inner sum has been made already
-            inner, count = known
+        made = [(inner, count) for inner, count in self.opening.parts.get(node, ()) if inner in self.done]
+        for inner, _ in made:  # x + f(x) + g(x + f(x)): the inner sum has been made already
             for a in inner.args:
                 del terms[a]
-            times = self._common(terms, [count])
-            whole = [self.builder.scaled(self.done[inner], _number(count / times if times != 1 else count))]
-        else:
-            times = self._common(terms)
-        self.partial_sums.note(node)
+        terms = self.opening.opened(terms)
+        times = self._common(terms, [count for _, count in made])
+        for inner, count in made:
+            whole = self._plus(whole, self.done[inner], _number(count) if times == 1 else 1 if count > 0 else -1)
         for a, coef in sorted(terms.items(), key=lambda term: term[1] < 0):  # what is subtracted comes last
             number = _number(coef) if times == 1 else 1 if coef > 0 else -1
             if a in self.opening.within and not isinstance(a, Structure):

@@ -12,17 +12,21 @@ an integrator, would be added up from the beginning again and again; here a sum 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from fractions import Fraction
 
 from ricci.caches import lazy
 from ricci.compiler.lower.paths import EXACT, Pairs
-from ricci.compiler.plan.program import Labels, Number
+from ricci.compiler.plan.program import Labels
 from ricci.compiler.prepare.distribute import candidate, splits
 from ricci.expr import Elementwise, Expr, Product, Structure, Sum, Variable, one
+from ricci.expr.numbers import Number, number
+from ricci.expr.walk import by_height
 
 MOST_OPENED = 64  # operands of a product, those of products within it counted in
 FEWEST = 2  # terms of a sum that is worth looking for
 MOST_USES = 64  # sums of one term that are looked at, the latest ones
+ROUNDING = 1e-15
 Factors = list[tuple[Expr, Labels]]
 
 
@@ -30,12 +34,14 @@ class Opening:
     """What is computed as part of what, in some expressions with these nodes; ``fresh`` makes labels."""
 
     def __init__(self, roots: Sequence[Expr], nodes: Sequence[Expr], fresh: Callable[[], int]):
-        self.nodes, self.fresh = nodes, fresh
-        self.uses = Counter(a for node in nodes for a in node.args)
-        self.uses.update(roots)
-        self.numbers = _numbers(nodes)
         # values that are computed again, to save memory, shall be used up before the next ones are: step by step
         self.step_by_step = any(isinstance(node, Elementwise) and node.op.name == "barrier" for node in nodes)
+        self.nodes = by_height(*roots) if self.step_by_step else nodes  # in the order in which they are made
+        self.fresh = fresh
+        self.parts = sums_of_sums(self.nodes)
+        self.uses = Counter(a for node in nodes for a in self.operands(node))
+        self.uses.update(roots)
+        self.numbers = _numbers(nodes)
         self.within: set[Expr] = set()  # what is computed as part of its users
         width: dict[Expr, int] = {}
         for node in nodes:
@@ -48,6 +54,14 @@ class Opening:
         for node, at in self.by_terms.items():
             self.within |= {node.args[at], *node.args[at].args}
 
+    def operands(self, node: Expr) -> Iterable[Expr]:
+        """What a node is made of: its operands, those that sums within it have made of terms among them."""
+        inner = self.parts.get(node)
+        if inner is None:
+            return node.args
+        covered = {a for total, _ in inner for a in total.args}
+        return [*[total for total, _ in inner], *[a for a in node.args if a not in covered]]
+
     def _opens(self, node: Expr, a: Expr) -> bool:
         """Whether an operand is part of its only user: structures, and products in sums or products."""
         if self.uses[a] > 1:
@@ -56,6 +70,8 @@ class Opening:
             alone = all(b is a or isinstance(b, Structure) or b in self.numbers for b in node.args)
             contraction = isinstance(a, Product) and a.sums and (node.sums or alone)
             return isinstance(a, Structure) or (contraction and not self.step_by_step)
+        if isinstance(a, Sum):  # only so many sums within sums are opened by the constructor
+            return isinstance(node, Sum) and node.coefs[node.args.index(a)] == 1
         return isinstance(node, Sum) and isinstance(a, (Product, Structure))
 
     def _in_terms(self, node: Expr) -> int | None:
@@ -76,6 +92,18 @@ class Opening:
                     factors = self.factors(term, node.out)
                     if len(factors) <= EXACT:
                         found.update([key for _, key in _pairs(factors, len(node.out))])
+        return found
+
+    def opened(self, terms: Mapping[Expr, Number]) -> dict[Expr, Number]:
+        """Terms of a sum and how many times each is; those of sums that are part of it in their stead."""
+        found: dict[Expr, Number] = {}
+        waiting = list(terms.items())
+        while waiting:
+            a, coef = waiting.pop()
+            if isinstance(a, Sum) and a in self.within:
+                waiting += [(b, coef * c) for b, c in zip(a.args, a.coefs, strict=True)]
+            else:
+                found[a] = found.get(a, 0) + coef
         return found
 
     def terms(self, node: Product) -> list[tuple[Number, Factors]]:
@@ -160,28 +188,42 @@ def _numbers(nodes: Sequence[Expr]) -> set[Expr]:
 # Sums
 
 
-class PartialSums:
-    """The sums made so far, by their terms."""
+def sums_of_sums(nodes: Sequence[Expr]) -> dict[Expr, list[tuple[Sum, Number]]]:
+    """For each sum the sums before it that are part of it, the largest first, and how many times each is."""
+    having: dict[Expr, list[Sum]] = {}
+    found: dict[Expr, list[tuple[Sum, Number]]] = {}
+    for node in nodes:
+        if isinstance(node, Sum):
+            terms = dict(zip(node.args, node.coefs, strict=True))
+            while (part := _part(terms, having)) is not None:
+                found.setdefault(node, []).append(part)
+                for a in part[0].args:
+                    del terms[a]
+            if len(node.args) >= FEWEST:
+                for a in node.args:
+                    having.setdefault(a, []).append(node)
+    return found
 
-    def __init__(self) -> None:
-        self.having: dict[Expr, list[Sum]] = {}
 
-    def note(self, node: Sum) -> None:
-        """A sum that is being made; from now on it may be part of others."""
-        if len(node.args) >= FEWEST:
-            for a in node.args:
-                self.having.setdefault(a, []).append(node)
+def _part(terms: Mapping[Expr, Number], having: Mapping[Expr, list[Sum]]) -> tuple[Sum, Number] | None:
+    """The largest sum all of whose terms are among these, each as many times."""
+    if len(terms) < FEWEST:
+        return None
+    shared = Counter(s for a in terms for s in having.get(a, ())[-MOST_USES:])
+    best: tuple[Sum, Number] | None = None
+    for total, count in shared.items():
+        if count == len(total.args) and (best is None or count > len(best[0].args)):
+            times = _quotient(terms[total.args[0]], total.coefs[0])
+            if all(_close(terms[a], c * times) for a, c in zip(total.args, total.coefs, strict=True)):
+                best = total, times
+    return best
 
-    def within(self, node: Sum, done: Container[Expr]) -> tuple[Sum, Number] | None:
-        """The largest sum among those ``done`` that is part of ``node``, and how many times it is."""
-        if len(node.args) <= FEWEST:
-            return None
-        shared = Counter(s for a in node.args for s in self.having.get(a, ())[-MOST_USES:])
-        own = dict(zip(node.args, node.coefs, strict=True))
-        best: tuple[Sum, Number] | None = None
-        for found, count in shared.items():
-            if count == len(found.args) and (best is None or count > len(best[0].args)) and found in done:
-                first, theirs = own[found.args[0]], found.coefs[0]
-                if all(own[a] * theirs == c * first for a, c in zip(found.args, found.coefs, strict=True)):
-                    best = found, 1 if first == theirs else first / theirs
-        return best
+
+def _quotient(one: Number, other: Number) -> Number:
+    exact = not isinstance(one, float) and not isinstance(other, float)
+    return number(Fraction(one) / Fraction(other)) if exact else one / other
+
+
+def _close(one: Number, other: Number) -> bool:
+    """Whether two numbers are equal, but for what rounding their products leaves."""
+    return one == other or (isinstance(one, float) and abs(one - other) <= ROUNDING * abs(one))
