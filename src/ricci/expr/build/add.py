@@ -77,11 +77,10 @@ def _collect(terms: Sequence[tuple[Number, Expr]], shape: Shape) -> dict[Expr, N
     room = max(FLATTEN_LIMIT, len(terms)) - len(terms)
     found: list[tuple[Number, Expr]] = []
     whole: list[tuple[Number, Expr, list[tuple[Number, Expr]]]] = []  # sums whose factor stays outside, and their terms
-    for coef, e in terms:
+    for e, coef in _merged(terms).items():
         if type(e) in _OPAQUE:
             found.append((coef, e))
             continue
-        e = as_scalar(e)
         value = numeric(e)
         if value is not None:
             found.append((coef * value, one(())))
@@ -90,7 +89,7 @@ def _collect(terms: Sequence[tuple[Number, Expr]], shape: Shape) -> dict[Expr, N
         room -= len(parts) - 1
         if len(parts) == 1 or room < 0:
             found += _unscaled(coef, e)
-        elif coef * times == 1 or spreads(coef * times, tuple([c for c, _ in parts])):
+        elif spreads(coef * times, tuple([c for c, _ in parts])):
             found += [(coef * times * c, part) for c, part in parts]
         else:
             whole.append((coef, e, [(coef * times * c, part) for c, part in parts]))
@@ -105,6 +104,18 @@ def _collect(terms: Sequence[tuple[Number, Expr]], shape: Shape) -> dict[Expr, N
         for c, part in parts if merges else _unscaled(coef, e):
             _put(collected, c, part, shape)
     return {e: 1 if c == 1 else number(c) for e, c in collected.items() if c != 0}
+
+
+def _merged(terms: Sequence[tuple[Number, Expr]]) -> dict[Expr, Number]:
+    """Terms that are the same, sums among them, added up: ``s - 0.2 s`` is ``0.8 s``, whatever ``s`` consists of."""
+    found: dict[Expr, Number] = {}
+    for coef, e in terms:
+        if type(e) in _OPAQUE:
+            found[e] = found.get(e, 0) + coef
+        else:
+            for c, a in _unscaled(coef, as_scalar(e)):
+                found[a] = found.get(a, 0) + c
+    return found
 
 
 def _put(collected: dict[Expr, Number], coef: Number, part: Expr, shape: Shape) -> None:

@@ -11,6 +11,8 @@ from ricci.expr.nodes import Constant, Data, Elementwise, Expr, Structure, Sum, 
 from ricci.expr.numbers import Number, content, divide, exact_factor, joins, loose, moves, number
 from ricci.expr.structures import ZERO, zero
 
+LONG = 4  # terms of a sum that is not multiplied out, but for the sake of like terms
+
 
 def numeric(e: Expr) -> Number | None:
     """The number that ``e`` is, if it is one."""
@@ -58,8 +60,10 @@ def scale(coef: Number, e: Expr) -> Expr:
 
 def spreads(coef: Number, coefs: tuple[Number, ...]) -> bool:
     """Whether ``coef`` may multiply each term of a sum: that rounds no more than multiplying the sum does."""
+    if abs(coef) == 1 or loose():
+        return True
     exact = exact_factor(coef) or all(exact_factor(coef * c) for c in coefs)
-    return (exact and moves(coef)) or loose()
+    return exact and moves(coef) and len(coefs) < LONG
 
 
 def primitive(e: Sum) -> tuple[Number, Expr]:
