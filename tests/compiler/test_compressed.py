@@ -79,7 +79,7 @@ CASES = {
     ),
     "five layers of tanh": (
         *(network("tanh", 5), ["W0"] * 2, layers(5, 6, 4), False),
-        *("-2 core0[b,i,i'] core1[b,j] core1[b,i'']", 4 * 6 + 4 * 36),
+        *("2 core0[b,i,i'] core1[b,j] core1[b,i'']", 4 * 6 + 4 * 36),
     ),
     "five layers of relu, one sample": (
         *(network("relu", 5), ["W0"] * 2, layers(5, 6, 1), False),

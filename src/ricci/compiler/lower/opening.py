@@ -97,11 +97,11 @@ class Opening:
     def opened(self, terms: Mapping[Expr, Number]) -> dict[Expr, Number]:
         """Terms of a sum and how many times each is; those of sums that are part of it in their stead."""
         found: dict[Expr, Number] = {}
-        waiting = list(terms.items())
+        waiting = list(terms.items())[::-1]
         while waiting:
             a, coef = waiting.pop()
             if isinstance(a, Sum) and a in self.within:
-                waiting += [(b, coef * c) for b, c in zip(a.args, a.coefs, strict=True)]
+                waiting += [(b, coef * c) for b, c in zip(a.args[::-1], a.coefs[::-1], strict=True)]
             else:
                 found[a] = found.get(a, 0) + coef
         return found
