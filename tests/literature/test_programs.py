@@ -23,7 +23,6 @@ LONG = {("hand", "hessian"), ("lstm", "hvp"), ("fluid", "grad"), ("bundle", "hvp
 
 # What makes too much yet, and why.
 GATHERS = "gathers by several indices, and what comes back through them, are made as arrays of zeros and ones"
-STENCILS = "stencils are multiplied out"
 SUMS = "a sum is multiplied by a vector too late or too early"
 TOO_MUCH: dict[tuple[str, str], str] = {
     ("lse", "hvp"): SUMS,
@@ -36,7 +35,6 @@ TOO_MUCH: dict[tuple[str, str], str] = {
     **{("completion", kind): GATHERS for kind in ("grad", "hvp")},
     **{(name, "hvp"): SUMS for name in ("sinkhorn", "scaling")},
     **{("fluid", kind): GATHERS for kind in ("value", "grad")},
-    **{("heat", kind): STENCILS for kind in ("grad", "hvp")},
 }
 
 
