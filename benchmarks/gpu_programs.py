@@ -84,15 +84,14 @@ def torch_functions(torch: Any) -> SimpleNamespace:
     )
 
 
-def jax_functions(jax: Any) -> SimpleNamespace:
-    jnp = jax.numpy
+def array_functions(space: Any, softmax: Callable[..., Any], gelu: Callable[..., Any]) -> SimpleNamespace:
+    """Of JAX, or of NumPy, which is what ours are written in."""
 
     def layer_norm(x: Any, scale: Any, shift: Any) -> Any:
         centred = x - x.mean(-1, keepdims=True)
-        return centred / jnp.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * scale + shift
+        return centred / space.sqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * scale + shift
 
-    gelu = partial(jax.nn.gelu, approximate=False)
-    return SimpleNamespace(swapaxes=jnp.swapaxes, softmax=jax.nn.softmax, gelu=gelu, layer_norm=layer_norm)
+    return SimpleNamespace(swapaxes=space.swapaxes, softmax=softmax, gelu=gelu, layer_norm=layer_norm)
 
 
 def contenders(framework: Any, program: Program) -> list[tuple[str, Callable[[], Callable[[], Any]]]]:
@@ -108,8 +107,9 @@ def _ours(loss: Callable[..., Any], p: dict, data: list[Any], new: bool = False,
 def _on_jax(framework: Any, program: Program) -> list[tuple[str, Callable[[], Callable[[], Any]]]]:
     jax = framework.space.jax
     p, data = jax.tree.map(jax.numpy.asarray, (program.parameters, program.data))
-    loss = partial(program.loss, jax_functions(jax))
-    peer = jax.jit(jax.grad(loss))
+    gelu = partial(jax.nn.gelu, approximate=False)
+    peer = jax.jit(jax.grad(partial(program.loss, array_functions(jax.numpy, jax.nn.softmax, gelu))))
+    loss = partial(program.loss, array_functions(np, partial(rc.softmax, axis=-1), rc.gelu))
     return [("jax.jit(jax.grad)", lambda: partial(peer, p, *data)), ("ricci", lambda: _ours(loss, p, data))]
 
 

@@ -19,7 +19,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from ricci.compiler.emit.source import matrix_axes
-from ricci.compiler.plan.program import Number, Operand, Program, Step, Value, entrywise, rounded
+from ricci.compiler.plan.program import Labels, Number, Operand, Program, Step, Value, entrywise, rounded
 
 SMALL = 4  # times as many entries as an operand has, from where on changing its sign costs next to nothing
 
@@ -55,6 +55,8 @@ def joined(program: Program) -> dict[Step, Call]:
         if call is not None:
             calls[step] = call
             gone.update(call.inside)
+            if call.function == "softmax_pullback":
+                calls.update(found.arranged(call.args[0], step.labels))
     return calls
 
 
@@ -150,6 +152,16 @@ class _Joining:
                     sign = sign if negative is None else -sign
                     return Call("softmax_pullback", (g, y), step.labels.index(*summed), sign=sign, inside=inside)
         return None
+
+    def arranged(self, operand: Operand, labels: Labels) -> dict[Step, Call]:
+        """A product of matrices that is read with its axes in this order, made so that they lie like that."""
+        value, own = operand
+        dot = value.step if isinstance(value, Value) else None
+        if dot is None or own == labels or not takes_number(dot):
+            return {}
+        place = dict(zip(own, dot.labels, strict=True))
+        made = Step("dot", "", dot.args, dot.out, tuple([place[x] for x in labels]))
+        return {dot: Call("turned dot", (), 1, made)} if takes_number(made) else {}
 
     def factor(self, step: Step) -> Call | None:
         """What is multiplied with a number, and then as a matrix."""

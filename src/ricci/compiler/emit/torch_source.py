@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from math import prod
 from operator import or_
@@ -22,6 +24,8 @@ from ricci.compiler.plan.program import Form, Labels, Number, Operand, Result, S
 from ricci.errors import AxisError
 
 OPERATORS = {"factors": "*", "minus": "-"}
+LARGE = 1 << 16  # entries of a value from which on its memory is given back on the way
+LOCAL = re.compile(r"\b[tmnvz]\d+\b")  # names that are made here
 
 
 class _Constant:
@@ -125,7 +129,9 @@ class TorchEmitter(FunctionalEmitter):
         self.calls = {} if self.jit else joined(self.program)  # a compiler joins steps by itself, and more of them
         self.gone = {value for call in self.calls.values() for value in call.inside}
         self.factors: dict[Value, Number] = {}  # of values whose names stand for them without a number
+        self.put_back: dict[Value, Number] = {}  # of them, those that a call has taken along
         self.matrices_made: dict[tuple, str] = {}
+        self.moved: set[str] = set()  # names of those that are large
         self.times: Number = 1  # what the next product of matrices is multiplied with, and what is added to it
         self.base: Operand | None = None
         self.base_sign = 1
@@ -148,6 +154,19 @@ class TorchEmitter(FunctionalEmitter):
     def dot(self, step: Step) -> str:
         """Compiled, a dot that is bound by memory is fused with what comes before and after."""
         return self.summed_product(step) if self.jit and bound_by_memory(step) else super().dot(step)
+
+    def wrapped(self, body: list[str]) -> list[str]:
+        """Memory that nobody needs any more is given back, where that is much: the next steps take it."""
+        large = {name for value, name in self.names.items() if value.entries >= LARGE} | self.moved
+        here = {line.partition(" = ")[0] for line in body} & large
+        if not here:
+            return body
+        last = {name: number for number, line in enumerate(body) for name in LOCAL.findall(line) if name in here}
+        made = []
+        for number, line in enumerate(body):
+            ended = [name for name, end in last.items() if end == number] if number < len(body) - 1 else []
+            made += [line, *([f"del {', '.join(ended)}"] if ended else [])]
+        return made
 
     # Several steps at once
 
@@ -179,11 +198,21 @@ class TorchEmitter(FunctionalEmitter):
         return super().name(value)
 
     def called_at_once(self, call: Call, step: Step) -> str:
+        if call.function == "turned dot":
+            made = call.dot
+            assert made is not None
+            sizes = made.sizes()
+            turned = replace(made, out=Value(tuple([sizes[x] for x in made.labels]), "f"))
+            return self.permuted(self.dot(turned), made.labels, step.labels)
         if call.function == "dot":
             self.times, self.base, self.base_sign = call.number, (*call.args, None)[0], call.sign
             return self.dot(call.dot)  # type: ignore
         if call.function == "mean":
             return self.sum(call.dot, "mean")  # type: ignore
+        number = call.number
+        if call.function in ("addcmul", "plus"):
+            for value, _ in call.args[1:]:
+                number = number * self.taken_out(value)
         args = [self.arranged(operand, step.labels) for operand in call.args]
         if call.function in OPERATORS:
             return f"{args[0]} {OPERATORS[call.function]} {args[1]}"
@@ -192,7 +221,16 @@ class TorchEmitter(FunctionalEmitter):
             return f"{f}({', '.join(args)}, {call.number}, {self.kind_name('f')})"
         args[0] = f"-{args[0]}" if call.sign < 0 else args[0]
         word = "alpha" if call.function == "plus" else "value"
-        return f"{f}({', '.join(args)}" + (f", {word}={self.number(call.number)})" if call.number != 1 else ")")
+        self.factors.update(self.put_back)
+        self.put_back.clear()
+        return f"{f}({', '.join(args)}" + (f", {word}={self.number(number)})" if number != 1 else ")")
+
+    def taken_out(self, value: Any) -> Number:
+        """The number that a value's name stands without, for a call that takes it along."""
+        factor = self.factors.pop(value, 1)
+        if factor != 1:
+            self.put_back[value] = factor
+        return self.put_back.get(value, 1)
 
     # Products of matrices
 
@@ -210,10 +248,16 @@ class TorchEmitter(FunctionalEmitter):
             return f"{self.helper(plain)}({left}, {right})"
         options = "" if times == 1 else f", alpha={self.number(times)}"
         if base is None:
-            self.scope.setdefault("nothing", _Constant(torch.zeros((), dtype=getattr(torch, self.dtype))))
-            return f"{self.helper(adding)}(nothing({self.device}), {left}, {right}, beta=0{options})"
+            return f"{self.helper(adding)}({self.nothing()}, {left}, {right}, beta=0{options})"
         added = self.name(base[0])
         return f"{self.helper(adding)}({'-' if self.base_sign < 0 else ''}{added}, {left}, {right}{options})"
+
+    def nothing(self) -> str:
+        """What is in the place of a matrix that would be added."""
+        if "nothing_on" not in self.scope:
+            self.scope["nothing_on"] = _Constant(torch.zeros((), dtype=getattr(torch, self.dtype)))
+            self.lines.insert(0, f"nothing = nothing_on({self.device})")
+        return "nothing"
 
     def matrix(self, operand: Operand, first: Labels, second: Labels) -> str:
         return self.laid((), operand, [first, second])
@@ -255,10 +299,12 @@ class TorchEmitter(FunctionalEmitter):
         ]
         moved = order != list(range(len(shape)))
         made = self.shaped(self.transposed(text, order) if moved else text, [shape[axis] for axis in order], flat)
-        if not moved or len(flat) == len(shape):
+        if made == text:
             return made
         name = f"m{len(self.lines)}"
         self.lines.append(f"{name} = {made}")
+        if math.prod(shape) >= LARGE:
+            self.moved.add(name)
         return name
 
     def transposed(self, text: str, order: Sequence[int]) -> str:

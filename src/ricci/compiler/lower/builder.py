@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ _DTYPES = {"f": np.float64, "i": np.int64, "b": np.bool_}
 GROWING = {name for name, op in [*FUNCTIONS.items(), *ARITHMETIC.items()] if op.grows}  # integers may get too large
 _ONLY_NUMBERS, _FLOATING, _REAL = frozenset("nr"), frozenset("fnr"), frozenset("fr")
 SIGNED = {"negative": "positive", "add": "subtract", "subtract": "add"}  # what they are of the negative of their last
-ODD = ("subtract", "multiply", "divide")  # which have a sign where an operand has one, or where both change places
+ODD = ("subtract", "multiply", "divide")  # numbers times operands, or their places, make numbers times these
 
 
 @cached("kinds of results of functions", 4096)
@@ -73,6 +74,7 @@ class Builder:
         self._known: dict[tuple, Value] = {}
         self._mapped: set[tuple[str, Value]] = set()  # functions, and of what there are any
         self._dots: dict[tuple, tuple[Value, Labels]] = {}
+        self._multiples: dict[Value, list[Step]] = {}  # what was made of a value by a sign or a power of two
         self._labels = 1_000_000
 
     def fresh(self) -> int:
@@ -101,6 +103,8 @@ class Builder:
             self.steps.append(found.step)
             if op == "map":
                 self._mapped.update([(name, v) for v, _ in inner if isinstance(v, Value)])
+                if _is_multiple(found.step):
+                    self._multiples.setdefault(inner[0][0], []).append(found.step)  # type: ignore
             spend()
         return found, labels
 
@@ -195,10 +199,6 @@ class Builder:
             operands = tuple(self.grown(name, self.aligned(operands)))
         if name == "multiply":
             name, operands = self._quotient(operands)
-        if name in ODD:
-            known = self._opposite(name, operands)
-            if known is not None:
-                return self.map("negative", known)
         if name == "square":
             operands = (self._inner(operands[0], "negative") or operands[0],)
         elif name == "multiply":
@@ -207,6 +207,9 @@ class Builder:
             name, operands = self._with_signs(name, operands)
             if name == "positive":
                 return operands[0]
+        known = self._but_for_a_number(name, operands) if name in ODD else None
+        if known is not None:
+            return known
         kinds = tuple([_kind(v) for v, _ in operands])
         kind = gives(name, kinds, None)
         if (kind == "f" or "f" in kinds) and not _REAL.issuperset(kinds):
@@ -234,24 +237,35 @@ class Builder:
         first = self._inner(operands[0], "negative") if name == "add" else None
         return (name, operands) if first is None else ("subtract", (operands[1], first))
 
-    def _opposite(self, name: str, operands: tuple[Operand, ...]) -> Operand | None:
-        """What is there already and is the negative of a difference, product or quotient of arrays."""
+    def _but_for_a_number(self, name: str, operands: tuple[Operand, ...]) -> Operand | None:
+        """What is there but for its sign, or a power of two: a difference, product or quotient of arrays."""
         a, b = operands
         if not (_kind(a[0]) == _kind(b[0]) == "f"):
             return None
         if name == "subtract":
-            return self.known_map(name, b, a)
-        for sides in ((self._negative(a), b), (a, self._negative(b))):
-            if None not in sides:
-                orders = (sides, sides[::-1]) if name == "multiply" else (sides,)
-                found = next(filter(None, [self.known_map(name, *order) for order in orders]), None)  # type: ignore
-                if found is not None:
-                    return found
+            known = self.known_map(name, b, a)
+            return None if known is None else self.map("negative", known)
+        for (m, x), (n, y) in list(product(self._multiples_of(a), self._multiples_of(b)))[1:]:
+            known = self.known_map(name, x, y) or (self.known_map(name, y, x) if name == "multiply" else None)
+            if known is not None:
+                return self.scaled(known, m * n if name == "multiply" else m / n)
         return None
 
-    def _negative(self, operand: Operand) -> Operand | None:
-        """The negative of an operand, if it is there."""
-        return self._inner(operand, "negative") or self.known_map("negative", operand)
+    def _multiples_of(self, operand: Operand) -> list[tuple[float, Operand]]:
+        """The operand, and arrays that it is a number times: minus one, or a power of two."""
+        found = [(1.0, operand)]
+        value, labels = operand
+        step = value.step  # type: ignore
+        if step is not None and _is_multiple(step):
+            inner, own = step.args[0]
+            place = dict(zip(step.labels, labels, strict=True))
+            number = -1.0 if step.name == "negative" else step.args[1][0]
+            found.append((number, (inner, tuple([place[x] for x in own]))))  # type: ignore
+        for made in self._multiples.get(value, ()):
+            place = dict(zip(made.args[0][1], labels, strict=True))
+            number = -1.0 if made.name == "negative" else made.args[1][0]
+            found.append((1 / number, (made.out, tuple([place[x] for x in made.labels]))))  # type: ignore
+        return found
 
     def _signed_number(self, operands: tuple[Operand, ...]) -> tuple[Operand, ...]:
         """A number times the negative of an array as the negative of the number times the array."""
@@ -347,7 +361,7 @@ class Builder:
         if step is None or (step.op, step.name, value.kind) != ("map", "multiply", "f") or coef == 0:
             return operand, coef
         (inner, own), (number, _) = step.args
-        if isinstance(number, Value) or not any(abs(math.frexp(c)[0]) == 0.5 for c in (number, coef)):
+        if isinstance(number, Value) or not (is_exact(number) or is_exact(coef)):
             return operand, coef
         place = dict(zip(step.labels, labels, strict=True))
         return (inner, tuple([place[x] for x in own])), number * coef
@@ -364,6 +378,9 @@ class Builder:
         sizes = dict(zip(labels, value.shape, strict=True))
         ((value, labels),) = self.grown("add", [(value, labels)])
         assert isinstance(value, Value)
+        inner, times = self._unscaled((value, labels), 1.0) if value.kind == "f" else ((value, labels), 1.0)
+        if is_exact(times) and times != 1.0:  # a sum of multiples as a multiple of the sum
+            return self.scaled(self.sum(inner, kept), times)
         side = self._inner((value, labels), "square")
         if side is not None:
             return self.dot(side, side, out)
@@ -448,6 +465,18 @@ class Builder:
         found, _ = self.emit("place", "", args, labels, shape, kind, (base is not None, tuple(described)))
         assert isinstance(found, Value)
         return found, labels
+
+
+def is_exact(number: Number) -> bool:
+    """Whether a number is a power of two, or the negative of one: times it, nothing is rounded."""
+    return abs(math.frexp(number)[0]) == 0.5
+
+
+def _is_multiple(step: Step) -> bool:
+    """Whether a step is a sign, or a power of two, times an array of floats."""
+    if step.out.kind != "f" or step.name not in ("negative", "multiply"):
+        return False
+    return step.name == "negative" or (not isinstance(step.args[1][0], Value) and is_exact(step.args[1][0]))
 
 
 @dataclass(eq=False)
