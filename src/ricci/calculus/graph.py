@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 
 from ricci.calculus.local import Edge, combine, compose, edge_of, identity, in_steps, local, parallel, vanishes
-from ricci.expr import Expr, topological
+from ricci.expr import Expr, add, topological
 from ricci.expr.structures import zero
 
 
@@ -149,7 +149,8 @@ def adjoints(output: Expr, bar: Expr, inputs: Sequence[Expr]) -> dict[Expr, Expr
     for node in reversed(graph.order):
         if node not in incoming:
             continue
-        total[node] = combine([edge_of(part, lead) for part in incoming.pop(node)]).expr()
+        parts = incoming.pop(node)
+        total[node] = parts[0] if len(parts) == 1 else add([(1, part) for part in parts])
         if node in graph.below:
             for low, edge in graph.below[node].items():
                 incoming.setdefault(low, []).append(compose(edge_of(total[node], lead), edge).expr())

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from ricci.errors import RuleError
 from ricci.expr import (
@@ -46,6 +47,7 @@ Factor = tuple[Expr, tuple[Label, ...]]
 INNER = 1 << 20  # the labels of the inner of two derivatives begin here; those of the outer are smaller, or no numbers
 MOST_TERMS = 16  # products that distributing a sum may make
 FEW = 2  # terms that are distributed although nothing merges in them
+_APART = frozenset([Structure, Sum])  # what is looked at beside the product that it is in
 NESTED = 2  # sums among the factors of terms of sums, so deep are looked through for structures
 
 
@@ -157,7 +159,8 @@ def opened(coef: Number, factors: list[Factor], kept: set[Label]) -> list[tuple[
     while waiting:
         coef, factors = waiting.pop()
         factors = structures_apart(factors, kept)
-        at = next((p for p in range(len(factors)) if _merges(factors, p, kept)), None)
+        sums = [p for p, (f, labels) in enumerate(factors) if type(f) is Sum and not kept.issuperset(labels)]
+        at = next((p for p in sums if _merges(factors, p, kept)), None)
         if at is None or len(waiting) + len(done) >= MOST_TERMS:
             done.append((coef, factors))
         else:
@@ -189,8 +192,6 @@ def structures_apart(factors: list[Factor], kept: Collection[Label] = ()) -> lis
 
     What else is in such a product stays together: that is for ``product`` to open or not.
     """
-    if not any(_is_open(f, labels, kept) for f, labels in factors):
-        return factors
     apart: list[Factor] = []
     for f, labels in factors:
         if not _is_open(f, labels, kept):
@@ -206,15 +207,14 @@ def structures_apart(factors: list[Factor], kept: Collection[Label] = ()) -> lis
 
 
 def _is_open(f: Expr, labels: tuple[Label, ...], kept: Collection[Label]) -> bool:
-    if not isinstance(f, Product) or f.sums or all(label in kept for label in labels):
+    if type(f) is not Product or f.sums or all(map(kept.__contains__, labels)):
         return False
-    return any(isinstance(a, (Structure, Sum)) for a in f.args)
+    return not _APART.isdisjoint(map(type, f.args))
 
 
 def _merges(factors: list[Factor], at: int, kept: set[Label]) -> bool:
     """Whether some term of a sum among the factors has a structure on a label that is not kept."""
-    f, labels = factors[at]
-    return isinstance(f, Sum) and not kept.issuperset(labels) and any(_renames(a, factors, at, kept) for a in f.args)
+    return any(_renames(a, factors, at, kept) for a in factors[at][0].args)
 
 
 def _renames(term: Expr, factors: list[Factor], at: int, kept: set[Label]) -> bool:
@@ -271,18 +271,16 @@ def compose(outer: Edge, inner: Edge) -> Edge:
         return edge_of(_pulled(inner.linear, outer.expr()), len(outer.out))
     if outer.linear is not None:
         return edge_of(applied(outer.linear, inner.expr()), len(outer.out))
-    name: dict[Label, Label] = {}
-    for theirs, ours in zip(inner.out, outer.into, strict=True):
-        name[theirs] = ours
-    renamed: dict[Label, Label] = {}
-
-    def rename(label: Label) -> Label:
-        return name[label] if label in name else renamed.setdefault(label, INNER + len(renamed))
-
-    into = tuple([rename(label) for label in inner.into])
-    sizes = {**{rename(label): size for label, size in inner.sizes.items()}, **outer.sizes}
+    name: dict[Label, Label] = dict(zip(inner.out, outer.into, strict=True))
+    own = [labels for _, factors in inner.terms for _, labels in factors]
+    for label in chain(inner.into, inner.sizes, *own):
+        if label not in name:
+            name[label] = INNER + len(name)
+    rename = name.__getitem__
+    into = tuple(map(rename, inner.into))
+    sizes = {**dict(zip(map(rename, inner.sizes), inner.sizes.values(), strict=True)), **outer.sizes}
     terms = [
-        (c * d, fs + [(e, tuple([rename(x) for x in labels])) for e, labels in gs])
+        (c * d, fs + [(e, tuple(map(rename, labels))) for e, labels in gs])
         for c, fs in outer.terms
         for d, gs in inner.terms
     ]

@@ -228,7 +228,14 @@ class _Flattened:
             self.long(e, labels)
             return
         self.opened += 1
-        factors = [(a, tuple([name.get(x, ("open", self.opened, x)) for x in inner])) for a, inner in e.factors()]
+        if e.sums:
+            fresh = self.opened
+            factors = [(a, tuple([name.get(x, ("open", fresh, x)) for x in inner])) for a, inner in e.factors()]
+        else:
+            factors = [(a, tuple(map(name.__getitem__, inner))) for a, inner in e.factors()]
+            if self.out.issuperset(labels):  # nothing in it is summed
+                self.stack.extend(factors)
+                return
         held = self._held(factors) if len(factors) > 1 and not loose() else []
         if not held:
             self.stack.extend(factors)
@@ -309,7 +316,7 @@ _FLATTENING: dict[type[Expr], Callable[..., None]] = {
 
 def _is_far(e: Product) -> bool:
     """Whether high powers are divided by one another: with more of them they would leave the range of numbers."""
-    if e.sums or loose():
+    if e.sums or Elementwise not in map(type, e.args) or loose():
         return False
     powers = [whole_power(a)[1] for a in e.args]
     return min(powers) < 0 < max(powers) and max(map(abs, powers)) >= _FAR_POWER
