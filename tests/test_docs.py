@@ -27,7 +27,7 @@ OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 # Local derivatives that do not fit a line of generated text.
 BY_HAND = {
     "prod": "the product of the entries before `l` times that of those behind it; zeros are no special case",
-    "cumprod": "in steps: where `x` changes by `e`, `c[k] = x[k] c[k-1] + e[k] y[k-1]`, `y` being the result",
+    "cumprod": "in steps: `c[k+1] = x[k] c[k] + e[k] y[k]`, where `x` changes by `e`",
     "sort": "1 where `l` is the place that entry `k` came from",
     "cholesky": "in steps: `L (W * (K S K'))`, `S` being the symmetric part of the change of `A`, `K` the inverse of "
     "the result `L`, `W` the lower triangle with halves on the diagonal",

@@ -193,7 +193,22 @@ def _unary(name: str) -> Callable[[Expr], Expr]:
     return lambda e: OPS[name](_bounded(e, UNARY[name]))
 
 
-_OVER = ("prod", "max", "min", "logsumexp", "softmax", "log_softmax", "cumprod", "sort", "cumsum", "var", "std", "norm")
+_OVER = (
+    "prod",
+    "max",
+    "min",
+    "logsumexp",
+    "softmax",
+    "log_softmax",
+    "cumprod",
+    "sort",
+    "cumsum",
+    "prod_before",
+    "prod_after",
+    "var",
+    "std",
+    "norm",
+)
 TOPS: dict[str, Callable[[Expr], Expr]] = {
     **{name: _unary(name) for name in UNARY if name != "stop_gradient"},
     **{name: _two(OPS[name]) for name in ("maximum", "minimum", "hypot", "logaddexp", "atan2", "power")},
@@ -212,7 +227,8 @@ TOPS: dict[str, Callable[[Expr], Expr]] = {
     "solve": _solved("solve"),
     "triangular_solve": _solved("triangular_solve", True, False),
     "expm_along": lambda e: function(OPS["expm_along"], (_matrix(e) / 4, el.cos(_matrix(e))), (0,)),
-    "recurrence": lambda e: function(OPS["recurrence"], (_vector(e), el.cos(_vector(e))), (0, False)),
+    "recurrence": lambda e: function(OPS["recurrence"], (_vector(e), el.cos(_vector(e))), (0,)),
+    "recurrence_back": lambda e: function(OPS["recurrence_back"], (_vector(e), el.cos(_vector(e))), (0,)),
 }
 NEVER_EMPTY = ("max", "min", "std", "norm")
 

@@ -48,7 +48,7 @@ SOLVERS = {
     "solve": [(0,), (1,), (2,)],
     "triangular_solve": [(0, True, False), (1, True, True), (1, False, False), (2, False, True)],
 }
-ALONG = {"recurrence": [(0, False), (1, True), (2, False)], "expm_along": [(0,), (1,)]}
+ALONG = {"recurrence": [(0,), (1,)], "recurrence_back": [(0,), (2,)], "expm_along": [(0,), (1,)]}
 OVER_AXES = [(name, params) for name in reference.FUNCTIONS for params in {**SOLVERS, **ALONG}.get(name, [()])]
 NO_EMPTY = {"max", "min", "argmax", "argmin", "hardmax", "hardmin"}
 NOT_SMOOTH = {*COMPARISONS, "argmax", "argmin", "argsort", "any", "all", "hardmax", "hardmin"}
@@ -169,7 +169,7 @@ def some(name: str, dtype: type = np.float64) -> list[np.ndarray]:
 def over_axes(name: str, params: tuple, n: int = 3, dtype: type = np.float64) -> list[np.ndarray]:
     """Vectors of both signs; matrices that are far from singular, positive definite, and not symmetric."""
     rng = np.random.default_rng(1)
-    if name == "recurrence":
+    if name in ("recurrence", "recurrence_back"):
         return [rng.uniform(-2, 2, (2, n)).astype(dtype), rng.normal(size=(2, n, 2, 2)[: 2 + params[0]]).astype(dtype)]
     if name == "expm_along":
         shape = (2, n, n, 2)[: 3 + params[0]]

@@ -21,7 +21,7 @@ SOLVERS = {
     "solve": [(0,), (1,), (2,)],
     "triangular_solve": [(0, True, False), (1, True, True), (1, False, False), (2, False, True)],
 }
-ALONG = {"recurrence": [(0, False), (1, True), (2, False)], "expm_along": [(0,), (1,), (2,)]}
+ALONG = {name: [(0,), (1,), (2,)] for name in ("recurrence", "recurrence_back", "expm_along")}
 UP_TO_SIGNS = {"eigh_vectors", "svd_vectors", "qr_q"}
 NO_EMPTY = {"max", "min", "argmax", "argmin", "hardmax", "hardmin"}
 

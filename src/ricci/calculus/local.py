@@ -221,9 +221,12 @@ def _renames(term: Expr, factors: list[Factor], at: int, kept: set[Label]) -> bo
     """Whether a term of the sum at ``at`` has a structure between a label that is not kept and another one.
 
     One that puts a number in its place, ``s delta[0,i]``, renames nothing: the sum is no larger than its terms. A
-    triangle on labels that another factor carries is a mask: it takes part in no sum of its own.
+    triangle on labels that another factor carries is a mask: it takes part in no sum of its own. So does a sum of
+    nothing but structures.
     """
-    labels = factors[at][1]
+    total, labels = factors[at]
+    if _is_mask(total, labels, [set(own) for p, (e, own) in enumerate(factors) if p != at and _is_dense(e)]):
+        return False
     for structure, axes in _structures(term):
         own = {labels[x] for x in axes}
         if len(own) > 1 and not kept.issuperset(own):
@@ -231,6 +234,11 @@ def _renames(term: Expr, factors: list[Factor], at: int, kept: set[Label]) -> bo
             if structure.relation[0] != ">=" or not any(own.issubset(theirs) for theirs in others):
                 return True
     return False
+
+
+def _is_mask(e: Expr, labels: Sequence[Label], dense: Sequence[set]) -> bool:
+    """Whether a sum is one of structures, on labels that another factor carries."""
+    return all(isinstance(a, Structure) for a in e.args) and any(own.issuperset(labels) for own in dense)
 
 
 def _is_dense(e: Expr) -> bool:
@@ -243,7 +251,8 @@ def _structures(e: Expr, deep: int = NESTED) -> list[tuple[Structure, tuple[int,
         dense = [set(axes) for a, axes in e.factors() if _is_dense(a)]
         found = [(a, axes) for a, axes in e.factors() if isinstance(a, Structure)]
         found = [(a, axes) for a, axes in found if a.relation[0] != ">=" or not any(set(axes) <= own for own in dense)]
-        inner = [(term, axes) for a, axes in e.factors() if deep and isinstance(a, Sum) for term in a.args]
+        sums = [(a, axes) for a, axes in e.factors() if deep and isinstance(a, Sum) and not _is_mask(a, axes, dense)]
+        inner = [(term, axes) for a, axes in sums for term in a.args]
         return found + [(s, tuple([axes[x] for x in own])) for a, axes in inner for s, own in _structures(a, deep - 1)]
     return [(e, tuple(range(len(e.shape))))] if isinstance(e, Structure) and e.relation[0] != "one" else []
 

@@ -78,6 +78,11 @@ def kept(op: Op, x: Expr, axes: Axes = None) -> Expr:
     return product([(result, (*rest, "all")), (split, ("all", *along))], range(x.order))
 
 
+def along(op: Op, first: Expr, second: Expr, columns: int = 0) -> Expr:
+    """A function of two operands on the same axes, which come last, and of the second's ``columns`` behind them."""
+    return function(op, (first, second), (columns,))
+
+
 def unmerged(e: Expr) -> tuple[Expr, int] | None:
     """An expression whose last axis is several merged into one: the expression with these apart, and their number."""
     if isinstance(e, Sum) and len(e.args) == 1:

@@ -29,7 +29,7 @@ from ricci.expr import HALF, Adjoint, Change, Expr, Op, Shape, Size, affine, del
 from ricci.expr.dims import same
 from ricci.expr.structures import symmetric
 from ricci.functions import plain
-from ricci.functions.axes import batch, others, positions, transpose
+from ricci.functions.axes import along, batch, others, positions, transpose
 from ricci.functions.elementwise import equal, not_equal, where
 from ricci.functions.rows import Partial, short
 
@@ -125,7 +125,7 @@ def _cholesky_change(operands: tuple, y: Expr, params: tuple, change: Expr) -> E
     inner = product(
         [(k, (*b, "a", "p")), (symmetric_part(change), (*b, "p", "q")), (k, (*b, "j", "q"))], (*b, "a", "j")
     )
-    halved = HALF * (triangle(n, n) + triangle(n, n, -1))
+    halved = triangle(n, n) - HALF * delta(n)
     return product([(y, (*b, "i", "a")), (halved, "aj"), (inner, (*b, "a", "j"))], (*b, "i", "j"))
 
 
@@ -301,6 +301,8 @@ expm_along = Op(
     plain.expm_along,
     (Change(_expm_along_change), Adjoint(_expm_along_adjoint)),
     "matrix",
+    "along",
+    maker=along,
     latex=r"\operatorname{{dexp}}\left({0}, {1}\right)",
     note="How the exponential of the first operand changes along the second. Parameter: further axes of that.",
     works_on=(2, 2),

@@ -216,11 +216,14 @@ def expm_along(a: Matrix, e: list, columns: int) -> list:
     ]
 
 
-def recurrence(a: list, b: list, columns: int, backwards: bool) -> list:
-    """``y[i] = a[i] y[i-1] + b[i]``, or ``y[i] = a[i+1] y[i+1] + b[i]``, for each place along further axes of ``b``."""
+def recurrence(a: list, b: list, columns: int = 0) -> list:
+    """``y[0] = 0``, ``y[i+1] = a[i] y[i] + b[i]``, for each place along further axes of ``b``."""
     rows = [flat(entry, columns) for entry in b]
-    last = len(rows) - 1
-    for i in range(last - 1, -1, -1) if backwards else range(1, last + 1):
-        near, factor = (rows[i + 1], a[i + 1]) if backwards else (rows[i - 1], a[i])
-        rows[i] = [factor * x + y for x, y in zip(near, rows[i], strict=True)]
-    return [unflat(iter(row), entry, columns) for row, entry in zip(rows, b, strict=True)]
+    found = [[0.0] * len(row) for row in rows]
+    for i in range(len(rows) - 1):
+        found[i + 1] = [a[i] * x + y for x, y in zip(found[i], rows[i], strict=True)]
+    return [unflat(iter(row), entry, columns) for row, entry in zip(found, b, strict=True)]
+
+
+def recurrence_back(a: list, b: list, columns: int = 0) -> list:
+    return recurrence(a[::-1], b[::-1], columns)[::-1]

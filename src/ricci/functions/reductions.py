@@ -14,8 +14,8 @@ templates have ``{0}`` for the operand and ``{axes}`` for the indices worked on.
 
 In steps, where ``x`` changes by ``e``:
 
-    cumprod:      c[i] = x[i] c[i-1] + e[i] y[i-1]          exact at zeros, as nothing is divided
-    recurrence:   y[i] = a[i] y[i-1] + b[i], by ``a`` likewise; it is linear in ``b``
+    prod_before:  c[i+1] = x[i] c[i] + e[i] y[i]            y[i+1] = x[i] y[i]; exact at zeros, as nothing is divided
+    recurrence:   c[i+1] = a[i] c[i] + e[i] y[i]            y[i+1] = a[i] y[i] + b[i]; it is linear in ``b``
 
 ``hardmax`` is 1/n at the n largest entries and 0 elsewhere: what softmax tends to where ``x`` grows. A choice is one
 function of one operand, so it is made once, of the very values that are compared. Written as ``x == max(x)`` it would
@@ -41,7 +41,6 @@ from ricci.expr import (
     Expr,
     Op,
     Shape,
-    affine,
     broadcast,
     constant,
     delta,
@@ -49,58 +48,55 @@ from ricci.expr import (
     merge,
     one,
     one_hot,
-    place,
     product,
     triangle,
 )
 from ricci.functions import plain, special
-from ricci.functions.axes import Axes, batch, count, kept, one_axis, others, positions, reduced, transpose, unmerged
+from ricci.functions.axes import (
+    Axes,
+    along,
+    batch,
+    count,
+    kept,
+    one_axis,
+    others,
+    positions,
+    reduced,
+    transpose,
+    unmerged,
+)
 from ricci.functions.elementwise import abs_, exp, not_equal, sqrt
 from ricci.functions.rows import POSITIVE, Partial, called, known, short
 
 # Derivatives
 
 
-def _before(y: Expr) -> Expr:
-    """The products of the entries before each one, of running products: 1 at the first."""
-    b, n = batch(y, 1), y.shape[-1]
-    sizes = dict(zip(b, y.shape, strict=False))
-    return _shifted(y, 0, -1) + product([(place(0, n), "i")], (*b, "i"), sizes)
-
-
-def _shifted(x: Expr, columns: int, by: int) -> Expr:
-    """``x[i + by]``, and 0 where there is no such entry; ``columns`` axes come behind."""
-    b, n = batch(x, 1 + columns), x.shape[x.order - 1 - columns]
-    c = tuple([("c", k) for k in range(columns)])
-    return product([(x, (*b, "j", *c)), (affine("==", (1, -1), -by, (n, n)), "ji")], (*b, "i", *c))
-
-
-def _flipped(x: Expr) -> Expr:
-    b, n = batch(x, 1), x.shape[-1]
-    return product([(x, (*b, "j")), (affine("==", (1, 1), 1 - n, (n, n)), "ji")], (*b, "i"))
-
-
 def _prod_of_others(operands: tuple, y: Expr, params: tuple) -> Expr:
-    (x,) = operands
-    after = _flipped(_before(function(cumprod, (_flipped(x),))))
-    return _before(function(cumprod, (x,))) * after
+    return function(prod_before, operands) * function(prod_after, operands)
 
 
 def _cumprod_change(operands: tuple, y: Expr, params: tuple, change: Expr) -> Expr:
-    """As ``y[i] = x[i] y[i-1]``, the change is that of ``x[i]`` times what was before, and what goes on of it."""
-    return function(recurrence, (operands[0], _before(y) * change), (0, False))
+    """That of ``x[i]`` times the product of what is before."""
+    (x,) = operands
+    before = function(prod_before, operands)
+    return before * change + x * function(recurrence, (x, before * change), (0,))
 
 
-def _recurrence_change(operands: tuple, y: Expr, params: tuple, change: Expr) -> Expr:
-    columns, backwards = params
-    wide = broadcast(change, range(change.order), (*change.shape, *y.shape[y.order - columns :])) if columns else change
-    step = _shifted(wide * y, columns, 1) if backwards else wide * _shifted(y, columns, -1)
-    return function(recurrence, (operands[0], step), params)
+def _prod_change(by: Callable[[], Op]) -> Change:
+    """Of the products of the entries before each one, as ``y[i+1] = x[i] y[i]``; or of those after it."""
+    return Change(lambda operands, y, params, change: function(by(), (*operands, y * change), (0,)))
 
 
-def _recurrence_adjoint(operands: tuple, bar: Expr, params: tuple) -> Expr:
-    columns, backwards = params
-    return function(recurrence, (*operands, bar), (columns, not backwards))
+def _recurrence_change(by: Callable[[], Op]) -> Change:
+    def rule(operands: tuple, y: Expr, params: tuple, change: Expr) -> Expr:
+        wide = broadcast(change, range(change.order), y.shape)
+        return function(by(), (operands[0], wide * y), params)
+
+    return Change(rule)
+
+
+def _recurrence_adjoint(other: Callable[[], Op]) -> Adjoint:
+    return Adjoint(lambda operands, bar, params: function(other(), (*operands, bar), params))
 
 
 def _softmax_by(operands: tuple, y: Expr, params: tuple) -> Expr:
@@ -340,17 +336,54 @@ cumprod = _row(
     "keep",
     **known(type="same", keeps_sign="all", grows=True, maker=_along_one),
 )
-recurrence = Op(
-    "recurrence",
-    2,
-    plain.recurrence,
-    (Change(_recurrence_change), Adjoint(_recurrence_adjoint)),
+prod_before = _row(
+    "prod_before",
+    "",
+    lambda x: list(accumulate(x[:-1], operator.mul, initial=1)) if x else [],
+    _prod_change(lambda: recurrence),
     "keep",
-    latex=r"\operatorname{{recurrence}}_{{{axes}}}({0}, {1})",
-    note="Parameters: further axes of the second operand; backwards, the next factor times the next entry is added.",
-    works_on=(1, 1),
-    result=lambda shapes, *params: shapes[1],
-    columns=True,
+    **known(type="same", keeps_sign="all", grows=True, maker=_along_one),
+)
+prod_after = _row(
+    "prod_after",
+    "",
+    lambda x: list(accumulate(x[:0:-1], operator.mul, initial=1))[::-1] if x else [],
+    _prod_change(lambda: recurrence_back),
+    "keep",
+    **known(type="same", keeps_sign="all", grows=True, maker=_along_one),
+)
+
+
+def _recurrence(name: str, value: Callable, back: Callable[[], Op], own: Callable[[], Op], note: str) -> Op:
+    return Op(
+        name,
+        2,
+        value,
+        (_recurrence_change(own), _recurrence_adjoint(back)),
+        "keep",
+        "along",
+        latex=rf"\operatorname{{{{{name}}}}}_{{{{{{axes}}}}}}({{0}}, {{1}})",
+        note=f"{note} Parameter: further axes of ``b``.",
+        works_on=(1, 1),
+        result=lambda shapes, *params: shapes[1],
+        columns=True,
+        maker=along,
+    )
+
+
+recurrence = _recurrence(
+    "recurrence",
+    plain.recurrence,
+    lambda: recurrence_back,
+    lambda: recurrence,
+    "y[0] = 0, y[i+1] = a[i] y[i] + b[i].",
+)
+recurrence_back = _recurrence(
+    "recurrence_back",
+    plain.recurrence_back,
+    lambda: recurrence,
+    lambda: recurrence_back,
+    "0 at the last, y[i-1] = a[i] y[i] + b[i].",
 )
 sort = _row(
     "sort",

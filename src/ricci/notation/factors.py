@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ricci.errors import nearest
 from ricci.expr import Expr, Op, affine, constant, delta, one, one_hot, product, window, zero
-from ricci.functions.table import FUNCTIONS
+from ricci.functions.table import FUNCTIONS, IN_TEXT
 from ricci.notation import syntax
 from ricci.notation.occurrences import used_up
 from ricci.notation.text_scope import Read, TextScope
@@ -158,7 +158,7 @@ class FactorBuilder:
         return Named(build(*[p.arranged(names, sizes) if p.names else p.expr for p in parts]), names)
 
     def _call(self, node: syntax.CallNode, free: Free) -> Named:
-        function = FUNCTIONS.get(node.name)
+        function = IN_TEXT.get(node.name)
         if function is None:
             raise self.fail(f"There is no function {node.name!r}.", node, nearest(node.name, FUNCTIONS))
         if len(node.args) != function.arity:
@@ -181,6 +181,8 @@ class FactorBuilder:
         for axis in axes:
             if axis not in parts[0].names:
                 raise self.fail(f"Index {axis!r} does not occur inside {node.name}[{','.join(axes)}](…).", node)
+        if function.gives == "along":
+            return self._along(node, function, axes, parts)
         if function.kind == "matrix":
             return self._matrix(node, function, axes, parts)
         (part,) = parts
@@ -199,6 +201,18 @@ class FactorBuilder:
         value = function(first.arranged((*batch, row, column)), (len(batch), len(batch) + 1))
         tail = {"scalar": (), "vector": (row,), "matrix": (row, column)}[function.gives]
         return Named(value, (*rest, *tail))
+
+    def _along(self, node: syntax.CallNode, function: Op, axes: tuple[str, ...], parts: list[Named]) -> Named:
+        """A function of two operands on the same axes; the second may have further ones."""
+        first, second = parts
+        if not set(axes) <= set(second.names):
+            raise self.fail(f"Both operands of {node.name}[{','.join(axes)}] have its indices.", node)
+        batch = tuple([name for name in first.names if name not in axes])
+        columns = tuple([name for name in second.names if name not in (*axes, *batch)])
+        sizes = {n: s for part in parts for n, s in zip(part.names, part.expr.shape, strict=True)}
+        names = (*batch, *axes, *columns)
+        value = function(first.arranged((*batch, *axes)), second.arranged(names, sizes), len(columns))
+        return Named(value, names)
 
     def _solve(self, node: syntax.CallNode, function: Op, axes: tuple[str, ...], parts: list[Named]) -> Named:
         row, column = axes

@@ -7,7 +7,7 @@ a comparison are aligned by name, so the largest count stands for all. An axis t
 
 from __future__ import annotations
 
-from ricci.functions.table import FUNCTIONS
+from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
 
 Heights = list[str]
@@ -64,7 +64,7 @@ def used_up(node: syntax.CallNode) -> set[str]:
     if node.axes is None:
         return set()
     names = [name for index in node.axes for _, name in index.terms]
-    function = FUNCTIONS.get(node.name)
+    function = IN_TEXT.get(node.name)
     if function is None:
         return set()
     if function.kind == "reduce" or function.gives == "scalar":

@@ -23,7 +23,7 @@ from ricci.expr import (
     variable,
     zero,
 )
-from ricci.functions.table import FUNCTIONS
+from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
 from ricci.notation.context import Context
 from ricci.notation.factors import Factor, FactorBuilder, Free, Named
@@ -31,8 +31,8 @@ from ricci.notation.occurrences import LEAVES, Occurrences, Open
 from ricci.notation.parser import parse_program
 from ricci.notation.text_scope import Definition, TextScope
 
-_COMPARE = {row.sign: row for row in FUNCTIONS.values() if row.sign and row.type == "truth"}
-FUNCTION_NAMES = frozenset(FUNCTIONS)
+_COMPARE = {row.sign: row for row in IN_TEXT.values() if row.sign and row.type == "truth"}
+FUNCTION_NAMES = frozenset(IN_TEXT)
 
 
 @dataclass(slots=True)

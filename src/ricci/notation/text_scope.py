@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ricci.errors import NotationError
 from ricci.expr import Expr, Size, axis_size, dims, index_size, variable
-from ricci.functions.table import FUNCTIONS
+from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
 from ricci.notation.context import Check, Facts
 
@@ -97,7 +97,7 @@ class TextScope:
     @staticmethod
     def _takes_tensors(node: syntax.CallNode) -> bool:
         """Whether a call without axes takes whole tensors: ``det(A)``, ``sum(x)``."""
-        function = FUNCTIONS.get(node.name)
+        function = IN_TEXT.get(node.name)
         return (
             function is not None
             and function.kind != "elementwise"
@@ -108,20 +108,20 @@ class TextScope:
         name = arg.name if isinstance(arg, syntax.TensorNode) else ""
         if name in self.facts.inputs or name in self.definitions:
             return -1
-        return 2 if FUNCTIONS[node.name].kind == "matrix" and position == 0 else 1
+        return 2 if IN_TEXT[node.name].kind == "matrix" and position == 0 else 1
 
     def _link_result(self, node: syntax.CallNode) -> None:
         """``inv(A)[i,j]`` says that i and j range over the axes of A."""
         first = node.args[0]
         if node.result is None or not isinstance(first, syntax.TensorNode) or len(node.result) > 2:
             return
-        axes = (1,) if FUNCTIONS[node.name].gives == "solve" else range(len(node.result))
+        axes = (1,) if IN_TEXT[node.name].gives == "solve" else range(len(node.result))
         for axis, index in zip(axes, node.result, strict=False):
             if index.plain:
                 self._link(first.name, axis, index.terms[0][1])
 
     def _tensor(self, node: syntax.TensorNode, order: int | None) -> None:
-        if node.name in FUNCTIONS:
+        if node.name in IN_TEXT:
             brackets = "" if node.indices is None else self.text[node.start + len(node.name) : node.end]
             hint = f"Write {node.name}{brackets}(…), with no space before the bracket."
             raise self.fail(f"{node.name!r} is a function and cannot be the name of a tensor.", node, hint)

@@ -23,7 +23,7 @@ from ricci.expr import (
 from ricci.expr.build.product import restrict
 from ricci.expr.structures import is_delta, natural
 from ricci.functions.axes import unmerged
-from ricci.functions.table import FUNCTIONS
+from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
 from ricci.notation.context import Facts
 from ricci.notation.occurrences import free_indices, names_in
@@ -218,7 +218,7 @@ class SyntaxWriter(ProductWriter):
     def function(self, e: Function, names: Names, taken: set[str]) -> syntax.Node:
         works_on = e.op.axes_of(e.params)
         lead = len(e.args[0].shape) - works_on[0]
-        surface = FUNCTIONS.get(e.op.name)
+        surface = IN_TEXT.get(e.op.name)
         result = surface.gives if surface is not None and surface.kind == "matrix" else ""
         first, rest = e.args[0], names[lead:]
         several = unmerged(first) if works_on == (1,) and not rest else None
@@ -238,7 +238,9 @@ class SyntaxWriter(ProductWriter):
             axes = tuple([self.fresh(first, axis, taken) for axis in range(lead, len(first.shape))])
             arg = self.node(first, (*names[:lead], *axes), taken)
             return syntax.CallNode(0, 0, e.op.name, (arg,), indices_of(axes), indices_of(rest))
-        if kind == "keep" or result == "matrix":
+        if surface is not None and surface.gives == "along":
+            axes = rest[: works_on[0]]
+        elif kind == "keep" or result == "matrix":
             axes = rest
         elif result == "solve":
             axes = (self.fresh(first, lead, taken), rest[0])
@@ -248,6 +250,8 @@ class SyntaxWriter(ProductWriter):
         args = [self.node(first, (*names[:lead], *axes), taken)]
         if result == "solve":
             args.append(self.node(e.args[1], (*names[:lead], axes[0], *rest[1:]), taken))
+        elif surface is not None and surface.gives == "along":
+            args.append(self.node(e.args[1], names, taken))
         return syntax.CallNode(0, 0, e.op.name, tuple(args), indices_of(axes), None)
 
 

@@ -131,19 +131,29 @@ class Library:
         top = self.xp.max(self.fixed(x), axis=-1, keepdims=True, initial=-math.inf)
         return self.xp.where(self.xp.isfinite(top), top, 0)
 
-    def _recurrence(self, a: Array, b: Array, columns: int, backwards: bool) -> Array:
-        """``y[i] = a[i] y[i-1] + b[i]`` by doubling: with each pass an entry has what comes from twice as far."""
+    def _prod_before(self, x: Array) -> Array:
+        return self.xp.concatenate([self.xp.ones_like(x[..., :1]), self._products(x[..., :-1])], axis=-1)
+
+    def _prod_after(self, x: Array) -> Array:
+        return self.xp.flip(self._prod_before(self.xp.flip(x, (-1,))), (-1,))
+
+    def _products(self, x: Array) -> Array:
+        return self.xp.cumprod(x, **{self.axis: -1})
+
+    def _recurrence(self, a: Array, b: Array, columns: int) -> Array:
+        """``y[i+1] = a[i] y[i] + b[i]`` by doubling: with each pass an entry has what comes from twice as far."""
         xp, axis = self.xp, b.ndim - 1 - columns
-        factors, y = xp.moveaxis(a.reshape(*a.shape, *[1] * columns), (axis,), (0,)), xp.moveaxis(b, (axis,), (0,))
-        if backwards:
-            factors, y = xp.flip(factors, (0,)), xp.flip(y, (0,))
-            factors = xp.concatenate([factors[:1], factors[:-1]])
-        span = 1
+        factors, steps = xp.moveaxis(a.reshape(*a.shape, *[1] * columns), (axis,), (0,)), xp.moveaxis(b, (axis,), (0,))
+        factors, y, span = factors[:-1], steps[:-1], 1
         while span < len(y):
             y = xp.concatenate([y[:span], y[span:] + factors[span:] * y[:-span]])
             factors = xp.concatenate([factors[:span], factors[span:] * factors[:-span]])
             span *= 2
-        return xp.moveaxis(xp.flip(y, (0,)) if backwards else y, (0,), (axis,))
+        return xp.moveaxis(xp.concatenate([xp.zeros_like(steps[:1]), y]), (0,), (axis,))
+
+    def _recurrence_back(self, a: Array, b: Array, columns: int) -> Array:
+        axis = b.ndim - 1 - columns
+        return self.xp.flip(self._recurrence(self.xp.flip(a, (-1,)), self.xp.flip(b, (axis,)), columns), (axis,))
 
     def _logsumexp(self, x: Array) -> Array:
         x = self.real(x)

@@ -21,8 +21,9 @@ from ricci.compiler.backends.libraries import Array, Library, Table, elementwise
 from ricci.expr import OPS, Op
 
 _PADE = [math.factorial(26 - k) * math.factorial(13) / (math.factorial(13 - k) * math.factorial(k)) for k in range(14)]
+_FEW_ROWS = 48  # of a matrix, up to which one large one takes less time than several
 _MANY_ROWS = 32  # of matrices in a stack, from which on each is worth a call
-_PADE_RADIUS = 5.37  # of the 1-norm: within it the approximant is exact to double precision
+_PADE_RADIUS = (5.37, 4.74, 4.25)  # of the 1-norm: within it the approximant, and its changes, are exact in float64
 
 # Elementwise
 
@@ -125,32 +126,99 @@ def _eigh_vectors(a: Array, triangle: str = "") -> Array:
     return np.linalg.eigh(a if triangle else _whole(a), UPLO=triangle or "L")[1]
 
 
+# Exponentials of matrices, and how they change. A matrix with directions is a list: the matrix, its change along the
+# first direction, along the second, along both, …: place ``s`` is that along the directions that are bits of ``s``.
+# Products of such lists are those of polynomials in which the square of every direction is zero.
+
+Parts = list[Array]
+
+
 def _expm(a: Array) -> Array:
-    size = np.max(np.sum(np.abs(a), axis=-2), axis=-1, initial=0)
-    finite = np.where(np.isfinite(size), size, 0)
-    squarings = np.maximum(0, np.ceil(np.log2(np.maximum(finite, 1e-300) / _PADE_RADIUS))).astype(int)
-    a = a / np.exp2(squarings).astype(a.dtype)[..., None, None]
-    even, odd = _pade(a)
-    result = np.linalg.solve(even - odd, even + odd)
-    for k in range(int(np.max(squarings, initial=0))):
-        result = np.where((squarings > k)[..., None, None], result @ result, result)
-    return result
+    return _expm_of([a])[0]
 
 
 def _expm_along(a: Array, e: Array, columns: int) -> Array:
-    return NUMPY.expm_along(_expm, a, e, columns)
+    """The change along ``e``, and along each place of its further axes; see ``Parts``."""
+    if not columns:
+        if 2 * a.shape[-1] <= _FEW_ROWS:
+            return NUMPY.expm_along(_expm, a, e, 0)
+        return _joined(_expm_of(_split([a, e]))[1::2])
+    lead = a.ndim - 2
+    steps = np.moveaxis(e.reshape(*a.shape, math.prod(e.shape[lead + 2 :])), -1, lead)
+    found = _expm_along(np.broadcast_to(a[..., None, :, :], steps.shape), steps, 0)
+    return np.moveaxis(found, lead, -1).reshape(e.shape)
 
 
-def _pade(a: Array) -> tuple[Array, Array]:
+def _expm_of(a: Parts) -> Parts:
+    size = np.max(np.sum(np.abs(a[0]), axis=-2), axis=-1, initial=0)
+    finite = np.where(np.isfinite(size), size, 0)
+    radius = _PADE_RADIUS[min(len(a).bit_length(), len(_PADE_RADIUS)) - 1]
+    squarings = np.maximum(0, np.ceil(np.log2(np.maximum(finite, 1e-300) / radius))).astype(int)
+    scale = np.exp2(-squarings).astype(a[0].dtype)[..., None, None]
+    even, odd = _pade([part * scale for part in a])
+    result = _divided([x - y for x, y in zip(even, odd, strict=True)], [x + y for x, y in zip(even, odd, strict=True)])
+    for k in range(int(np.max(squarings, initial=0))):
+        squared = _multiplied(result, result)
+        more = (squarings > k)[..., None, None]
+        result = squared if more.all() else [np.where(more, x, y) for x, y in zip(squared, result, strict=True)]
+    return result
+
+
+def _pade(a: Parts) -> tuple[Parts, Parts]:
     """The even and the odd part of the numerator; the denominator is their difference."""
     c = [coef / _PADE[0] for coef in _PADE]
-    eye = np.eye(a.shape[-1], dtype=a.dtype)
-    a2 = a @ a
-    a4 = a2 @ a2
-    a6 = a2 @ a4
-    even = a6 @ (c[12] * a6 + c[10] * a4 + c[8] * a2) + c[6] * a6 + c[4] * a4 + c[2] * a2 + c[0] * eye
-    odd = a6 @ (c[13] * a6 + c[11] * a4 + c[9] * a2) + c[7] * a6 + c[5] * a4 + c[3] * a2 + c[1] * eye
-    return even, a @ odd
+    eye = np.eye(a[0].shape[-1], dtype=a[0].dtype)
+    a2 = _multiplied(a, a)
+    a4 = _multiplied(a2, a2)
+    a6 = _multiplied(a2, a4)
+
+    def half(first: int) -> Parts:
+        powers = list(zip(a6, a4, a2, strict=True))
+        high = [c[12 + first] * x + c[10 + first] * y + c[8 + first] * z for x, y, z in powers]
+        low = [c[6 + first] * x + c[4 + first] * y + c[2 + first] * z for x, y, z in powers]
+        low[0] = low[0] + c[first] * eye
+        return [x + y for x, y in zip(_multiplied(a6, high), low, strict=True)]
+
+    return half(0), _multiplied(a, half(1))
+
+
+def _parts_of(s: int) -> list[int]:
+    """The sets of directions within a set of them."""
+    return [t for t in range(s + 1) if t & s == t]
+
+
+def _multiplied(x: Parts, y: Parts) -> Parts:
+    return [sum([x[t] @ y[s ^ t] for t in _parts_of(s)][1:], x[0] @ y[s]) for s in range(len(x))]
+
+
+def _divided(below: Parts, above: Parts) -> Parts:
+    """``x`` with ``below x = above``."""
+    if len(below) == 1:
+        return [np.linalg.solve(below[0], above[0])]
+    inverse, found = np.linalg.inv(below[0]), []  # which is harmless: within the radius the denominator is near 1
+    for s, right in enumerate(above):
+        found.append(inverse @ (right - sum([below[t] @ found[s ^ t] for t in _parts_of(s) if t])))
+    return found
+
+
+def _split(a: Parts) -> Parts:
+    """Matrices ``[[x, y], [0, x]]``, as derivatives of higher order have them, are matrices with a direction more."""
+    n = a[0].shape[-1] // 2
+    if not n or a[0].shape[-1] % 2 or not all(_is_doubled(x, n) for x in a):
+        return a
+    return _split([x[..., :n, :n] for x in a] + [x[..., :n, n:] for x in a])
+
+
+def _joined(a: Parts) -> Array:
+    """The matrix that was split."""
+    if len(a) == 1:
+        return a[0]
+    first, second = _joined(a[0::2]), _joined(a[1::2])
+    return np.block([[first, second], [np.zeros_like(first), first]])
+
+
+def _is_doubled(x: Array, n: int) -> bool:
+    return not x[..., n:, :n].any() and np.array_equal(x[..., :n, :n], x[..., n:, n:])
 
 
 # The tables
