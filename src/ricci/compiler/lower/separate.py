@@ -153,11 +153,17 @@ class Separating:
             if parts.at.isdisjoint(ProductParts(relations=cluster).labels):
                 continue
             for relation in cluster:
-                part = self._having(ProductParts(relations=[relation]).labels - edges, [relation])
-                if part.arrays and volume(self._needed(part), self.sizes) <= most * part.entries:
+                part = self._joining(relation, ProductParts(relations=[relation]).labels - edges)
+                if part is not None and volume(self._needed(part), self.sizes) <= most * part.entries:
                     self._replace(part)
                     return True
         return False
+
+    def _joining(self, relation: Relation, summed: set[int]) -> ProductParts | None:
+        """A relation with the arrays that have what it sums, or one of these labels alone: what makes the least."""
+        ways = [self._having(labels, [relation]) for labels in (summed, *[{x} for x in sorted(summed)])]
+        found = [part for part in ways if part.arrays]
+        return min(found, key=lambda part: volume(self._needed(part), self.sizes), default=None)
 
     def _joined_anyway(self) -> bool:
         return self._joined(inf)
