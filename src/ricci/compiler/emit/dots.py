@@ -156,30 +156,6 @@ class MatrixEmitter(Emitter):
             text = f"{text}.reshape({tuple_text(split)})"
         return self.permuted(text, tuple(found), tuple(sizes))
 
-    def split(self, value: Any, forms: Sequence[Form], step: Step) -> str | None:
-        """Each axis, or an even part of it, cut into labels of its own: a slice that is reshaped."""
-        seen = [x for form in forms for x, _ in form.terms]
-        if len(set(seen)) < len(seen) or len(seen) != len(step.labels):
-            return None
-        parts, order = [], []
-        for form, size in zip(forms, value.shape, strict=True):
-            terms = sorted(form.terms, key=lambda term: -term[1])
-            near = terms[-1][1] if terms else 1
-            count = 1
-            for x, coef in reversed(terms):
-                if coef != near * count or coef <= 0:
-                    return None
-                count *= step.out.shape[x]
-            whole = (form.const, near, count) == (0, 1, size)
-            stop = form.const + near * (count - 1) + 1
-            parts.append(":" if whole else f"{form.const}:{stop}" + (f":{near}" if near != 1 else ""))
-            order += [x for x, _ in terms]
-        text = self.name(value)
-        if any(part != ":" for part in parts):
-            text = f"{text}[{', '.join(parts)}]"
-        text = f"{text}.reshape({tuple_text([step.out.shape[x] for x in order])})"
-        return self.permuted(text, tuple(order), step.labels)
-
 
 def _copies(own: Labels, group: Labels, summed: Labels) -> bool:
     return own not in ((*group, *summed), (*summed, *group))

@@ -90,7 +90,7 @@ class FunctionalEmitter(MatrixEmitter):
     def read(self, step: Step) -> str:
         forms: Sequence[Form] = step.params
         value = step.args[0][0]
-        simple = self.sliced(value, forms, step) or self.split(value, forms, step)
+        simple = self.sliced(value, forms, step)
         if simple is not None:
             return simple
         places = [self.place_of(form, step.out.shape) for form in forms]

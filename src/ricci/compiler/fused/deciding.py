@@ -29,28 +29,27 @@ SHARE = 0.7  # of the time of a call that kernels save at most
 LEAST = 0.1  # of the time of a call that they must save by the estimate
 BETTER = 0.95  # of the plain time, that a call must take with kernels to keep them
 STAKE = 0.05
-FIRST, EACH = 0.3, 0.02  # seconds that compiling takes, and for each step
 BUDGET, BUDGET_SHARE = 20.0, 0.1
 
 
 class Trial(Switch):
     """Plain NumPy until it is known whether kernels are faster.
 
-    ``saves`` are the seconds that they might save in a call, ``steps`` how many steps might be in them; ``make`` gives
-    the function with kernels, or none, and ``keep`` is told when it stays.
+    ``saves`` are the seconds that they might save in a call, ``costs`` those that compiling them might take; ``make``
+    gives the function with kernels, or none, and ``keep`` is told when it stays.
     """
 
     def __init__(
         self,
         plain: Callable[..., Any],
         saves: float,
-        steps: int,
+        costs: float,
         make: Callable[[], Callable[..., Any] | None],
         keep: Callable[[Callable[..., Any]], None],
     ):
         super().__init__(self._timed)
         self.plain, self.saves, self.make, self.keep = plain, saves, make, keep
-        self.costs = FIRST + EACH * steps
+        self.costs = costs
         self.calls, self.best, self.lost = 0, float("inf"), 0.0
         self.fast: Callable[..., Any] | None = None
         self.fused: list[float] = []

@@ -60,41 +60,69 @@ def _own(place: Path) -> bool:
 
 @once
 def _versions() -> bytes:
-    """What every kernel depends on: versions, and the functions that are in them."""
-    import numba
-
-    parts = [numba.__version__, np.__version__, sys.version, platform.machine()]
+    """What all code depends on: versions, and the functions that are in it."""
+    parts = [np.__version__, sys.version, platform.machine()]
     own = [path.read_bytes() for path in sorted(Path(__file__).parent.glob("*.py"))]
     return hashlib.sha256("\n".join(parts).encode() + b"".join(own)).digest()
 
 
-class KernelFile:
-    """The file of one kernel, of which ``parts`` say all that tells it from others."""
+class StoredCode:
+    """A file of code, of which ``parts`` say all that tells it from others."""
 
-    def __init__(self, dispatcher: Any, *parts: Any):
-        self.dispatcher = dispatcher
-        machine = dispatcher.targetctx.codegen().magic_tuple()
-        key = hashlib.sha256(_versions() + repr((machine, *parts)).encode()).hexdigest()
+    def __init__(self, *parts: Any):
+        key = hashlib.sha256(_versions() + repr(parts).encode()).hexdigest()
         place = folder()
         self.path = None if place is None else place / f"{key}.kernel"
 
+    def read(self) -> bytes | None:
+        """The code, if it is there and whole."""
+        if self.path is None:
+            return None
+        with suppress(OSError):
+            found = self.path.read_bytes()
+            if hashlib.sha256(found[32:]).digest() == found[:32]:
+                os.utime(self.path)
+                return found[32:]
+        return None
+
+    def write(self, data: bytes) -> None:
+        """Keep code, if that is possible: a disk may be full, a folder read-only."""
+        if self.path is None:
+            return
+        with suppress(OSError), tempfile.NamedTemporaryFile(dir=self.path.parent, suffix=".part", delete=False) as file:
+            try:
+                file.write(hashlib.sha256(data).digest() + data)
+                file.close()
+                os.replace(file.name, self.path)
+            except BaseException:
+                os.unlink(file.name)
+                raise
+            _tidy(self.path.parent)
+
+
+class KernelFile(StoredCode):
+    """The file of a kernel that Numba has compiled, or is to compile."""
+
+    def __init__(self, dispatcher: Any, *parts: Any):
+        import numba
+
+        self.dispatcher = dispatcher
+        super().__init__(numba.__version__, dispatcher.targetctx.codegen().magic_tuple(), *parts)
+
     def load(self) -> bool:
         """Give the dispatcher what the file has; whether it had it."""
-        if self.path is None:
+        found = self.read()
+        if found is None:
             return False
         try:
-            found = self.path.read_bytes()
-            if hashlib.sha256(found[32:]).digest() != found[:32]:
-                return False
             from numba.core.compiler import CompileResult
 
             context = self.dispatcher.targetctx
             context.refresh()  # otherwise what code calls is not there
-            made = CompileResult._rebuild(context, *pickle.loads(found[32:]))
+            made = CompileResult._rebuild(context, *pickle.loads(found))
             context.insert_user_function(made.entry_point, made.fndesc, [made.library])
             self.dispatcher.add_overload(made)
-            os.utime(self.path)
-        except Exception:  # of files and of Numba: then it is compiled
+        except Exception:  # in Numba anything may go wrong: then it is compiled
             return False
         return True
 
@@ -102,22 +130,12 @@ class KernelFile:
         """Keep what the dispatcher has compiled."""
         if self.path is None:
             return
-        with suppress(Exception):  # a disk may be full, a folder read-only
+        with suppress(Exception):
             from numba.core.serialize import dumps
 
             (made,) = self.dispatcher.overloads.values()
-            if made.library.has_dynamic_globals:
-                return
-            data = dumps(made._reduce())
-            with tempfile.NamedTemporaryFile(dir=self.path.parent, suffix=".part", delete=False) as file:
-                try:
-                    file.write(hashlib.sha256(data).digest() + data)
-                    file.close()
-                    os.replace(file.name, self.path)
-                except BaseException:
-                    os.unlink(file.name)
-                    raise
-            _tidy(self.path.parent)
+            if not made.library.has_dynamic_globals:
+                self.write(dumps(made._reduce()))
 
 
 def _tidy(place: Path) -> None:

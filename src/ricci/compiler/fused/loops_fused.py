@@ -1,5 +1,8 @@
 """NumPy source with fused kernels: every loop is one call of a function that Numba compiled.
 
+Steps on small arrays cost little and calls of NumPy much: all of them that can be are in kernels of another kind
+(``segments.py``), whose time to compile is that of LLVM alone.
+
 *When.* A kernel takes about a second to compile. With ``fused=True`` it is compiled at the first call. By default it is
 left to measured times: see ``deciding.py``.
 """
@@ -19,14 +22,17 @@ from ricci.compiler.fused.deciding import Trial
 from ricci.compiler.fused.entries import fusable
 from ricci.compiler.fused.kernel import FarError, Kernel, ResultBlock, installed, kernel, require_numba
 from ricci.compiler.fused.kernel_maps import POWERS, SLOW
+from ricci.compiler.fused.machine import SmallKernel
 from ricci.compiler.fused.memory import Group, grouped
-from ricci.compiler.plan.loops import INSIDE, PER_BYTE, PER_STEP, Loop, Worth, blocked, saving
+from ricci.compiler.fused.segments import ENTRIES, Segment, segmented, small_kernel
+from ricci.compiler.plan.loops import INSIDE, PER_BYTE, PER_STEP, Loop, Worth, looped, saving
 from ricci.compiler.plan.plans import Plan
 from ricci.compiler.plan.program import Program, Result, Step, Value
 from ricci.compiler.run.runner import Runner, Switch
 
 WORTH_A_KERNEL = 4e-6  # seconds that each kernel must save, if nobody asked for it: calling it takes half of that
 MOST_STEPS = 64  # of a kernel: compiling takes longer than in proportion to these
+FIRST, EACH = (0.1, 0.5), (0.003, 0.01)  # seconds that compiling takes, and for each step; the latter of large arrays
 FEW = 3  # constant results, up to which each is made by itself
 TYPES = ("float64", "float32")
 
@@ -100,19 +106,21 @@ class FusedEmitter(NumpyEmitter):
 
     def __init__(self, plan: Plan, worth: Worth):
         program = with_copies(plan.program)
-        super().__init__(replace(plan, program=program, items=blocked(program, plan.itemsize, worth)))
+        items = segmented(program, lambda steps: looped(program, steps, plan.itemsize, worth))
+        super().__init__(replace(plan, program=program, items=items))
         self.planned = plan.program.steps
-        self.kernels: dict[str, Kernel] = {}
+        self.kernels: dict[str, Kernel | SmallKernel] = {}
         self.made: Source | None = None  # with its kernels compiled
         self.laid_out: set[Value] = set(self.program.constants)  # what is known to lie row by row
         self.filled: dict[Result, str] = {}
 
     def loop(self, loop: Loop) -> None:
-        made = kernel(loop, self.dtype)
+        segment = isinstance(loop, Segment)
+        made = small_kernel(loop, self.dtype) if segment else kernel(loop, self.dtype)
         assert made is not None  # what cannot be fused is in no loop
         name = f"kernel{len(self.kernels)}"
         self.kernels[name] = made
-        args = [self.argument(value) for value in made.arguments]
+        args = [self.name(value) if segment else self.argument(value) for value in made.arguments]
         results = tuple_text([self.new(value) for value in made.results])[1:-1]
         self.laid_out.update(made.results)
         self.lines.append(f"{results} = {name}({', '.join(args)})")
@@ -231,7 +239,9 @@ def with_kernels(runner: Runner) -> Runner:
         switch: Switch = AtFirstCall(at_once)
     else:
         steps = plan.program.steps
-        switch = Trial(plain, saving(steps, plan.itemsize), len(steps), make, keep)
+        large = any(step.out.entries > ENTRIES for step in steps)
+        costs = FIRST[large] + EACH[large] * len(steps)
+        switch = Trial(plain, saving(steps, plan.itemsize), costs, make, keep)
     switch.holders.add(runner)
     runner.run = switch
     return runner

@@ -127,10 +127,11 @@ def saving(steps: Iterable[Step], itemsize: int) -> float:
 
 def blocked(program: Program, itemsize: int, worth: Worth = PLAIN) -> list[Step | Loop]:
     """The steps of a program, those that gain from it in loops."""
-    return _looped(program, program.steps, itemsize, worth)
+    return looped(program, program.steps, itemsize, worth)
 
 
-def _looped(program: Program, steps: Sequence[Step], itemsize: int, worth: Worth) -> list[Step | Loop]:
+def looped(program: Program, steps: Sequence[Step], itemsize: int, worth: Worth) -> list[Step | Loop]:
+    """Some of the steps, those that gain from it in loops."""
     if not worth(sum(nbytes(step.out, itemsize) for step in steps if step.op in INSIDE), len(steps)):
         return list(steps)
     classes = _Classes(steps)
@@ -144,9 +145,9 @@ def _looped(program: Program, steps: Sequence[Step], itemsize: int, worth: Worth
         if loop is not None:
             before, after = _around(steps, loop)
             return [
-                *_looped(program, before, itemsize, worth),
+                *looped(program, before, itemsize, worth),
                 loop,
-                *_looped(program, after, itemsize, worth),
+                *looped(program, after, itemsize, worth),
             ]
     return list(steps)
 

@@ -1,0 +1,395 @@
+"""Many small steps as instructions of LLVM, which are compiled a hundred times faster than Python by Numba.
+
+All values lie in one piece of memory, each at a place and with strides of its own, so reads, spreads and transposes are
+other strides at the same place and cost nothing. Every other step is a nest of loops over its labels. Truth values are
+floats, 0 and 1. Functions are those of the C library. Sums may be taken in any order, nothing else.
+
+A program is cut into functions of :data:`PART` steps, so that the work of the compiler is linear in it.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ricci.compiler.plan.program import IDENTITIES, Form, Labels, Number, Operand, Step, Value
+
+PART = 48
+TYPES = {"float64": "double", "float32": "float"}
+C_NAMES = {  # the functions of the C library; those of float32 have an f behind
+    "exp": "exp", "log": "log", "expm1": "expm1", "log1p": "log1p", "exp2": "exp2", "log2": "log2", "log10": "log10",
+    "sin": "sin", "cos": "cos", "tan": "tan", "asin": "asin", "acos": "acos", "atan": "atan", "atan2": "atan2",
+    "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asinh": "asinh", "acosh": "acosh", "atanh": "atanh",
+    "cbrt": "cbrt", "hypot": "hypot", "erf": "erf", "erfc": "erfc",
+}  # fmt: skip
+INTRINSICS = {
+    "sqrt": "sqrt",
+    "abs": "fabs",
+    "floor": "floor",
+    "ceil": "ceil",
+    "maximum": "maximum",
+    "minimum": "minimum",
+}
+COMPARED = {"less": "olt", "less_equal": "ole", "equal": "oeq", "not_equal": "une"}
+ARITHMETIC = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
+WHOLE_POWERS = 4  # that are products
+REDUCED = {"max": "maximum", "min": "minimum", "prod": "fmul"}
+SHARED = {"hardmax": ("maximum", -math.inf), "hardmin": ("minimum", math.inf)}
+OVER_AXES = {*REDUCED, *SHARED, "softmax", "log_softmax", "logsumexp"}
+OTHERS = {"negative", "square", "reciprocal", "where", "sigmoid", "relu", "softplus", "logaddexp", "sign", "power"}
+MAPS = {*C_NAMES, *INTRINSICS, *COMPARED, *ARITHMETIC, *OTHERS, *IDENTITIES}
+
+
+def writable(step: Step) -> bool:
+    """Whether there are instructions for a step."""
+    if any(v.kind == "i" or 0 in v.shape for v in [*step.operands, step.out]):
+        return False
+    if step.op == "map":
+        truths = step.out.kind == "b" and step.name not in (*COMPARED, *IDENTITIES, "where")
+        return step.name in MAPS and not truths
+    if step.op == "call":
+        return step.name in OVER_AXES and step.params[1] == 1
+    return step.op in ("sum", "dot", "read", "place", "spread", "merge") or (step.op == "cast" and step.name == "f")
+
+
+@dataclass(frozen=True)
+class Lies:
+    """Where a value is: the place of its first entry, and the stride along each of its axes."""
+
+    start: int
+    strides: tuple[int, ...]
+
+
+def row_by_row(shape: Sequence[int]) -> tuple[int, ...]:
+    return tuple([math.prod(shape[axis + 1 :]) for axis in range(len(shape))])
+
+
+class Layout:
+    """The places of all values of a segment."""
+
+    def __init__(self) -> None:
+        self.of: dict[Value, Lies] = {}
+        self.size = 0
+
+    def room(self, value: Value) -> Lies:
+        """A place of its own for a value, lying row by row."""
+        self.of[value] = Lies(self.size, row_by_row(value.shape))
+        self.size += -(-max(value.entries, 1) // 8) * 8
+        return self.of[value]
+
+    def viewed(self, step: Step) -> bool:
+        """Give the result of a step that moves nothing its place; whether it is one."""
+        if step.op not in ("read", "spread", "merge", "cast") and step.name not in IDENTITIES:
+            return False
+        value, labels = step.args[0]
+        if not isinstance(value, Value):
+            return False
+        lies = self.of[value]
+        if step.op == "read":
+            start = lies.start + sum(f.const * s for f, s in zip(step.params, lies.strides, strict=True))
+            along = dict.fromkeys(step.labels, 0)
+            for form, stride in zip(step.params, lies.strides, strict=True):
+                for x, c in form.terms:
+                    along[x] += c * stride
+            self.of[step.out] = Lies(start, tuple(along.values()))
+        elif step.op == "merge":
+            if lies.strides != row_by_row(value.shape):
+                return False
+            self.of[step.out] = Lies(lies.start, row_by_row(step.out.shape))
+        else:
+            along = dict(zip(labels, lies.strides, strict=True))
+            self.of[step.out] = Lies(lies.start, tuple([along.get(x, 0) for x in step.labels]))
+        return True
+
+
+class CodeWriter:
+    """Writes the instructions of a segment."""
+
+    def __init__(self, layout: Layout, dtype: str):
+        self.layout, self.type, self.short = layout, TYPES[dtype], dtype == "float32"
+        self.lines: list[str] = []
+        self.declared: dict[str, str] = {}
+        self.count = 0
+        self.block = "entry"
+
+    def source(self, steps: Sequence[Step]) -> str:
+        parts = [steps[at : at + PART] for at in range(0, len(steps), PART)]
+        bodies = [self.function(f"part{k}", part) for k, part in enumerate(parts)]
+        calls = [f"  call void @part{k}(ptr %w)" for k in range(len(parts))]
+        main = "\n".join(["define void @kernel(ptr noalias %w) {", *calls, "  ret void", "}"])
+        return "\n\n".join(["\n".join(self.declared.values()), *bodies, main]) + "\n"
+
+    def function(self, name: str, steps: Sequence[Step]) -> str:
+        self.lines, self.block = [], "entry"
+        for step in steps:
+            if not self.layout.viewed(step):
+                getattr(self, f"_{step.op}")(step)
+        head = f"define internal void @{name}(ptr noalias %w) noinline nounwind {{"
+        return "\n".join([head, "entry:", "  %sum = alloca " + self.type, *self.lines, "  ret void", "}"])
+
+    # Instructions
+
+    def put(self, text: str) -> str:
+        self.count += 1
+        self.lines.append(f"  %r{self.count} = {text}")
+        return f"%r{self.count}"
+
+    def number(self, value: Number) -> str:
+        exact = float(value)
+        if self.short:
+            with_sign = math.copysign(math.inf, exact)
+            exact = with_sign if abs(exact) > 3.4028235e38 else struct.unpack("f", struct.pack("f", exact))[0]
+        return f"0x{struct.unpack('>Q', struct.pack('>d', exact))[0]:016X}"
+
+    def real(self, op: str, *args: str) -> str:
+        """An instruction on floats."""
+        return self.put(f"{op} {self.type} {', '.join(args)}")
+
+    def call(self, name: str, *args: str) -> str:
+        kinds = ", ".join([self.type] * len(args))
+        self.declared[name] = f"declare {self.type} @{name}({kinds}) nounwind willreturn memory(none)"
+        return self.put(f"call {self.type} @{name}({', '.join([f'{self.type} {a}' for a in args])})")
+
+    def native(self, name: str, *args: str) -> str:
+        return self.call(f"llvm.{name}.f{32 if self.short else 64}", *args)
+
+    def from_c(self, name: str, *args: str) -> str:
+        return self.call(C_NAMES[name] + ("f" if self.short else ""), *args)
+
+    def compare(self, how: str, a: str, b: str) -> str:
+        return self.put(f"fcmp {how} {self.type} {a}, {b}")
+
+    def select(self, condition: str, a: str, b: str) -> str:
+        return self.put(f"select i1 {condition}, {self.type} {a}, {self.type} {b}")
+
+    # Memory
+
+    def place(self, lies: Lies, indices: Sequence[str]) -> str:
+        at = str(lies.start)
+        for index, stride in zip(indices, lies.strides, strict=True):
+            if stride and index != "0":
+                term = index if stride == 1 else self.put(f"mul nsw i64 {index}, {stride}")
+                at = self.put(f"add nsw i64 {at}, {term}")
+        return self.put(f"getelementptr inbounds {self.type}, ptr %w, i64 {at}")
+
+    def load(self, lies: Lies, indices: Sequence[str]) -> str:
+        return self.put(f"load {self.type}, ptr {self.place(lies, indices)}")
+
+    def store(self, text: str, lies: Lies, indices: Sequence[str]) -> None:
+        self.lines.append(f"  store {self.type} {text}, ptr {self.place(lies, indices)}")
+
+    def operand(self, operand: Operand, index: dict[int, str]) -> str:
+        value, labels = operand
+        if not isinstance(value, Value):
+            return self.number(value)
+        return self.load(self.layout.of[value], [index[x] for x in labels])
+
+    def over(self, sizes: Sequence[int], body: Callable[..., None], *given: str) -> None:
+        """Loops over sizes, none of which is 0; ``body`` gets the indices."""
+        if not sizes:
+            body(*given)
+        elif sizes[0] == 1:
+            self.over(sizes[1:], body, *given, "0")
+        else:
+            self.count += 1
+            index, head, done, before = f"%i{self.count}", f"head{self.count}", f"done{self.count}", self.block
+            self.lines += [f"  br label %{head}", f"{head}:"]
+            at, self.block = len(self.lines), head
+            self.over(sizes[1:], body, *given, index)
+            after = self.put(f"add nuw nsw i64 {index}, 1")
+            self.lines.insert(at, f"  {index} = phi i64 [ 0, %{before} ], [ {after}, %{self.block} ]")
+            again = self.put(f"icmp ult i64 {after}, {sizes[0]}")
+            self.lines += [f"  br i1 {again}, label %{head}, label %{done}", f"{done}:"]
+            self.block = done
+
+    def summed(self, sizes: Sequence[int], entry: Callable[..., str], start: str, how: str) -> str:
+        """All entries together: ``how`` is an instruction, or the name of one of LLVM's functions."""
+        self.lines.append(f"  store {self.type} {start}, ptr %sum")
+
+        def body(*indices: str) -> None:
+            new = entry(*indices)
+            so_far = self.put(f"load {self.type}, ptr %sum")
+            free = how in ("fadd", "fmul")
+            made = self.real(f"{how} reassoc contract", so_far, new) if free else self.native(how, so_far, new)
+            self.lines.append(f"  store {self.type} {made}, ptr %sum")
+
+        self.over(sizes, body)
+        return self.put(f"load {self.type}, ptr %sum")
+
+    # Steps
+
+    def _each(self, step: Step, entry: Callable[[dict[int, str]], str]) -> None:
+        """Every entry of the result by itself."""
+        out = self.layout.room(step.out)
+
+        def body(*indices: str) -> None:
+            self.store(entry(dict(zip(step.labels, indices, strict=True))), out, indices)
+
+        self.over(step.out.shape, body)
+
+    def _map(self, step: Step) -> None:
+        power = step.args[1][0] if step.name == "power" else None
+
+        def entry(index: dict[int, str]) -> str:
+            args = [self.operand(o, index) for o in step.args]
+            return self.power(args, power) if power is not None else self.mapped(step.name, args)
+
+        self._each(step, entry)
+
+    def _spread(self, step: Step) -> None:  # of a number
+        self._each(step, lambda index: self.operand(step.args[0], index))
+
+    _cast = _spread
+
+    def _merge(self, step: Step) -> None:
+        (value, _), out = step.args[0], self.layout.room(step.out)
+        assert isinstance(value, Value)
+        whole = Lies(out.start, row_by_row(value.shape))
+        self.over(value.shape, lambda *at: self.store(self.load(self.layout.of[value], at), whole, at))
+
+    def _sum(self, step: Step) -> None:
+        self._contract(step, lambda index: self.operand(step.args[0], index))
+
+    def _dot(self, step: Step) -> None:
+        self._contract(step, lambda index: self.real("fmul contract", *[self.operand(o, index) for o in step.args]))
+
+    def _contract(self, step: Step, entry: Callable[[dict[int, str]], str]) -> None:
+        sizes = step.sizes()
+        rest = [x for x in sizes if x not in step.labels]
+
+        def each(index: dict[int, str]) -> str:
+            inner = lambda *at: entry({**index, **dict(zip(rest, at, strict=True))})  # noqa: E731
+            return self.summed([sizes[x] for x in rest], inner, self.number(0.0), "fadd")
+
+        self._each(step, each)
+
+    def _place(self, step: Step) -> None:
+        has_base, parts = step.params
+        args = list(step.args)
+        base = args.pop(0) if has_base else (0.0, ())
+        self._each(step, lambda index: self.operand(base, index))
+        out = self.layout.of[step.out]
+        for (value, _), (own, forms, sizes) in zip(args, parts, strict=True):
+            if 0 not in sizes:
+                self._add(value, own, _part(out, forms, len(sizes)), sizes)
+
+    def _add(self, value: Value | Number, own: Labels, part: Lies, sizes: Sequence[int]) -> None:
+        def body(*at: str) -> None:
+            more = self.operand((value, own), dict(enumerate(at)))
+            self.store(self.real("fadd", self.load(part, at), more), part, at)
+
+        self.over(sizes, body)
+
+    def _call(self, step: Step) -> None:
+        (value, _) = step.args[0]
+        assert isinstance(value, Value)
+        given, out, last = self.layout.of[value], self.layout.room(step.out), value.shape[-1]
+
+        def rows(*at: str) -> None:
+            entry = lambda k: self.load(given, (*at, k))  # noqa: E731
+            if step.name in REDUCED:
+                start = {"max": -math.inf, "min": math.inf, "prod": 1.0}[step.name]
+                self.store(self.summed([last], entry, self.number(start), REDUCED[step.name]), out, at)
+                return
+            if step.name in SHARED:  # one, shared by those that are extreme
+                how, start = SHARED[step.name]
+                extreme = self.summed([last], entry, self.number(start), how)
+                hit = lambda k: self.truth(self.compare("oeq", entry(k), extreme))  # noqa: E731
+                count = self.summed([last], hit, self.number(0.0), "fadd")
+                self.over([last], lambda k: self.store(self.real("fdiv", hit(k), count), out, (*at, k)))
+                return
+            top = self.summed([last], entry, self.number(-math.inf), "maximum")
+            finite = self.compare("olt", self.native("fabs", top), self.number(math.inf))
+            top = self.select(finite, top, self.number(0.0))
+            less = lambda k: self.real("fsub", entry(k), top)  # noqa: E731
+            total = self.summed([last], lambda k: self.from_c("exp", less(k)), self.number(0.0), "fadd")
+            if step.name == "softmax":
+                weight = lambda k: self.real("fdiv", self.from_c("exp", less(k)), total)  # noqa: E731
+                self.over([last], lambda k: self.store(weight(k), out, (*at, k)))
+                return
+            log = self.from_c("log", total)
+            if step.name == "logsumexp":
+                self.store(self.real("fadd", log, top), out, at)
+            else:
+                self.over([last], lambda k: self.store(self.real("fsub", less(k), log), out, (*at, k)))
+
+        self.over(value.shape[:-1], rows)
+
+    # Functions
+
+    def mapped(self, name: str, args: Sequence[str]) -> str:
+        x, *more = args
+        if name in IDENTITIES:
+            return x
+        if name in ARITHMETIC:
+            return self.real(ARITHMETIC[name], *args)
+        if name in C_NAMES:
+            return self.from_c(name, *args)
+        if name in INTRINSICS:
+            return self.native(INTRINSICS[name], *args)
+        if name in COMPARED:
+            return self.truth(self.compare(COMPARED[name], *args))
+        if name == "where":
+            return self.select(self.compare("une", x, self.number(0.0)), *more)
+        return getattr(self, f"map_{name}")(*args)
+
+    def truth(self, condition: str) -> str:
+        return self.put(f"uitofp i1 {condition} to {self.type}")
+
+    def map_negative(self, x: str) -> str:
+        return self.put(f"fneg {self.type} {x}")
+
+    def map_square(self, x: str) -> str:
+        return self.real("fmul", x, x)
+
+    def map_reciprocal(self, x: str) -> str:
+        return self.real("fdiv", self.number(1.0), x)
+
+    def map_relu(self, x: str) -> str:
+        return self.native("maximum", x, self.number(0.0))
+
+    def map_sigmoid(self, x: str) -> str:
+        small = self.from_c("exp", self.map_negative(self.native("fabs", x)))
+        top = self.select(self.compare("olt", x, self.number(0.0)), small, self.number(1.0))
+        return self.real("fdiv", top, self.real("fadd", self.number(1.0), small))
+
+    def map_softplus(self, x: str) -> str:
+        small = self.from_c("exp", self.map_negative(self.native("fabs", x)))
+        return self.real("fadd", self.from_c("log1p", small), self.map_relu(x))
+
+    def map_logaddexp(self, x: str, y: str) -> str:
+        apart = self.native("fabs", self.real("fsub", x, y))
+        more = self.from_c("log1p", self.from_c("exp", self.map_negative(apart)))
+        made = self.real("fadd", self.native("maximum", x, y), more)
+        twice = self.real("fadd", x, self.number(math.log(2)))
+        return self.select(self.compare("oeq", x, y), twice, made)  # infinite ones, too
+
+    def map_sign(self, x: str) -> str:
+        one = self.native("copysign", self.number(1.0), x)
+        other = self.compare("une", x, self.number(0.0))  # NaN, too
+        made = self.select(other, one, self.number(0.0))
+        return self.select(self.compare("uno", x, x), x, made)
+
+    def power(self, args: Sequence[str], exponent: Value | Number) -> str:
+        x = args[0]
+        whole = not isinstance(exponent, Value) and abs(exponent) in range(1, WHOLE_POWERS + 1)
+        if not whole:
+            if not isinstance(exponent, Value) and exponent == 0.5:
+                return self.native("sqrt", x)
+            return self.call("powf" if self.short else "pow", *args)
+        made = x
+        for _ in range(int(abs(exponent)) - 1):  # type: ignore[arg-type]
+            made = self.real("fmul", made, x)
+        return self.map_reciprocal(made) if exponent < 0 else made  # type: ignore[operator]
+
+
+def _part(out: Lies, forms: Sequence[Form], count: int) -> Lies:
+    """Where a part of a result is, along the labels of the part."""
+    along, start = [0] * count, out.start
+    for form, stride in zip(forms, out.strides, strict=True):
+        start += form.const * stride
+        for x, c in form.terms:
+            along[x] += c * stride
+    return Lies(start, tuple(along))
