@@ -34,7 +34,6 @@ TOO_MUCH: dict[tuple[str, str], str] = {
     **{("convnet", kind): "windows are made beside their products" for kind in ("value", "grad", "hvp")},
     **{("completion", kind): GATHERS for kind in ("grad", "hvp")},
     **{(name, "hvp"): SUMS for name in ("sinkhorn", "scaling")},
-    **{("fluid", kind): GATHERS for kind in ("value", "grad")},
 }
 
 

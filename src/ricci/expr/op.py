@@ -97,7 +97,7 @@ class Op:
     rising: bool = False  # the larger the operand, the larger the value
     domain: str = ""  # where it is defined, if not everywhere
     range: tuple[float, float] = (float("-inf"), float("inf"))  # between which all values are that are not NaN
-    keeps_sign: str = ""  # not negative if "all" operands are not, or "any" of them, or the "branches"
+    keeps_sign: str = ""  # not negative if "all" operands are not, or "any", or the "last", or the "branches"
     periodic: bool = False  # the operand is an angle
     # what its values are
     type: str = "floating"  # "same" as that of the operands, a "truth", a "place", or that of the "branches"

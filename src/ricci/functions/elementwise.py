@@ -86,7 +86,8 @@ sign = row(
 
 def _rounding(name: str, help: str, f: Callable[[Any], int], latex: str = "", **names: Any) -> Op:
     facts = known(keeps_sign="all", whole="always", choice="compares")
-    return row(name, help, ieee(f), None, latex=latex, rewrite=rules(folded(f), idempotent(name)), **facts, **names)
+    rounded = idempotent("floor", "ceil", "round")
+    return row(name, help, ieee(f), None, latex=latex, rewrite=rules(folded(f), rounded), **facts, **names)
 
 
 floor = _rounding(
@@ -106,7 +107,7 @@ mod = row(
     lambda a, b, y: -round_((a - y) / b),
     latex=r"{0} \bmod {1}",
     note="The derivatives are those between the jumps.",
-    **known(type="same", whole="kept", choice="compares"),
+    **known(type="same", whole="kept", keeps_sign="last", choice="compares"),
     **called(torch="remainder"),
 )
 stop_gradient = row(

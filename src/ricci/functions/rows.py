@@ -101,5 +101,6 @@ def folded(f: Callable, known: Callable[[Any], bool] = math.isfinite) -> Rule:
     return rule
 
 
-def idempotent(name: str) -> Rule:
-    return lambda x: x if isinstance(x, Elementwise) and x.op.name == name else None
+def idempotent(*names: str) -> Rule:
+    """Of a value of one of these functions, it is that value."""
+    return lambda x: x if isinstance(x, Elementwise) and x.op.name in names else None

@@ -129,7 +129,15 @@ class ExpressionLowering:
                 return self.log_cosh(self.operand(within.args[0]))
         if node.op.name == "gelu":
             return self.gelu(operands[0])
+        if node.op.name == "where" and self._is_never_negative(node.args[0]) and _alike(operands[1], operands[2]):
+            return operands[2]
         return self.builder.map(node.op.name, *operands)
+
+    def _is_never_negative(self, condition: Expr) -> bool:
+        """Whether it is ``x < 0`` for an ``x`` that surely is not: so places that count from the end are told."""
+        if not (isinstance(condition, Elementwise) and condition.op.name == "less" and condition.args[0] in self.sure):
+            return False
+        return isinstance(condition.args[1], Constant) and condition.args[1].value == 0
 
     def gelu(self, x: Operand) -> Operand:
         """By erfc, which is in the derivative too, and is computed once for both."""
@@ -405,6 +413,10 @@ class _Factors:
 def _is_zero(operand: Operand) -> bool:
     value, _ = operand
     return not isinstance(value, Value) and value == 0
+
+
+def _alike(x: Operand, y: Operand) -> bool:
+    return isinstance(x[0], Value) and isinstance(y[0], Value) and x[0].kind == y[0].kind
 
 
 def _number(value) -> Number:

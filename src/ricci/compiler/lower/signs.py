@@ -51,7 +51,8 @@ def _of_row(node: Elementwise | Function, sure: set[Expr]) -> bool:
     if op.range[0] >= 0:
         return True
     known = [a in sure for a in args]
-    return {"": False, "any": any(known), "branches": all(known[1:])}.get(op.keeps_sign, all(known))
+    ways = {"": False, "any": any(known), "last": known[-1], "branches": all(known[1:])}
+    return ways.get(op.keeps_sign, all(known))
 
 
 def _below_one(node: Sum) -> bool:
