@@ -36,7 +36,7 @@ def add(terms: Sequence[tuple[Number, Expr]]) -> Expr:
     if not collected:
         return zero(shape)
     if len(collected) > 1:
-        common = _common_factor(list(collected))
+        common = _common_factors(list(collected))
         if common is not None:
             return _take_out(*common, collected, shape)
     return _build(collected, shape)
@@ -224,8 +224,8 @@ def _factors(e: Expr, opened: bool) -> list[Factor]:
     return result
 
 
-def _common_factor(terms: list[Expr]) -> tuple[Factor, bool] | None:
-    """A factor that all terms have, in the same place; whole contractions first.
+def _common_factors(terms: list[Expr]) -> tuple[list[Factor], bool] | None:
+    """The factors that all terms have, in the same place; whole contractions first, and of parts of them one.
 
     A contraction is taken apart only where that makes nothing larger: what is left of each term is one operand with
     the axes of all the others, or has no axes beside those of the factor.
@@ -243,7 +243,8 @@ def _common_factor(terms: list[Expr]) -> tuple[Factor, bool] | None:
         if opened:
             candidates = [factor for factor in candidates if _is_cheap(factor, found)]
         if candidates:
-            return min(candidates, key=lambda factor: (factor[0].key, _pattern(factor[1]))), opened
+            candidates = sorted(dict.fromkeys(candidates), key=lambda factor: (factor[0].key, _pattern(factor[1])))
+            return candidates[: 1 if opened else None], opened
         if not any(isinstance(a, Product) for a, _ in found[0]):
             return None
     return None
@@ -275,24 +276,27 @@ def _pattern(labels: tuple[Hashable, ...]) -> tuple[int, ...]:
     return tuple([label if isinstance(label, int) else -1 - labels.index(label) for label in labels])
 
 
-def _take_out(factor: Factor, opened: bool, collected: dict[Expr, Number], shape: Shape) -> Expr:
-    """``factor`` times the sum of what is left of the terms."""
-    expr, labels = factor
+def _take_out(common: list[Factor], opened: bool, collected: dict[Expr, Number], shape: Shape) -> Expr:
+    """The ``common`` factors times the sum of what is left of the terms."""
+    sizes: dict[Hashable, dims.Size] = dict(enumerate(shape))
+    for expr, labels in common:
+        sizes.update(zip(labels, expr.shape, strict=True))
     rests = []
     for e, coef in collected.items():
         factors = _factors(e, opened)
-        found = next(f for f in factors if f[0] is expr and _pattern(f[1]) == _pattern(labels))
-        factors.remove(found)
-        rename = dict(zip(found[1], labels, strict=True))
+        rename: dict[Hashable, Hashable] = {}
+        for expr, labels in common:
+            found = next(f for f in factors if f[0] is expr and _pattern(f[1]) == _pattern(labels))
+            factors.remove(found)
+            rename.update(zip(found[1], labels, strict=True))
         own = [
             (a, tuple([rename.get(x, x if isinstance(x, int) else ("own", x)) for x in inner])) for a, inner in factors
         ]
         rests.append((coef, own))
     used = {label for _, rest in rests for _, inner in rest for label in inner}
-    sizes: dict[Hashable, dims.Size] = {**dict(enumerate(shape)), **dict(zip(labels, expr.shape, strict=True))}
     axes = [label for label in sizes if label in used]
     inner = add([(coef, product(rest, axes, {a: sizes[a] for a in axes})) for coef, rest in rests])
-    return product([(expr, labels), (inner, axes if inner.shape else ())], range(len(shape)), dict(enumerate(shape)))
+    return product([*common, (inner, axes if inner.shape else ())], range(len(shape)), dict(enumerate(shape)))
 
 
 constructors.add, constructors.rearranged = add, rearranged

@@ -16,6 +16,7 @@ from ricci.expr.nodes import Expr, Function, Product, Shape, Sum, Variable
 from ricci.expr.structures import natural, symmetric, wrapped
 
 _MOST_TRIED = 4
+_MOST_BUILT = 64  # operands, in all orders that are tried; of very many operands the first order is taken
 _PLAIN = (Variable, Function)  # whose axes have no other natural order
 
 
@@ -58,7 +59,8 @@ def in_natural_order(
     found = {order: None for k in range(min(tied, _MOST_TRIED)) for order in _orders(args, k, lead)}
     if len(found) == 1 and tuple(range(lead)) in found:
         return build(args)
-    made = [(_build_in(order, args, lead, build), order) for order in found]
+    tried = list(found)[: max(1, _MOST_BUILT // len(args))]
+    made = [(_build_in(order, args, lead, build), order) for order in tried]
     inner, order = made[0] if len(made) == 1 else min(made, key=lambda pair: (*_unsigned(pair[0]), pair[1]))
     if order == tuple(range(lead)):
         return inner
