@@ -13,7 +13,7 @@ from ricci.compiler.pipeline import prepare
 from ricci.compiler.plan.program import VIEWS, Program
 from ricci.compiler.run.function import Compiled
 from ricci.errors import AxisError
-from ricci.expr import Expr, add, merge, moving, one_hot, product, triangle, variable, variables, window
+from ricci.expr import Expr, add, delta, merge, moving, one_hot, product, triangle, variable, variables, window
 from ricci.functions import elementwise as e
 from ricci.notation.context import Facts
 from ricci.testing.interpreter import interpret
@@ -257,3 +257,43 @@ def test_on_jax_a_place_outside_of_one_axis_is_not_a_place_of_the_next_row():
     by = np.array([0, 3, -1, 2, 1, 0, 0])
     result = np.asarray(f(m=ARRAYS["m"], at=np.zeros(7, int), by=by))
     assert np.isnan(result).tolist() == [False, True, True, False, False, False, False]
+
+
+# Structure of second derivatives
+
+
+GROUPS = RNG.integers(0, 5, MANY)
+
+
+@pytest.mark.parametrize(
+    ("function", "shape", "structure"),
+    [
+        (lambda c: np.sum(np.exp(c[GROUPS])), (5,), "delta[i0,i1] core[i0]"),
+        (lambda c: np.sum(np.exp(c.reshape(5, 2)[GROUPS, GROUPS % 2])), (10,), "delta[i0,i1] core[i0]"),
+        (lambda c: np.sum(np.exp(np.pad(c[GROUPS], 2))), (5,), "delta[i0,i1] core[i0]"),
+        (lambda c: np.sum(np.sin(c[GROUPS] @ W)), (5, 3), "-delta[i0,i2] core0[i,i0] core1[i1,i] core1[i3,i]"),
+    ],
+)
+def test_second_derivatives_by_groups_are_block_diagonal(function, shape, structure):
+    point = RNG.standard_normal(shape)
+    hessian = rc.hessian(function, compressed=True)(point)
+    assert hessian.structure == structure
+    np.testing.assert_allclose(hessian.todense(), rc.hessian(function)(point), rtol=1e-12, atol=1e-12)
+
+
+def test_what_is_told_twice_is_one_label():
+    diagonal = product([(U, "t"), (A, "ta"), (A, "tb")], "ab")
+    assert diagonal is product([(product([(U, "t"), (A, "ta")], "a"), "a"), (delta(4), "ab")], "ab")
+    assert product([(U, "t"), (A, "ta"), (A, "tb"), (M, "bc")], "ac") is product([(U, "t"), (A, "ta"), (M, "ac")], "ac")
+    assert product([(U, "t"), (A, "ta"), (A, "ta")], "a") is product([(U, "t"), (A, "ta")], "a")
+    reshaped = merge((4, 3))
+    twice = product([(M, "ab"), (reshaped, "xab"), (reshaped, "yab")], "xy")
+    assert twice is product([(moving.reshaped(M, (12,)), "x"), (delta(12), "xy")], "xy")
+
+
+def test_hessians_by_groups_are_written_once():
+    transformed = rc.hessian(lambda c: np.sum(np.exp(c[GROUPS])))
+    transformed(POINT[:5])
+    plan = transformed.program(transformed.arguments((POINT[:5],), {})).compiled.plan
+    assert [step.op for step in plan.program.steps].count("scatter") == 1
+    assert largest(plan.program) <= MANY

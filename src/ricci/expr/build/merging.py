@@ -1,4 +1,4 @@
-"""Labels that are one: a delta merges two, and a reshape undone merges those of each axis."""
+"""Labels that are one: a delta merges two, a reshape undone those of each axis, and what is told twice is one."""
 
 from __future__ import annotations
 
@@ -57,3 +57,26 @@ def cancel_reshapes(factors: list[Factor], out: tuple[Label, ...], size: dict[La
             again = merge_labels(rest, pairs, out, size) if pairs else rest
             return cancel_reshapes(again, out, size)
     return factors
+
+
+def merge_told(factors: list[Factor], out: tuple[Label, ...], size: dict[Label, Size]) -> list[Factor]:
+    """Labels that equal relations tell from the same others are one: ``[g == a] [g == b]`` is ``delta[a,b] [g == a]``.
+
+    So the second derivative of a sum of functions of ``c[g]`` is seen to be diagonal.
+    """
+    first: dict[tuple, Label] = {}
+    again: set[int] = set()
+    pairs: list[tuple[Label, Label]] = []
+    for position, (e, labels) in enumerate(factors):
+        if not isinstance(e, Structure) or e.relation[0] not in ("==", "at"):
+            continue
+        for axis in range(len(labels) - 1 if e.args else 0, len(labels)):
+            label = first.setdefault((e, axis, labels[:axis], labels[axis + 1 :]), labels[axis])
+            if label != labels[axis]:
+                pairs.append((label, labels[axis]))
+            if label != labels[axis] or (e, labels) in [factors[p] for p in range(position)]:
+                again.add(position)
+    if not again:
+        return factors
+    rest = [factor for position, factor in enumerate(factors) if position not in again]
+    return merge_told(merge_labels(rest, pairs, out, size), out, size)

@@ -11,6 +11,7 @@ may be a label here; inside a node labels are integers. The local rules, in the 
 - *zero* annihilates, *one* drops out;
 - *delta* merges two labels: a summed label is renamed away, two output labels keep one delta between them;
 - *reshape and back*: the same merging of axes twice over one summed label is a delta for each axis;
+- *told twice*: what equal relations tell from the same labels is one label, and a delta where both are in the output;
 - *size*: a summed label that nothing carries counts;
 - *components*: factors fall into groups linked by summed labels, each group is a contraction of its own, and the
   product of the groups sums over nothing. So no factor is dragged through a contraction that does not need it.
@@ -24,7 +25,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ricci.expr import dims
-from ricci.expr.build.merging import cancel_reshapes, merge_labels
+from ricci.expr.build.merging import cancel_reshapes, merge_labels, merge_told
 from ricci.expr.build.product_nodes import Factor, Label, components, without_sums
 from ricci.expr.build.scale import primitive, scale, whole_power
 from ricci.expr.dims import Size
@@ -70,7 +71,9 @@ def product(
         factors = merge_labels(factors, found.deltas, out, size)
     related = (found.related or found.deltas) and any(type(e) is Structure for e, _ in factors)
     if len(factors) > 1 and found.changed:
-        factors = _with_powers(cancel_reshapes(factors, out, size) if related else factors)
+        if related:
+            factors = merge_told(cancel_reshapes(factors, out, size), out, size)
+        factors = _with_powers(factors)
     if found.held and any(found.out.issuperset(labels) and e in found.held for e, labels in factors):
         return _times(coefs, _again(factors, out, size))  # a delta has told that nothing is summed there
     if related and any(_relates_twice(e, labels) for e, labels in factors):
