@@ -6,7 +6,8 @@ round, so that tables are filled: memory grows until they are full, and then no 
 the process (resident, MB) and the number of objects that Python's collector knows (thousands) at a tenth, a quarter,
 half, three quarters and the end of the rounds; and what the second half of them has added, by a line fitted to it, in
 bytes for each round. An operation whose memory grows by more than :data:`SLACK` bytes a round is marked. With few
-rounds tables may still be filling: only the whole number of them says whether something is kept for ever.
+rounds tables may still be filling: only the whole number of them says whether something is kept for ever. ``--small``
+gives all tables few places, so that few rounds fill them, and what grows then grows for ever.
 """
 
 from __future__ import annotations
@@ -26,6 +27,20 @@ import numpy as np
 from report import machine
 
 import ricci as rc
+import ricci.caches as caches
+
+SMALL = 2
+
+
+def shrink() -> None:
+    """Few places in all tables; before any room is imported that has some."""
+    most_of, cached = caches.Cache.__init__, caches.cached
+    caches.Cache.__init__ = lambda self, name, most: most_of(self, name, min(most, SMALL))  # type: ignore
+    caches.cached = lambda name, most: cached(name, min(most, SMALL))
+
+
+if "--small" in sys.argv:
+    shrink()
 
 ROUNDS, MARKS, SLACK = 20_000, 40, 250
 SHOWN = (0.1, 0.25, 0.5, 0.75, 1.0)
@@ -343,6 +358,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--only", default="", help="operations with this text in their name")
+    parser.add_argument("--small", action="store_true", help="with few places in all tables")
     parser.add_argument("--one", default="", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.one:
@@ -353,15 +369,15 @@ def main() -> int:
     heads = "".join([f"{part:>8.0%}" for part in SHOWN]), "".join([f"{part:>7.0%}" for part in SHOWN])
     print(f"{'':<36}{'MB at':<8}{'':<32}  {'objects, in thousands, at':<35}{'bytes':>10}")
     print(f"{'':<36}{heads[0]}  {heads[1]}{'a round':>10}  {'seconds':>8}")
-    grows = [title for title in OPERATIONS if chosen.only in title and run(title, chosen.rounds)]
+    grows = [title for title in OPERATIONS if chosen.only in title and run(title, chosen.rounds, chosen.small)]
     print(f"\n{len(grows)} operations go on growing{': ' + ', '.join(grows) if grows else ''}")
     return 0
 
 
-def run(title: str, rounds: int) -> bool:
+def run(title: str, rounds: int, small: bool) -> bool:
     """One operation, in a process of its own."""
     start = time.perf_counter()
-    command = [sys.executable, __file__, "--one", title, "--rounds", str(rounds)]
+    command = [sys.executable, __file__, "--one", title, "--rounds", str(rounds), *["--small"] * small]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode:
         print(f"{title:<36}failed: {done.stderr.strip().splitlines()[-1][:120]}", flush=True)
