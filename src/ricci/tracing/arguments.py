@@ -213,6 +213,15 @@ class Signed:
         self.keeps = "keepdims" in self.defaults and "keepdims" not in own and bool(kinds & {"Axes", "Axis", "OneAxis"})
         first = next((name for name in own if wanted.get(name) == "Traced"), None)
         self.flattens = first if "OneAxis" in kinds else None
+        self.fewest, self.most = self._straight()
+
+    def _straight(self) -> tuple[int, int]:
+        """Of how many arguments by position each is that of the lowering: at least, and at most; if ever."""
+        sources = [source for _, source, _, _ in self.taken]
+        most = next((k for k, pair in enumerate(zip(sources, self.positions)) if pair[0] != pair[1]), None)
+        most = min(len(sources), len(self.positions)) if most is None else most
+        fewest = len(self.required) if self.required == self.positions[: len(self.required)] else most + 1
+        return (fewest, most) if self.own_star is None and self.flattens is None else (1, 0)
 
     def _taken(
         self, own: Mapping[str, inspect.Parameter], wanted: Mapping[str, Any]
@@ -233,6 +242,8 @@ class Signed:
     def __call__(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         if self.of_operands and not kwargs and len(args) == len(self.operands):
             return self.lower(*[lift(x) for x in args])
+        if self.fewest <= len(args) <= self.most and not kwargs and not any(x is NONE for x in args):
+            return self._directly(args)
         given = self.given(args, kwargs)
         bound = BoundCall(self.name)
         values = self.values(given, bound)
@@ -244,6 +255,19 @@ class Signed:
             before = [values.pop(name) for name in self.positions if name in values]
             result = self.lower(*before, *rest, **values)
         return _with_ones(result, bound) if self.keeps and given.get("keepdims") not in (None, NONE, False) else result
+
+    def _directly(self, args: tuple) -> Any:
+        """A call whose arguments are the first ones of the lowering, in order."""
+        bound = BoundCall(self.name)
+        values: dict[str, Any] = {}
+        count = len(args)
+        for place, (own, source, default, convert) in enumerate(self.taken):
+            value = args[place] if place < count else default
+            if convert is not None:
+                bound.parameter = source
+                value = convert(bound, value)
+            values[own] = value
+        return self.lower(**values)
 
     def given(self, args: tuple, kwargs: dict[str, Any]) -> dict[str, Any]:
         """The arguments by name, as far as they are given."""

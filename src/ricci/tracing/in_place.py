@@ -123,6 +123,8 @@ def _one_of(result: Any, k: int) -> Traced:
 
 def _basic(key: Any, result: Any) -> bool:
     """Whether a key makes a view: no arrays in it, and an ellipsis if the result has no axes."""
+    if type(key) is int or type(key) is slice:
+        return bool(result.shape)
     parts = key if isinstance(key, tuple) else (key,)
     whole = all(part is None or part is Ellipsis or isinstance(part, (int, np.integer, slice)) for part in parts)
     truths = any(isinstance(part, (bool, np.bool_)) for part in parts)

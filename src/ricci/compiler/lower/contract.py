@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from ricci.compiler.lower.builder import Builder, sizes_of
 from ricci.compiler.lower.paths import Pairs, Tree, best_tree
@@ -51,7 +51,7 @@ class Contraction:
             return self.coef, ()
         self.nonnegative = self.nonnegative or [False] * len(self.operands)
         self.operands = self.builder.aligned(self.operands)
-        if len(self.operands) > 1 and set(self.kept).issuperset(x for _, labels in self.operands for x in labels):
+        if len(self.operands) > 1 and all([set(self.kept).issuperset(labels) for _, labels in self.operands]):  # noqa: C419
             found = self._in_turns()
             if found is not None:
                 return found
@@ -115,12 +115,12 @@ class Contraction:
 
     def _best(self, terms: Sequence[Labels], often: Pairs = frozenset()) -> tuple[float, Tree]:
         """The cost and the tree of a product of terms with these labels."""
-        used = distinct(x for labels in terms for x in labels)
+        used = distinct(chain(*terms))
         number = {x: n for n, x in enumerate(used)}
         sizes = sizes_of(self.operands)
-        inner = tuple([tuple([number[x] for x in labels]) for labels in terms])
+        inner = tuple([tuple(map(number.__getitem__, labels)) for labels in terms])
         kept = tuple([number[x] for x in self.kept if x in number])
-        return best_tree(inner, kept, tuple([sizes[x] for x in used]), often, self.builder.rearranged)
+        return best_tree(inner, kept, tuple(map(sizes.__getitem__, used)), often, self.builder.rearranged)
 
     def _multiplied(self, tree: Tree, needed: Sequence[int]) -> Operand:
         """The product of the operands of a tree, of which the labels ``needed`` are kept."""

@@ -420,6 +420,8 @@ def _alike(x: Operand, y: Operand) -> bool:
 
 
 def _number(value) -> Number:
+    if type(value) is int or type(value) is float:
+        return value
     if isinstance(value, str):
         return NAMED[value]
     return float(value) if isinstance(value, Fraction) else value

@@ -23,6 +23,7 @@ from ricci.expr.nodes import Elementwise, Expr, Function, Product, Shape, Struct
 from ricci.expr.numbers import Number, joins, loose, number
 from ricci.expr.structures import ONE, is_zero, natural, one, wrapped, zero
 
+_SPREAD = (Variable, Elementwise, Function, Product, Sum)  # none of which is zero or one all over
 _OPAQUE = (Variable, Elementwise, Function)  # terms that are what they are, and depend on all their axes
 
 
@@ -78,7 +79,7 @@ def _collect(terms: Sequence[tuple[Number, Expr]], shape: Shape) -> dict[Expr, N
     found: list[tuple[Number, Expr]] = []
     whole: list[tuple[Number, Expr, list[tuple[Number, Expr]]]] = []  # sums whose factor stays outside, and their terms
     for e, coef in _merged(terms).items():
-        if type(e) in _OPAQUE:
+        if type(e) in _OPAQUE or (type(e) is Product and len(e.args) > 1):
             found.append((coef, e))
             continue
         value = numeric(e)
@@ -89,13 +90,15 @@ def _collect(terms: Sequence[tuple[Number, Expr]], shape: Shape) -> dict[Expr, N
         room -= len(parts) - 1
         if len(parts) == 1 or room < 0:
             found += _unscaled(coef, e)
+        elif coef * times == 1:
+            found += parts
         elif spreads(coef * times, tuple([c for c, _ in parts])):
             found += [(coef * times * c, part) for c, part in parts]
         else:
             whole.append((coef, e, [(coef * times * c, part) for c, part in parts]))
     collected: dict[Expr, Number] = {}
     for c, part in found:
-        if type(part) in _OPAQUE and (part.shape or not shape):
+        if type(part) in _SPREAD and (part.shape or not shape):
             collected[part] = collected.get(part, 0) + c
         else:
             _put(collected, c, part, shape)
@@ -155,7 +158,8 @@ def _unscaled(coef: Number, e: Expr) -> list[tuple[Number, Expr]]:
 
 
 def _sorted_terms(terms: list[tuple[Number, Expr]]) -> tuple[tuple[Expr, ...], Shape, tuple[Number, ...]]:
-    terms = sorted(terms, key=lambda term: term[1].key)
+    keys = [e.key for _, e in terms]
+    terms = [terms[k] for k in sorted(range(len(terms)), key=keys.__getitem__)]
     return tuple([e for _, e in terms]), _common_shape(terms), tuple([1 if c == 1 else number(c) for c, _ in terms])
 
 

@@ -98,5 +98,6 @@ def without_sums(factors: list[Factor], out: tuple[Label, ...], size: dict[Label
             return constructors.rearranged(e, labels)
         return make(Product, (e,), shape, (labels,), axes)
     found = [(e, placed(e, labels, place)) for e, labels in factors]
-    found.sort(key=lambda factor: (factor[0].key, factor[1]))
+    if len(found) > 2 or found[0][0].key >= found[1][0].key:
+        found.sort(key=lambda factor: (factor[0].key, factor[1]))
     return make(Product, tuple([e for e, _ in found]), shape, tuple([labels for _, labels in found]), axes)

@@ -46,10 +46,13 @@ def contraction(
             size[label] = n if known == 1 else known
     placed = []
     for at, (x, labels) in enumerate(factors):
-        wide = zip(labels, x.shape, strict=True)
-        placed.append((x.expr, [("unit", at, k) if size[x] != n else x for k, (x, n) in enumerate(wide)]))
+        if tuple(map(size.__getitem__, labels)) != x.shape:
+            wide = zip(labels, x.shape, strict=True)
+            labels = [("unit", at, k) if size[x] != n else x for k, (x, n) in enumerate(wide)]
+        placed.append((x.expr, labels))
     expr = product(placed, out, {label: size[label] for label in out})
-    found = np.result_type(*[x.dtype for x, _ in factors]) if dtype is None else np.dtype(dtype)
+    types = {x.dtype for x, _ in factors} if dtype is None else {np.dtype(dtype)}
+    found = np.result_type(*types) if len(types) > 1 else types.pop()
     return fresh(e.not_equal(expr, 0) if found.kind == "b" else expr, found)
 
 
@@ -67,6 +70,8 @@ def _batched(name: str, xs: Sequence[Traced], own: tuple[str, str, str], dtype: 
     sizes = [dict(zip(labels, shape, strict=True)) for labels, shape in zip(own, shapes, strict=False)]
     if any(sizes[1].get(label, n) != n for label, n in sizes[0].items()):
         raise ShapeError(f"{name}: the shapes {xs[0].shape} and {xs[1].shape} do not fit.")
+    if all(map(len, shapes)) and shapes == [x.shape for x in xs]:  # there is no batch
+        return contraction(name, list(zip(xs, own, strict=False)), own[2], dtype)
     leads = [_batch(x, len(labels)) for x, labels in zip(xs, own, strict=False)]
     broadcast_shape(*[x.shape[: len(lead)] for x, lead in zip(xs, leads, strict=True)])
     factors = [(x, (*lead, *labels)) for x, lead, labels in zip(xs, leads, own, strict=False)]
