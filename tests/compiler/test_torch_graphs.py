@@ -6,6 +6,7 @@ Where there is no GPU, records are those of a stand-in; the tests of real ones s
 from __future__ import annotations
 
 import gc
+import inspect
 import threading
 
 import numpy as np
@@ -240,6 +241,17 @@ def test_jit_is_an_option_of_compile_and_of_every_transform(jit):
         torch.testing.assert_close(rc.elementwise_grad(torch.sin, jit=jit)(x), x.cos())
         torch.testing.assert_close(rc.taylor(torch.exp, 1, jit=jit)(x, v), (x.exp(), x.exp()))
         torch.testing.assert_close(rc.vmap(cubes, jit=jit)(x), x**3)
+
+
+def test_every_program_is_compiled_by_itself(monkeypatch):
+    """PyTorch compiles one code a few times and then no more; it takes those whose lines it finds."""
+    given, plain = [], torch.compile
+    monkeypatch.setattr(torch, "compile", lambda f, **options: given.append(f) or plain(f, backend="eager", **options))
+    functions = [rc.parse(f"y[i] = exp({k} x[i])").compile("torch", jit=True) for k in range(2, 5)]
+    for k, f in enumerate(functions):
+        torch.testing.assert_close(f(x=A[0]), torch.exp((k + 2) * A[0]))
+    assert len({id(f.__code__) for f in given}) == 3
+    assert all(inspect.getsourcefile(f) == f.__code__.co_filename for f in given)
 
 
 @pytest.mark.parametrize("jit", [True, False, None])

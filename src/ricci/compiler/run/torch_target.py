@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import linecache
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import count
+from types import FunctionType
 from typing import Any
 
 from ricci.compiler.backends.torch_table import torch
@@ -14,6 +18,8 @@ from ricci.compiler.plan.plans import Plan
 from ricci.compiler.run.runner import Runner
 from ricci.compiler.run.target import Framework
 from ricci.compiler.run.torch_graphs import Launched, recordable
+
+_numbers = count()  # of programs that are compiled
 
 
 class TorchTarget(Framework):
@@ -67,7 +73,15 @@ class TorchTarget(Framework):
         return self.jitted(self.emitter(replace(plan, setting=setting)).source().function())
 
     def jitted(self, run: Callable[..., Any]) -> Callable[..., Any]:
-        return torch.compile(run, dynamic=False)  # a plan is for one set of sizes
+        """Through ``torch.compile``, which compiles one code a few times and then no more: each program is one.
+
+        A code is taken as it is if it comes from a file, or if its lines are known as those of one.
+        """
+        name = f"<ricci program {next(_numbers)}>"
+        own = FunctionType(run.__code__.replace(co_filename=name), run.__globals__, run.__name__)
+        linecache.cache[name] = (0, None, ["# see f.source\n"], name)
+        weakref.finalize(own, linecache.cache.pop, name, None)
+        return torch.compile(own, dynamic=False)  # a plan is for one set of sizes
 
     def itemsize(self, dtype: str) -> int:
         return getattr(torch, dtype).itemsize
