@@ -77,7 +77,7 @@ def simplify(root: Expr, trace: list[Rewrite] | None = None, rules: dict[str, Re
         steps = []
         plain = _repeated(root, known, False, steps, made)
         more: list[Rewrite] = []
-        result = _repeated(plain, known, guarded, more, made)
+        result = plain if plain is root else _repeated(plain, known, guarded, more, made)  # from there it is known
         if cost(result) > cost(plain):
             result, more = plain, []
         steps += more
@@ -96,11 +96,12 @@ def simplify_all(roots: Sequence[Expr]) -> list[Expr]:
 
 
 def _repeated(root: Expr, rules: _Rules, guarded: bool, steps: list[Rewrite], made: Made) -> Expr:
+    first = root
     for _ in range(PASSES):
         once = _Sweep([root], rules, guarded, steps, made)
         once.run()
         before, root = root, once.done[root]
-        if root is before or not once.weighed:
+        if root is before or not once.weighed or cost(root) > cost(first):
             break
     return root
 
