@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import time
 from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import Any
@@ -14,9 +15,11 @@ from literature.corpus import Case, Function
 
 import ricci as rc
 from ricci.compiler.fused import memory as fused_memory
+from ricci.compiler.fused.deciding import Trial
 from ricci.compiler.run import workspace
 
 OURS, PLAIN = "ricci", "numpy"
+DECIDED = 15.0  # seconds of calls, at most, until it is settled whether there are kernels
 Call = Callable[[], Any]
 
 
@@ -28,6 +31,10 @@ class Library:
     def settle(self, whole: bool = True) -> None:
         """Forget what is left of earlier calls; or give back memory that is kept, alone."""
         gc.collect()
+
+    def warm_up(self, call: Call) -> None:
+        """Call until what is put off, and what depends on measured times, is done."""
+        call()
 
     def array(self, value: np.ndarray) -> Any:
         return value
@@ -58,6 +65,11 @@ class Numpy(Library):
     value = staticmethod(lambda function: function)
 
 
+def undecided(thing: Any) -> bool:
+    """Whether calls are still timed, or compared."""
+    return type(thing) is Trial and thing.make is not None
+
+
 class Ricci(Library):
     value, grad, hvp = staticmethod(rc.compile), staticmethod(rc.grad), staticmethod(rc.hvp)
     hessian = staticmethod(rc.hessian)
@@ -68,6 +80,13 @@ class Ricci(Library):
         workspace.POOL.clear()
         fused_memory.POOL.clear()
         gc.collect()
+
+    def warm_up(self, call: Call) -> None:
+        until = time.perf_counter() + DECIDED
+        call()
+        while time.perf_counter() < until and any(map(undecided, gc.get_objects())):
+            for _ in range(10):
+                call()
 
     def diagonal(self, function: Function) -> Function:
         return rc.hessian_diagonal(function)

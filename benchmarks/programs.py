@@ -5,9 +5,10 @@ Run it with ``python benchmarks/programs.py``; ``--only gmm,cp`` picks programs,
 NumPy; every library runs the same text. All libraries of a row run in one process and take turns (``harness.py``). A
 row that takes too long or too much memory is ended, named, and stops no other (``guarded.py``).
 
-*first* is from the function to the first result, with nothing left from before; *warm* is a later call; *MB* is the
-most memory that a call takes beyond what there was, kept memory of ours given back before. The rule is: a value takes
-no more than plain NumPy, a gradient at most five times that. The end says where it is broken, and where we lose.
+*first* is from the function to the first result, with nothing left from before; *warm* is a later call, after it is
+decided whether there are kernels; *MB* is the most memory that a call takes beyond what there was, kept memory of ours
+given back before. The rule is: a value takes no more than plain NumPy, a gradient at most five times that. The end says
+where it is broken, and where we lose.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ def measure(job: tuple[str, tuple[int, ...], str, Sequence[str]], say: Say) -> N
             except AssertionError as error:
                 say(("failed", contender, str(error)))
             del result
-            call()  # what is put off to the second call is done now
+            library.warm_up(call)
             library.settle(False)
             say(("memory", contender, peak(call)))
     warm(calls, say)

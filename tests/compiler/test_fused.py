@@ -461,13 +461,13 @@ class Clock:
         return run
 
 
-def trial_of(monkeypatch, plain, fused, saves=1.0, costs=0.5):
+def trial_of(monkeypatch, plain, fused, saves=1.0, fixed=0.0, costs=0.5):
     """A trial of functions that take so long; what was asked of the worker, and what was kept."""
     clock, asked, kept = Clock(), [], []
     monkeypatch.setattr(deciding, "clock", clock)
     monkeypatch.setattr(deciding.WORKER, "submit", lambda trial: asked.append(trial) or True)
     slow, fast = clock.takes(plain), clock.takes(fused)
-    return deciding.Trial(slow, saves, costs, lambda: fast, kept.append), slow, fast, asked, kept
+    return deciding.Trial(slow, saves, fixed, costs, lambda: fast, kept.append), slow, fast, asked, kept
 
 
 def test_the_stake_is_what_was_lost(monkeypatch):
@@ -489,7 +489,7 @@ def test_the_stake_is_what_was_lost(monkeypatch):
 
 
 def test_what_saves_little_is_not_compiled(monkeypatch):
-    trial, slow, _, asked, _ = trial_of(monkeypatch, 1.0, 0.5, saves=1e-3)
+    trial, slow, _, asked, _ = trial_of(monkeypatch, 1.0, 0.5, saves=1e-3, fixed=0.9)
     for _ in range(10):
         trial()
     assert trial.run is slow

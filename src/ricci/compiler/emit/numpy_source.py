@@ -48,7 +48,7 @@ from ricci.compiler.run.workspace import Workspace
 FEW_BY_DOT = 256  # terms of a whole sum that is one: NumPy's own takes twice as long to begin
 MOST_BY_DOT = 1 << 16  # terms of a sum that is a product with ones; a longer one loses digits
 LARGE = 64 * 1024  # bytes from which on memory is worth using again
-EINSUM_MOST = 48  # multiplications in one small matrix product, up to which einsum's own loop beats calling BLAS
+EINSUM_MOST = 48  # multiplications of a small matrix and a vector, up to which einsum's own loop beats calling BLAS
 
 
 class NumpyEmitter(MatrixEmitter):
@@ -379,8 +379,8 @@ class NumpyEmitter(MatrixEmitter):
         return f"{self.helper('matmul' if stack else 'dot')}({left}, {right}, {room})"
 
     def by_einsum(self, volumes: Sequence[int], across: bool) -> bool:
-        rows, columns, summed = volumes
-        return rows * columns * summed <= EINSUM_MOST or (across and min(rows, columns) < 8)
+        rows, columns, summed = volumes  # of products of matrices even the smallest are faster by BLAS
+        return min(rows, columns) == 1 and (across or rows * columns * summed <= EINSUM_MOST)
 
     def into(self, step: Step) -> str:
         """A function that writes its result where there is room for it: over its operand, if nobody else needs that."""

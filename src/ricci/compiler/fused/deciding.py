@@ -1,9 +1,10 @@
 """Whether a program gets kernels that nobody asked for: decided from measured times, compiled aside, and compared.
 
-A program runs as plain NumPy first, and its calls are timed. Kernels would save a share of that; once what was lost
-without them is worth :data:`STAKE` of what compiling them takes, they are compiled, in a thread of their own, while
-calls go on. Then calls take turns for a while, plain and fused; the faster of both stays for good. All compiling that
-nobody asked for takes at most :data:`BUDGET` seconds, and a share of the time that the process has run.
+A program runs as plain NumPy first, and its calls are timed. Kernels would save a share of that, but for what is spent
+in BLAS and LAPACK. Once what was lost without them is worth :data:`STAKE` of what compiling takes, they are compiled,
+in a thread of their own, while calls go on. Then calls take turns for a while, plain and fused; the faster of both
+stays for good. All compiling that nobody asked for takes at most :data:`BUDGET` seconds, and a share of the time that
+the process has run.
 
 The thread is there while it has work. It holds ``LOCKS.compiling`` while it compiles a kernel, and so does a fork,
 which therefore waits for that, and leaves none of Numba's locks taken behind; the child starts a thread of its own when
@@ -25,7 +26,7 @@ from ricci.compiler.run.runner import Switch
 
 clock = time.perf_counter
 TIMED = 3  # calls before anything is decided, and of each kind when both take turns
-SHARE = 0.7  # of the time of a call that kernels save at most
+SHARE, HOPED = 0.7, 0.3  # of the time of a call: what kernels save at most, and what is worth trying
 LEAST = 0.1  # of the time of a call that they must save by the estimate
 BETTER = 0.95  # of the plain time, that a call must take with kernels to keep them
 STAKE = 0.05
@@ -35,21 +36,22 @@ BUDGET, BUDGET_SHARE = 20.0, 0.1
 class Trial(Switch):
     """Plain NumPy until it is known whether kernels are faster.
 
-    ``saves`` are the seconds that they might save in a call, ``costs`` those that compiling them might take; ``make``
-    gives the function with kernels, or none, and ``keep`` is told when it stays.
+    ``saves`` are the seconds that they should save in a call at least, ``fixed`` those that stay, ``costs`` those that
+    compiling them might take; ``make`` gives the function with kernels, or none, and ``keep`` is told when it stays.
     """
 
     def __init__(
         self,
         plain: Callable[..., Any],
         saves: float,
+        fixed: float,
         costs: float,
         make: Callable[[], Callable[..., Any] | None],
         keep: Callable[[Callable[..., Any]], None],
     ):
         super().__init__(self._timed)
         self.plain, self.saves, self.make, self.keep = plain, saves, make, keep
-        self.costs = costs
+        self.costs, self.fixed = costs, fixed
         self.calls, self.best, self.lost = 0, float("inf"), 0.0
         self.fast: Callable[..., Any] | None = None
         self.fused: list[float] = []
@@ -64,13 +66,17 @@ class Trial(Switch):
         self.calls += 1
         if self.calls > 1:
             self.best = min(self.best, taken)
-            self.lost += min(self.saves, SHARE * taken)
+            self.lost += self.gain(taken)
             if self.calls > TIMED:
                 self._decide()
         return result
 
+    def gain(self, taken: float) -> float:
+        """What kernels may save of a call that takes so long."""
+        return min(max(self.saves, HOPED * (taken - self.fixed)), SHARE * taken)
+
     def _decide(self) -> None:
-        if self.saves < LEAST * self.best:
+        if self.gain(self.best) < LEAST * self.best:
             self.settle(self.plain)
         elif self.lost >= STAKE * self.costs:
             self.run = self.plain

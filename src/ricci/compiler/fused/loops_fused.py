@@ -25,7 +25,7 @@ from ricci.compiler.fused.kernel_maps import POWERS, SLOW
 from ricci.compiler.fused.machine import SmallKernel
 from ricci.compiler.fused.memory import Group, grouped
 from ricci.compiler.fused.segments import ENTRIES, Segment, segmented, small_kernel
-from ricci.compiler.plan.loops import INSIDE, PER_BYTE, PER_STEP, Loop, Worth, looped, saving
+from ricci.compiler.plan.loops import INSIDE, PER_BYTE, PER_STEP, Loop, Worth, bound_by_memory, looped, saving
 from ricci.compiler.plan.plans import Plan
 from ricci.compiler.plan.program import Program, Result, Step, Value
 from ricci.compiler.run.runner import Runner, Switch
@@ -33,6 +33,7 @@ from ricci.compiler.run.runner import Runner, Switch
 WORTH_A_KERNEL = 4e-6  # seconds that each kernel must save, if nobody asked for it: calling it takes half of that
 MOST_STEPS = 64  # of a kernel: compiling takes longer than in proportion to these
 FIRST, EACH = (0.1, 0.5), (0.003, 0.01)  # seconds that compiling takes, and for each step; the latter of large arrays
+PER_FLOP = 1e-10  # seconds
 FEW = 3  # constant results, up to which each is made by itself
 TYPES = ("float64", "float32")
 
@@ -189,6 +190,12 @@ def guarded(fast: Callable[..., Any], plain: Callable[..., Any]) -> Callable[...
 # The policy
 
 
+def fixed(step: Step) -> float:
+    """Seconds of a step that no kernel saves: in BLAS and LAPACK."""
+    matrices = step.op == "call" and step.params[1] == 2
+    return PER_FLOP * step.flops if matrices or (step.op == "dot" and not bound_by_memory(step)) else 0.0
+
+
 class AtFirstCall(Switch):
     """A function that is made when it is first called."""
 
@@ -241,7 +248,7 @@ def with_kernels(runner: Runner) -> Runner:
         steps = plan.program.steps
         large = any(step.out.entries > ENTRIES for step in steps)
         costs = FIRST[large] + EACH[large] * len(steps)
-        switch = Trial(plain, saving(steps, plan.itemsize), costs, make, keep)
+        switch = Trial(plain, saving(steps, plan.itemsize), sum(map(fixed, steps)), costs, make, keep)
     switch.holders.add(runner)
     runner.run = switch
     return runner

@@ -19,7 +19,7 @@ from ricci.compiler.plan.program import Program, Step, Value, nbytes
 CACHE = 768 * 1024  # bytes that the values of one block may take, of a usual L2
 WORTH = 2 * 1024 * 1024  # bytes that a loop must keep from going to memory
 ROWS = 4  # rows of the smaller side of a dot, up to which it is bound by memory, and may be in a loop
-WORTHWHILE = 5e-6  # seconds that kernels must save in each call, to be thought of without being asked for
+WORTHWHILE = 1.5e-6  # seconds that kernels must save in each call, to be thought of without being asked for
 PER_STEP, PER_BYTE = 4e-7, 5e-11  # seconds, for each call of NumPy that goes away and each byte that stays in registers
 INSIDE = ("map", "cast", "sum", "dot", "call", "spread")
 
