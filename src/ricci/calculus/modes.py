@@ -13,6 +13,7 @@ from ricci.expr import Expr, zero
 
 MODES = ("auto", "forward", "reverse", "cross-country")
 SMALL = 200  # vertices; up to this many, ``auto`` tries all orders and keeps the cheapest
+LONG = 2_000  # factors of local derivatives; with more of them, the order is taken that promises to be the cheapest
 
 
 def derivative(y: Expr, x: Expr, mode: str = "auto", effort: float = 0.0) -> Expr:
@@ -45,6 +46,8 @@ def eliminated(
     counts = {mode: bones.cost(order) for mode, order in found.items()}
     # What an order saves in joining edges it may lose in structure, so the results themselves are compared.
     tried = [mode for mode in counts if mode == "reverse" or 2 * counts[mode] <= counts["reverse"]]
+    if sum(len(factors) for row in graph.below.values() for e in row.values() for _, factors in e.terms) > LONG:
+        tried = [min(tried, key=counts.__getitem__)]
     done = []
     for mode in tried:
         each = graph if mode == tried[-1] else graph.copy()
