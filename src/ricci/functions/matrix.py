@@ -130,7 +130,7 @@ def _cholesky_change(operands: tuple, y: Expr, params: tuple, change: Expr) -> E
 
 
 def _eigvalsh_by(operands: tuple, y: Expr, params: tuple) -> Expr:
-    b, v = batch(y, 1), function(eigh_vectors, operands)
+    b, v = batch(y, 1), function(eigh_vectors, operands, params)
     return product([(v, (*b, "p", "i")), (v, (*b, "q", "i"))], (*b, "i", "p", "q"))
 
 
@@ -142,7 +142,7 @@ def inverse_or_zero(x: Expr) -> Expr:
 def _eigh_vectors_change(operands: tuple, y: Expr, params: tuple, change: Expr) -> Expr:
     """Equal eigenvalues get the factor 0, which also does for the diagonal."""
     b, n = batch(y, 2), y.shape[-1]
-    values = function(eigvalsh, operands)
+    values = function(eigvalsh, operands, params)
     rows = product([(values, (*b, "i"))], (*b, "i", "j"), {"j": n})
     columns = product([(values, (*b, "j"))], (*b, "i", "j"), {"i": n})
     inner = _between(y, symmetric_part(change), y)

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from ricci.errors import TraceError
-from ricci.tracing.basics import lift
+from ricci.expr import Op
+from ricci.functions import matrix
+from ricci.tracing.basics import lift, like
 from ricci.tracing.own_functions import lowering
 from ricci.tracing.pytorch.aten import Array, lowers, rows
-from ricci.tracing.pytorch.of_entries import detach
+from ricci.tracing.rows.linalg import matrices
 
 
 def _turned(x: Any) -> Any:
@@ -49,25 +51,20 @@ def cholesky_solve(self: Array, input2: Array, upper: bool = False) -> Any:
 
 @lowers("cholesky")
 def cholesky(self: Array, upper: bool = False) -> Any:
-    low = np.linalg.cholesky(_symmetric(self, "U" if upper else "L"))
+    low = _of_triangle(matrix.cholesky, self, "U" if upper else "L")
     return _turned(low) if upper else low
 
 
-def _symmetric(a: Array, triangle: str) -> Any:
-    """The symmetric matrix of which one triangle is read. Its derivative is that of (A + Aᵀ)/2, as in PyTorch."""
-    whole = (a + _turned(a)) / 2
-    part = np.tril(a, -1) if triangle == "L" else np.triu(a, 1)
-    diagonal = np.where(np.eye(a.shape[-1], dtype=bool), a, 0)
-    return whole + detach(lift(part + _turned(part) + diagonal - whole))
+def _of_triangle(row: Op, a: Array, triangle: str) -> Any:
+    """A function that reads one triangle. Its derivative is that of the function of (A + Aᵀ)/2, as in PyTorch."""
+    x = matrices(row.name, lift(a), square=True)
+    return like(x, row(x.expr, (-2, -1), triangle))
 
 
 @lowers("_linalg_eigh")
 def eigh(A: Array, UPLO: str = "L", compute_v: bool = True) -> Any:
-    a = _symmetric(A, UPLO)
-    if not compute_v:
-        return np.linalg.eigvalsh(a), None
-    values, vectors = np.linalg.eigh(a)
-    return values, vectors
+    values = _of_triangle(matrix.eigvalsh, A, UPLO)
+    return values, _of_triangle(matrix.eigh_vectors, A, UPLO) if compute_v else None
 
 
 @lowers("_linalg_svd")
