@@ -77,7 +77,10 @@ class Contraction:
         return self.builder.map("multiply", a, b, order=tuple([x for x in self.kept if x in both]))
 
     def _in_turns(self) -> Operand | None:
-        """The product of operands that nothing sums, factors and divisors in turns; none if there are no divisors."""
+        """The product of operands that nothing sums, factors and divisors in turns; none if there are no divisors.
+
+        Those with the same axes go first, so that what has few axes is multiplied and divided before it gets more.
+        """
         build = self.builder
         sides: tuple[list[Operand], list[Operand]] = ([], [])
         for operand in sorted(self.operands, key=_entries):
@@ -88,17 +91,28 @@ class Contraction:
         small = abs(self.coef) < 1
         if not divisors or len(factors) < 2 or len(factors) + len(divisors) > MOST_IN_TURNS:
             return None
-        made = factors.pop(0)
+        for axes in {frozenset(labels): None for _, labels in factors}:
+            own = [[x for x in side if axes == frozenset(x[1])] for side in (factors, divisors)]
+            if own[1]:
+                factors = [*[x for x in factors if x not in own[0]], self._turned(*own)]
+                divisors = [x for x in divisors if x not in own[1]]
+        factors.sort(key=_entries)
         if small:
-            made = build.scaled(made, self.coef)
+            factors[0] = build.scaled(factors[0], self.coef)
+        made = self._turned(factors, divisors)
+        return made if small else build.scaled(made, self.coef)
+
+    def _turned(self, factors: Sequence[Operand], divisors: Sequence[Operand]) -> Operand:
+        """The product of factors over that of divisors, one by one: as many divisors after each as there are."""
+        (made, *factors), divisors = factors, list(divisors)
         while divisors:
             for _ in range(-(-len(divisors) // (len(factors) + 1))):
-                made = build.map("divide", made, divisors.pop(0))
+                made = self.builder.map("divide", made, divisors.pop(0))
             if factors:
-                made = build.map("multiply", made, factors.pop(0))
+                made = self.builder.map("multiply", made, factors.pop(0))
         for factor in factors:
-            made = build.map("multiply", made, factor)
-        return made if small else build.scaled(made, self.coef)
+            made = self.builder.map("multiply", made, factor)
+        return made
 
     def _reduce(self) -> None:
         """Operands are summed over labels that only they have."""
