@@ -15,7 +15,7 @@ from literature.corpus import Case, Function
 
 import ricci as rc
 from ricci.compiler.fused import memory as fused_memory
-from ricci.compiler.fused.deciding import Trial
+from ricci.compiler.fused.deciding import WORKER, Trial
 from ricci.compiler.run import workspace
 
 OURS, PLAIN = "ricci", "numpy"
@@ -77,6 +77,7 @@ class Ricci(Library):
     def settle(self, whole: bool = True) -> None:
         if whole:
             rc.cache_clear()
+            WORKER.spent = 0.0  # each row has a budget of its own
         workspace.POOL.clear()
         fused_memory.POOL.clear()
         gc.collect()

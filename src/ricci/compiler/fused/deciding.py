@@ -152,9 +152,9 @@ class Worker:
                     self.thread = None
                     return
                 trial = self.waiting.pop(0)
-            start = time.monotonic()
+            start = time.thread_time()
             trial.compile()
-            self.spent += time.monotonic() - start
+            self.spent += time.thread_time() - start
 
     def end(self) -> None:
         """At the end of the process: what is being compiled is finished, for LLVM must not be stopped inside."""

@@ -12,11 +12,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ricci.compiler.fused.machine import SmallKernel
-from ricci.compiler.fused.segment_code import CodeWriter, Layout, writable
+from ricci.compiler.fused.segment_code import SLOW, CodeWriter, Layout, writable
 from ricci.compiler.plan.loops import Loop
 from ricci.compiler.plan.program import Program, Step, Value
 
 ENTRIES = 2048  # of a value in a segment
+OF_FUNCTIONS = 512  # where it is a function of the C library, which takes one entry at a time
 FEW_ENTRIES = 64  # where other values of the program are larger
 WORK = 1 << 15  # multiplications of a step in one
 ROOM = 1 << 18  # entries of all values of one
@@ -33,7 +34,8 @@ class Segment(Loop):
 def small(step: Step, entries: int) -> bool:
     """Whether a step is better among others in a segment."""
     values = [*step.operands, step.out]
-    return all(v.entries <= entries for v in values) and step.flops <= WORK and writable(step)
+    most = min(entries, OF_FUNCTIONS) if step.name in SLOW else entries
+    return all(v.entries <= most for v in values) and step.flops <= WORK and writable(step)
 
 
 def segmented(program: Program, others: Callable[[list[Step]], list[Step | Loop]]) -> list[Step | Loop]:
