@@ -132,7 +132,7 @@ class Worker:
 
     def submit(self, trial: Trial) -> bool:
         """Have kernels compiled; whether there is time for it."""
-        if self.ending or self.spent > BUDGET + BUDGET_SHARE * (time.monotonic() - self.begun):
+        if not self.affords():
             return False
         with self.lock:
             self.waiting.append(trial)
@@ -144,6 +144,10 @@ class Worker:
                     self.thread, self.waiting = None, []
                     return False
         return True
+
+    def affords(self) -> bool:
+        """Whether there is time for more that nobody asked for, here or by other compilers."""
+        return not self.ending and self.spent <= BUDGET + BUDGET_SHARE * (time.monotonic() - self.begun)
 
     def _work(self) -> None:
         while True:

@@ -8,9 +8,9 @@ call launches (``torch.cuda.CUDAGraph``), and launch the record again. A record 
 
 *When.* A program is recorded after :data:`FEW` calls on one device, and the record is kept if it takes less time than
 the program, both measured then. A program that has taken :data:`COMPILING` seconds in all is compiled by
-``torch.compile``, once, and that is kept on the same terms, and recorded in turn. What cannot be recorded runs as it
-is: with autograd, inside transformations, modes and records of others, and programs that call code of users or wait for
-the device. All records together are bounded.
+``torch.compile``, once, within the budget of all that nobody asked for; that is kept on the same terms, and recorded in
+turn. What cannot be recorded runs as it is: with autograd, inside transformations, modes and records of others, and
+programs that call code of users or wait for the device. All records together are bounded.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import Any
 
 from ricci.caches import Counts, enrol
 from ricci.compiler.backends.torch_table import torch
+from ricci.compiler.fused.deciding import WORKER
 from ricci.compiler.plan.program import OUTSIDE, Program
 
 FEW = 4  # calls before a record is made
@@ -141,11 +142,14 @@ class Launched:
         """The compiled program in place of the program, where it is faster; what was recorded is recorded anew then."""
         if torch.compiler.is_compiling() or self.means.key(arrays) is None or not self.lock.acquire(blocking=False):
             return
+        start = time.monotonic()
         try:
-            compiler, self.compiler = self.compiler, None
+            compiler, self.compiler = self.compiler if WORKER.affords() else None, None
+            if compiler is None:
+                return
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # nobody asked for it
-                run = compiler()  # type: ignore
+                run = compiler()
                 run(*arrays)
             plain, made = self.means.seconds([lambda: self.plain(*arrays), lambda: run(*arrays)], arrays)
             if made <= GAIN * plain:
@@ -154,6 +158,7 @@ class Launched:
         except Exception as failure:  # whatever it is, the program itself is there
             self.over = self.over or f"it could not be compiled: {failure}"
         finally:
+            WORKER.spent += time.monotonic() - start
             self.lock.release()
 
     def decided(self, trial: _Trial, arrays: Sequence[Any], key: Any) -> _Graph | _Trial:
