@@ -21,7 +21,7 @@ from __future__ import annotations
 import functools
 import os
 import threading
-from _weakref import _remove_dead_weakref
+from _weakref import _remove_dead_weakref  # pyright: ignore[reportAttributeAccessIssue]
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress

@@ -164,10 +164,10 @@ def _pulled(t: Recorded, node: GraphNode, bars: list) -> Sequence[Any]:
 
 def _watched(t: Recorded, node: GraphNode, bars: list) -> Sequence[Any]:
     """The same, and whoever watches is told the gradients."""
-    gradients = _pulled(t, node, bars)
+    gradients, watch = _pulled(t, node, bars), mode().watch
     for g in gradients:
-        if g is not None and mode().watch is not None:
-            mode().watch(f"{node.operation.operation.name} backward", g)
+        if g is not None and watch is not None:
+            watch(f"{node.operation.operation.name} backward", g)
     return gradients
 
 

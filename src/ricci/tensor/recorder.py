@@ -279,9 +279,10 @@ def _wrapped(
             raise DTypeError(f"{operation_name(function)} gives complex numbers here; ricci computes with real ones.")
         else:
             results.append(leaf)
-    if mode().watch is not None:
+    watch = mode().watch
+    if watch is not None:
         for leaf in leaves:
-            mode().watch(operation_name(function), leaf, [t._value for t in tensors])
+            watch(operation_name(function), leaf, [t._value for t in tensors])
     return results[0] if form is None else _like(value, unflatten(form, results))
 
 

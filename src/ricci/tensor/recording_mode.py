@@ -6,7 +6,7 @@ updated, recording costs memory and time, and changing a tensor in place would b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ContextDecorator
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -38,11 +38,10 @@ class ModeScope(ContextDecorator):
     having been left, because an interrupt came between, can take back what it has set.
     """
 
-    _entered: Sequence[Mode] = ()
+    _entered: list[Mode]
 
     def __init__(self, **values: Any):
-        self._values = values
-        self._entered: list[Mode] = []
+        self._values, self._entered = values, []
 
     def __enter__(self: S) -> S:
         outer = mode()
@@ -61,7 +60,7 @@ class ModeScope(ContextDecorator):
         self._entered.pop()
 
     def __del__(self) -> None:
-        while self._entered:
+        while getattr(self, "_entered", None):  # none where it was given what it does not take
             self.__exit__()
 
     def _recreate_cm(self: S) -> S:  # a decorated function may be running several times at once
