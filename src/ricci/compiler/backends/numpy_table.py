@@ -107,6 +107,24 @@ def _blas_solve() -> Callable[..., Array] | None:
     return solve
 
 
+def _recurrence(a: Array, b: Array, columns: int) -> Array:
+    """As that of all libraries, in place."""
+    found = np.zeros(b.shape, np.result_type(a, b))
+    y = np.moveaxis(found, a.ndim - 1, -1)[..., 1:]
+    y[...] = np.moveaxis(b, a.ndim - 1, -1)[..., :-1]
+    factors = a.reshape(*a.shape[:-1], *[1] * columns, a.shape[-1])[..., :-1].copy()
+    span = 1
+    while span < y.shape[-1]:
+        y[..., span:] += factors[..., span:] * y[..., :-span]
+        factors[..., span:] *= factors[..., :-span]
+        span *= 2
+    return found
+
+
+def _recurrence_back(a: Array, b: Array, columns: int) -> Array:
+    return np.flip(_recurrence(a[..., ::-1], np.flip(b, a.ndim - 1), columns), a.ndim - 1)
+
+
 # LAPACK reads one triangle, the lower one for Cholesky's factor
 
 
@@ -247,6 +265,8 @@ FUNCTIONS: Table = NUMPY.over_axes(
         "hardmin": NUMPY.shares("hardmin", np.min),
         "sort": lambda x: np.sort(x, axis=-1),
         "argsort": lambda x: np.argsort(x, axis=-1, kind="stable"),
+        "recurrence": _recurrence,
+        "recurrence_back": _recurrence_back,
         "triangular_solve": _triangular_solve,
         "cholesky": _cholesky,
         "eigvalsh": _eigvalsh,
