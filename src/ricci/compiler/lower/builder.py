@@ -302,10 +302,11 @@ class Builder:
     def _inner(self, operand: Operand, name: str) -> Operand | None:
         """``x`` where the operand is ``name(x)``."""
         value, labels = operand
-        if not isinstance(value, Value) or value.step is None or value.step.name != name or value.step.op != "map":
+        step = value.step if isinstance(value, Value) else None
+        if step is None or step.name != name or step.op != "map":
             return None
-        ((inner, own),) = value.step.args
-        place = dict(zip(value.step.labels, labels, strict=True))
+        ((inner, own),) = step.args
+        place = dict(zip(step.labels, labels, strict=True))
         return inner, tuple([place[x] for x in own])
 
     def dot(self, a: Operand, b: Operand, labels: Labels) -> Operand:

@@ -140,7 +140,7 @@ class Contraction:
         """The product of the operands of a tree, of which the labels ``needed`` are kept."""
         if isinstance(tree, int):
             return self.operands[tree]
-        sides = [_leaves(side) for side in tree]
+        sides = [[side] if isinstance(side, int) else _leaves(side) for side in tree]
         wanted = set(needed)
         a = self._multiplied(tree[0], [*needed, *self._labels(sides[1])])
         b = self._multiplied(tree[1], [*needed, *self._labels(sides[0])])
@@ -158,7 +158,10 @@ class Contraction:
         return self.builder.map("multiply", a, b, order=tuple(order))
 
     def _labels(self, operands: Sequence[int]) -> set[int]:
-        return {x for p in operands for x in self.operands[p][1]}
+        found: set[int] = set()
+        for p in operands:
+            found.update(self.operands[p][1])
+        return found
 
     def _scaled(self, a: Operand, b: Operand, needed: set[int]) -> tuple[Operand, Operand]:
         """The last two operands, the smaller with the coefficient in it if it is smaller than the result."""
@@ -240,8 +243,10 @@ def _summed(a: Operand, b: Operand, needed: set[int]) -> set[int]:
 
 def pair(builder: Builder, a: Operand, b: Operand, needed: set[int], ranks: dict[int, int]) -> Operand:
     """The product of two operands, summed over what nobody needs; its axes ordered by ``ranks``, if that is free."""
-    a = builder.sum(a, [x for x in a[1] if x in needed or x in b[1]])
-    b = builder.sum(b, [x for x in b[1] if x in needed or x in a[1]])
+    if not needed.union(b[1]).issuperset(a[1]):
+        a = builder.sum(a, [x for x in a[1] if x in needed or x in b[1]])
+    if not needed.union(a[1]).issuperset(b[1]):
+        b = builder.sum(b, [x for x in b[1] if x in needed or x in a[1]])
     return _product_of(builder, a, b, needed, _summed(a, b, needed), ranks)
 
 
