@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 import ricci as rc
 from ricci.simplify import engine
 from ricci.simplify.match import Rewriting
+from ricci.tracing.recording import names_of
 
 
 def counted(function: Callable[..., Any], *args: Any) -> int:
@@ -117,3 +120,33 @@ def test_passes_make_what_a_guarded_rule_makes_of_a_node_once(monkeypatch: pytes
     monkeypatch.setattr(engine, "simplify", separately)
     rc.grad(pendulum)(np.array([0.3, 0.1]), 9.81)
     assert any(calls) and all(len(own) == len(set(own)) for own in calls)
+
+
+def _wrapped(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    return call
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda: 0,
+        lambda a, b=1: a,
+        lambda a, /, b, *, c=2: a,
+        lambda a, *rest, c=2, **more: a,
+        lambda *rest: 0,
+        lambda *, c: c,
+        _wrapped(lambda a, b: a),
+        functools.partial(lambda a, b: a, 1),
+        np.sin,
+        len,
+    ],
+)
+def test_names_of_parameters_are_those_of_the_signature(function: Callable[..., Any]):
+    known = inspect.signature(function).parameters.values()
+    plain = [p.name for p in known if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    rest = next((p.name for p in known if p.kind is p.VAR_POSITIONAL), "x")
+    assert names_of(function, len(plain) + 2, ("c",)) == [*plain, f"{rest}0", f"{rest}1", "c"]

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -128,6 +129,10 @@ class Recording:
 
 def _parameters(function: Any) -> tuple[list[str], str]:
     """The names of the parameters that can be given by position, and of the one that takes the rest."""
+    if type(function) is FunctionType and not vars(function).keys() & {"__wrapped__", "__signature__"}:
+        code = function.__code__
+        count, named = code.co_argcount, code.co_argcount + code.co_kwonlyargcount
+        return list(code.co_varnames[:count]), code.co_varnames[named] if code.co_flags & inspect.CO_VARARGS else "x"
     try:
         known = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):
