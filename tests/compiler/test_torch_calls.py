@@ -133,7 +133,7 @@ def test_rows_are_added_at_once(backend, shape):
     assert "arange" not in f.source
 
 
-def heads(x, wq, wk, wv, n):
+def heads(x, wq, wk, wv, *, n):
     b, t, w = x.shape
     q, k, v = ((x @ m).reshape(b, t, n, w // n).transpose(1, 2) for m in (wq, wk, wv))
     scores = torch.softmax((q @ k.transpose(-1, -2)) / math.sqrt(w // n), -1)
@@ -146,7 +146,7 @@ def test_attention_launches_no_more_than_eager_pytorch(n, dtype):
     x, ms = random(16, 5, 8, dtype=dtype), [random(8, 8, dtype=dtype).roll(k, 0) for k in range(3)]
 
     def loss(*ms):
-        return (heads(x, *ms, n) ** 2).sum()
+        return (heads(x, *ms, n=n) ** 2).sum()
 
     def eager(*ms):
         leaves = [m.detach().requires_grad_() for m in ms]
@@ -164,7 +164,7 @@ def test_attention_launches_no_more_than_eager_pytorch(n, dtype):
 def block(p, x):
     """A transformer block."""
     w = x.shape[-1]
-    x = x + heads(F.layer_norm(x, (w,), p["s"], p["b"]), p["q"], p["k"], p["v"], 2) @ p["o"]
+    x = x + heads(F.layer_norm(x, (w,), p["s"], p["b"]), p["q"], p["k"], p["v"], n=2) @ p["o"]
     n = F.layer_norm(x, (w,), p["s"], p["b"])
     return x + F.gelu(n @ p["wide"] + p["c"]) @ p["narrow"]
 

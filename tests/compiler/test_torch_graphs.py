@@ -60,6 +60,7 @@ def test_tensors_that_stay_are_read_where_they_are_and_others_are_copied():
     for k in range(FEW + 2):
         f(a, B + k)
     (record,) = f.known.values()
+    assert isinstance(record, torch_graphs._Graph)
     assert (len(record.held), record.copied) == (1, [1])
     a += 1  # contents are read at each call
     torch.testing.assert_close(f(a, B)[0], a @ B)

@@ -255,7 +255,8 @@ class Builder:
         """The operand, and arrays that it is a number times: minus one, or a power of two."""
         found = [(1.0, operand)]
         value, labels = operand
-        step = value.step  # type: ignore
+        assert isinstance(value, Value)
+        step = value.step
         if step is not None and _is_multiple(step):
             inner, own = step.args[0]
             place = dict(zip(step.labels, labels, strict=True))
@@ -359,7 +360,7 @@ class Builder:
         """Two numbers times an array as one number times it, where that rounds nothing: one is a power of two."""
         value, labels = operand
         step = value.step if isinstance(value, Value) else None
-        if step is None or (step.op, step.name, value.kind) != ("map", "multiply", "f") or coef == 0:
+        if step is None or (step.op, step.name, step.out.kind) != ("map", "multiply", "f") or coef == 0:
             return operand, coef
         (inner, own), (number, _) = step.args
         if isinstance(number, Value) or not (is_exact(number) or is_exact(coef)):
