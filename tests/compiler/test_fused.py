@@ -423,6 +423,19 @@ def test_kernels_come_once_they_prove_faster(monkeypatch):
     assert not isinstance(run, Switch), "a warm call goes to the function itself"
 
 
+def test_the_number_of_loops_is_bounded(monkeypatch):
+    rc.cache_clear()
+    hurried(monkeypatch)
+    monkeypatch.setattr(emit, "MOST_COMPILED", 0)
+    f = norm()
+    for _ in range(12):
+        f(**norm_inputs(64, 32))
+    assert "kernel" not in f.source, "what nobody asked for"
+    asked = norm(fused=True)
+    asked(**norm_inputs(64, 32))
+    assert "kernel0(" in asked.source
+
+
 def test_kernels_that_are_not_faster_go(monkeypatch):
     rc.cache_clear()
     hurried(monkeypatch, BETTER=0.5)

@@ -34,6 +34,7 @@ class FarError(Exception):
     """An angle is too large for the kernel's functions; plain NumPy is to be used."""
 
 
+COMPILED = {"kernels": 0}  # in this process, each of which leaves about 1 MB in Numba for good
 LOWEST = (0, 62)  # before, LLVM ends the process where it meets minimum and maximum of floats
 
 
@@ -122,6 +123,7 @@ class Kernel:
 
             names.update(scope_of(self.source, self.dtype), **self.constants)
             made.compile(signature)
+            COMPILED["kernels"] += 1
             file.save()
         made.disable_compile()
         return made

@@ -20,7 +20,7 @@ from ricci.compiler.emit.numpy_source import NumpyEmitter
 from ricci.compiler.emit.source import Source, tuple_text
 from ricci.compiler.fused.deciding import Trial
 from ricci.compiler.fused.entries import fusable
-from ricci.compiler.fused.kernel import FarError, Kernel, ResultBlock, installed, kernel, require_numba
+from ricci.compiler.fused.kernel import COMPILED, FarError, Kernel, ResultBlock, installed, kernel, require_numba
 from ricci.compiler.fused.kernel_maps import POWERS, SLOW
 from ricci.compiler.fused.machine import SmallKernel
 from ricci.compiler.fused.memory import Group, grouped
@@ -34,6 +34,7 @@ WORTH_A_KERNEL = 4e-6  # seconds that each kernel must save, if nobody asked for
 MOST_STEPS = 64  # of a kernel: compiling takes longer than in proportion to these
 FIRST, EACH = (0.1, 0.5), (0.003, 0.01)  # seconds that compiling takes, and for each step; the latter of large arrays
 PER_FLOP = 1e-10  # seconds
+MOST_COMPILED = 100  # loops by Numba in one process, if nobody asked for them: what it needs for one is never freed
 FEW = 3  # constant results, up to which each is made by itself
 TYPES = ("float64", "float32")
 
@@ -220,7 +221,9 @@ def with_kernels(runner: Runner) -> Runner:
     made: list[FusedEmitter] = []
 
     def make() -> Callable[..., Any] | None:
-        worth = Saving(able=gaining(plan.program), seconds=0.0 if fused else WORTH_A_KERNEL)
+        full = not fused and COMPILED["kernels"] >= MOST_COMPILED
+        able = (lambda _step: False) if full else gaining(plan.program)
+        worth = Saving(able=able, seconds=0.0 if fused else WORTH_A_KERNEL)
         emitter = FusedEmitter(plan, worth)
         source = emitter.source()
         if not emitter.kernels and not emitter.filled:
