@@ -166,6 +166,14 @@ def rows(s: Space) -> Iterator[Row]:
         lambda: einops.reduce(x, pooled, "max"),
         einx and (lambda: einx.max(pooled, x)),
     )
+    sized = "b (h i) (w j) c -> b h w c"
+    yield Row(
+        "pooling, sizes by name",
+        lambda: s.largest(x.reshape(2, 2, 2, 3, 2, 3), (2, 4)),
+        lambda: ours.reduce(x, sized, "max", i=2, j=2),
+        lambda: einops.reduce(x, sized, "max", i=2, j=2),
+        einx and (lambda: einx.max(sized, x, i=2, j=2)),
+    )
     yield Row(
         "repeat, new axis",
         lambda: s.repeat(m),
@@ -206,6 +214,12 @@ def rows(s: Space) -> Iterator[Row]:
         lambda: dict(zip(("b", "h", "w", "c"), x.shape)),
         lambda: ours.parse_shape(x, "b h w c"),
         lambda: einops.parse_shape(x, "b h w c"),
+    )
+    yield Row(
+        "parse_shape, axes skipped",
+        lambda: {"b": x.shape[0], "c": x.shape[3]},
+        lambda: ours.parse_shape(x, "b _ _ c"),
+        lambda: einops.parse_shape(x, "b _ _ c"),
     )
     if s.name == "PyTorch":
         yield from layers(x)

@@ -64,7 +64,8 @@ class OneArray(Task):
     def keep(self, key: tuple, call: Request, run: Callable) -> None:
         super().keep(key, call, run)
         if call.sizes and min(call.sizes.values()) > 1:  # True equals 1 and must not find it
-            self.recent.keep((call.pattern, call.operation), (call.kinds[0], {**call.sizes}, run))
+            key = (call.pattern, call.operation) if self.title == "reduce" else call.pattern
+            self.recent.keep(key, (call.kinds[0], {**call.sizes}, run))
 
     def first(self, tensor: Any, pattern: str, operation: Any, lengths: Mapping[str, Any], key: Any = None) -> Any:
         """A call that the table does not know."""
@@ -140,7 +141,7 @@ def make_rearrange(wide: bool) -> Callable:
                 if not axes_lengths:
                     run = calls.get((kind, pattern))
                 else:  # compared with the sizes of the latest first call; 2.0 equals 2, and is told apart by the sum
-                    latest, sizes, run = recent.get((pattern, "rearrange"), nothing)
+                    latest, sizes, run = recent.get(pattern, nothing)
                     if kind is not latest or axes_lengths != sizes or sum(axes_lengths.values()).__class__ is not int:
                         run = calls.get(key_of(kind, pattern, "rearrange", axes_lengths))
             except TypeError:  # not a pattern, or sizes that are no numbers
