@@ -224,23 +224,35 @@ class Separating:
         return self._scattered(True)
 
     def _multiplied(self) -> bool:
-        """Multiply what gathers read, or write what they write, if they read more entries than there are."""
+        """Multiply what gathers read, or write what they write, if these are more entries than the places are."""
         for group in groups(self.parts.gathers):
             told, by = {g.label for g in group}, {x for g in group for x in g.by}
-            source = self._linked(told)
-            if volume(by - source.labels, self.sizes) <= volume(told, self.sizes) or not by.isdisjoint(source.labels):
+            source = self._linked(told, apart=by)
+            if volume(by, self.sizes) <= volume(told, self.sizes) or not by.isdisjoint(source.labels):
                 continue
             if len(source.arrays) > 1 and volume(self._needed(source), self.sizes) <= source.entries:
                 self._replace(source)
                 return True
-            if told.isdisjoint(self.out) and by.isdisjoint(self.out) and source.entries > volume(told, self.sizes):
-                self._replace(self._linked(by, group))
+            part = self._written_first(told, by, group) if by.isdisjoint(self.out) else None
+            if part is not None:
+                self._replace(part)
                 return True
         return False
 
-    def _linked(self, labels: set[int], gathers: Sequence[Gather] = ()) -> ProductParts:
-        """The arrays that have one of these labels, or are linked to one that has by what is summed there."""
-        edges = {*self.parts.at, *self.parts.related, *self.out}
+    def _written_first(self, told: set[int], by: set[int], group: Sequence[Gather]) -> ProductParts | None:
+        """What is written before it is multiplied by others: by what has the places, or by what has only other axes."""
+        if told.isdisjoint(self.out) and self._linked(told, apart=by).entries > volume(told, self.sizes):
+            return self._linked(by, group)
+        direct = self._having(by, (), group)
+        others = len(self._linked(by, group).arrays) > len(direct.arrays)
+        return direct if others and volume(self._needed(direct), self.sizes) <= direct.entries else None
+
+    def _linked(self, labels: set[int], gathers: Sequence[Gather] = (), apart: Iterable[int] = ()) -> ProductParts:
+        """The arrays that have one of these labels, or are linked to one that has by what is summed there.
+
+        What arrays with labels that are to stay ``apart`` have too does not link.
+        """
+        edges = {*self.parts.at, *self.parts.related, *self.out, *self._having(set(apart)).labels}
         while True:
             part = self._having(labels, (), gathers)
             more = part.labels.difference(labels, edges)
