@@ -92,6 +92,7 @@ class Separating:
         self.parts.arrays = [self._distinct(operand) for operand in self.parts.arrays]
         self.parts.masks = [self._distinct(mask) for mask in self.parts.masks]
         compose(self.builder, self.parts.gathers, self.sizes)
+        self._merge_told()
         self.parts.gathers = list({(g.label, g.at): g for g in reversed(self.parts.gathers)}.values())
         for group in groups(self.parts.gathers):
             self._same_places(group)
@@ -109,6 +110,23 @@ class Separating:
             while self.coef != 0 and (self._taken_alone() or self._multiplied()):
                 pass
         self._same_places(self.parts.gathers)
+
+    def _merge_told(self) -> None:
+        """Labels that the same integers tell are one, but for those of the result."""
+        first: dict[Operand, Gather] = {}
+        parts = self.parts
+        for gather in sorted(parts.gathers, key=lambda g: g.label not in self.out):
+            old, new = gather.label, first.setdefault(gather.at, gather).label
+            if old == new or old in self.out:
+                continue
+            parts.arrays = [
+                self._distinct((v, tuple([new if x == old else x for x in own]))) for v, own in parts.arrays
+            ]
+            parts.masks = [self._distinct((v, tuple([new if x == old else x for x in own]))) for v, own in parts.masks]
+            parts.relations = [Relation(r.kind, r.form.replaced(old, index(new))) for r in parts.relations]
+            for other in parts.gathers:
+                other.label = new if other.label == old else other.label
+            del self.sizes[old]
 
     def _distinct(self, operand: Operand) -> Operand:
         """An operand that has no label twice: a diagonal is read."""
