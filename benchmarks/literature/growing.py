@@ -163,7 +163,37 @@ def pairs_of_rows(n: int) -> Made:
     return lambda c: np.sum(np.sum(c[i] * c[j], axis=1) ** 2), (draw(n // 10, 3),)
 
 
+def then_product(n: int) -> Made:
+    i, weights = places(n, n // 10), draw(8, 4)
+    return lambda rows: np.sum(np.tanh(rows[i] @ weights)), (draw(n // 10, 8),)
+
+
+def neighbours(n: int) -> Made:
+    near = np.random.default_rng([5, n]).integers(0, n, (n, 6))
+
+    def energy(x: Any) -> Any:
+        squares = np.sum((x[:, None] - x[near]) ** 2, axis=2) + 0.5
+        return np.sum(squares**-6 - squares**-3)
+
+    return energy, (draw(n, 3),)
+
+
+def sparse(n: int) -> Made:
+    columns, values = np.random.default_rng([6, n]).integers(0, n, (n, 5)), draw(n, 5)
+    return lambda x: np.sum(np.tanh(np.sum(values * x[columns], axis=1))), (draw(n),)
+
+
+def padded_between(n: int) -> Made:
+    i, j = places(n, n), places(n + 1, n)[:n]
+    return lambda p: np.sum(np.sin(np.pad(p[i], 1)[j])), (draw(n),)
+
+
 GATHERED = [
+    *several("rows, then a product", "grad hvp", then_product, GATHERS),
+    *several("neighbours", "grad hvp", neighbours, GATHERS),
+    *several("sparse matrix and vector", "grad hvp", sparse, GATHERS),
+    *several("gather, pad, gather", "grad hvp", padded_between, GATHERS),
+    *several("p[arange(n), y]", "diagonal", labels, GATHERS),
     *several("reshape, then two indices", "grad hvp", two_indices, GATHERS),
     *several("p[arange(n), y]", "grad hvp", labels, GATHERS),
     *several("p[arange(n), y], y an argument", "grad", labels_given, GATHERS),
