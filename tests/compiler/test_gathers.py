@@ -286,6 +286,8 @@ def test_what_is_told_twice_is_one_label():
     assert diagonal is product([(product([(U, "t"), (A, "ta")], "a"), "a"), (delta(4), "ab")], "ab")
     assert product([(U, "t"), (A, "ta"), (A, "tb"), (M, "bc")], "ac") is product([(U, "t"), (A, "ta"), (M, "ac")], "ac")
     assert product([(U, "t"), (A, "ta"), (A, "ta")], "a") is product([(U, "t"), (A, "ta")], "a")
+    deltas = [(delta(4), "ab"), (delta(4), "ac")]
+    assert product([(M, "ad"), *deltas], "abcd") is product([(M, "ad"), (delta(4), "cb"), (delta(4), "ca")], "abcd")
     reshaped = merge((4, 3))
     twice = product([(M, "ab"), (reshaped, "xab"), (reshaped, "yab")], "xy")
     assert twice is product([(moving.reshaped(M, (12,)), "x"), (delta(12), "xy")], "xy")

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from ricci.expr import dims
 from ricci.expr.dims import Size
 from ricci.expr.nodes import Expr, Structure
-from ricci.expr.structures import delta, merged_axis
+from ricci.expr.structures import delta, is_delta, merged_axis
 
 Label = Hashable
 Factor = tuple[Expr, tuple[Label, ...]]
@@ -68,8 +68,8 @@ def merge_told(factors: list[Factor], out: tuple[Label, ...], size: dict[Label, 
     again: set[int] = set()
     pairs: list[tuple[Label, Label]] = []
     for position, (e, labels) in enumerate(factors):
-        if not isinstance(e, Structure) or e.relation[0] not in ("==", "at"):
-            continue
+        if not isinstance(e, Structure) or e.relation[0] not in ("==", "at") or is_delta(e):
+            continue  # deltas between axes of the result have been settled
         for axis in range(len(labels) - 1 if e.args else 0, len(labels)):
             label = first.setdefault((e, axis, labels[:axis], labels[axis + 1 :]), labels[axis])
             if label != labels[axis]:
