@@ -23,7 +23,7 @@ from ricci.compiler.lower.paths import REARRANGED
 from ricci.compiler.lower.relations import relations_of
 from ricci.compiler.lower.separate import ProductParts, Separating
 from ricci.compiler.lower.signs import nonnegative
-from ricci.compiler.plan.program import OUTSIDE, Labels, Number, Operand, Program, Result, Value, index, used
+from ricci.compiler.plan.program import OUTSIDE, Form, Labels, Number, Operand, Program, Result, Value, index, used
 from ricci.compiler.prepare.choices import HELD
 from ricci.errors import ShapeError
 from ricci.expr import (
@@ -43,6 +43,10 @@ from ricci.expr.dims import evaluate
 from ricci.expr.structures import whole
 
 NAMED = {"pi": math.pi}
+FEWEST_OUTER, LEAST_OUTER = (
+    4,
+    2048,
+)  # products of two vectors, and entries of each, that are added up by a matrix product
 
 
 def lowered(bound: Bound, rearranged: float = REARRANGED) -> Program:
@@ -215,6 +219,8 @@ class ExpressionLowering:
         times = self._common(terms, [count for _, count in made])
         for inner, count in made:
             whole = self._plus(whole, self.done[inner], _number(count) if times == 1 else 1 if count > 0 else -1)
+        if times == 1 and len(terms) >= FEWEST_OUTER:
+            whole += self._outer_products(node, terms)
         for a, coef in sorted(terms.items(), key=lambda term: term[1] < 0):  # what is subtracted comes last
             number = _number(coef) if times == 1 else 1 if coef > 0 else -1
             if a in self.opening.within and not isinstance(a, Structure):
@@ -233,6 +239,48 @@ class ExpressionLowering:
         if not parts:
             return total if total is not None else (0, ())
         return self._placed(total, parts, node)
+
+    def _outer_products(self, node: Sum, terms: dict[Expr, Any]) -> list[Operand]:
+        """Those of the terms that are products of two vectors, as one product of two matrices; they leave ``terms``.
+
+        So the gradient by a matrix that was used again and again is: ``a[i] b[j] + c[i] d[j] + …``.
+        """
+        shape = self.shape(node)
+        if len(shape) != 2 or shape[0] * shape[1] < LEAST_OUTER:
+            return []
+        found = [(a, coef, sides) for a, coef in terms.items() if (sides := self._sides(a)) is not None]
+        if len(found) < FEWEST_OUTER:
+            return []
+        build, each = self.builder, self.builder.fresh()
+        stacks: list[Operand] = []
+        for axis in (0, 1):
+            vectors = [
+                Contraction(build, own[axis], (axis,), _number(c) if axis else 1).result() for _, c, own in found
+            ]
+            rows = [
+                PlacedPart(vector, [Form((), at), Form(((axis, 1),), 0)], {axis: shape[axis]})
+                for at, vector in enumerate(vectors)
+            ]
+            stacks.append(build.place(None, rows, (each, axis), (len(rows), shape[axis])))
+        for a, _, _ in found:
+            del terms[a]
+        return [build.dot(stacks[0], stacks[1], (0, 1))]
+
+    def _sides(self, a: Expr) -> tuple[list[Operand], list[Operand]] | None:
+        """The factors of a product of two vectors, by the axis that they have; None if it is nothing of that kind."""
+        if not isinstance(a, Product) or a.sums or a not in self.opening.within:
+            return None
+        if any(len(labels) > 1 or isinstance(f, Structure) or f not in self.done for f, labels in a.factors()):
+            return None
+        sides: tuple[list[Operand], list[Operand]] = ([], [])
+        for f, labels in a.factors():
+            value, own = self.done[f]
+            if not isinstance(value, Value) or value.kind != "f" or len(own) != len(labels):
+                return None
+            axis = a.out.index(labels[0]) if labels else 0
+            sides[axis].append((value, (axis,) if labels else ()))
+        whole = all(any(labels for _, labels in side) for side in sides)
+        return sides if whole else None
 
     def _common(self, terms: Mapping[Expr, Any], others: Sequence[Any] = ()) -> Any:
         """How often a sum is that of its terms, each taken once: ``2 (x - y)`` has fewer steps than ``2 x - 2 y``."""
