@@ -608,6 +608,21 @@ def test_a_kernel_that_does_not_compile(monkeypatch):
         norm(fused=True)(**inputs)
 
 
+def test_what_fails_once_is_tried_again():
+    """Beside other threads a compiler may fail in ways that it does not when it is asked again."""
+    tries = []
+
+    def make():
+        tries.append(None)
+        if len(tries) < 2:
+            raise SystemError("bad argument to internal function")
+        return lambda: "fast"
+
+    trial = deciding.Trial(lambda: "plain", 1.0, 0.0, 1.0, make, lambda run: None)
+    trial.compile()
+    assert len(tries) == 2 and trial.fault is None and trial() in ("fast", "plain")
+
+
 def test_kernels_are_of_bounded_size():
     """A long chain is several kernels, so that compiling is linear in it."""
     y = x = rc.variable("x[i]")

@@ -31,6 +31,7 @@ LEAST = 0.1  # of the time of a call that they must save by the estimate
 BETTER = 0.95  # of the plain time, that a call must take with kernels to keep them
 STAKE = 0.05
 BUDGET, BUDGET_SHARE = 20.0, 0.1
+ATTEMPTS = 2  # to make kernels
 
 
 class Trial(Switch):
@@ -85,10 +86,12 @@ class Trial(Switch):
 
     def compile(self) -> None:
         """Make the kernels; calls take turns then, or, where there are none, stay as they are."""
-        try:
-            self.fast = self.make()
-        except Exception as error:  # of Numba, in which anything may go wrong
-            self.fault = error
+        for _ in range(ATTEMPTS):
+            try:
+                self.fast, self.fault = self.make(), None
+                break
+            except Exception as error:  # of Numba, in which anything may go wrong, and some things only beside threads
+                self.fault = error
         self.run = self.settle_plain if self.fast is None else self._turns
 
     def settle_plain(self, *args: Any) -> Any:
