@@ -23,7 +23,7 @@ from derivative_checks import (
 
 from ricci.calculus.graph import Graph
 from ricci.calculus.local import Edge
-from ricci.expr import OPS, Change, Product, Sum, delta, function, product, triangle
+from ricci.expr import OPS, Change, Product, Sum, add, delta, function, product, triangle
 from ricci.functions import activations as act
 from ricci.functions import elementwise as el
 from ricci.functions.axes import batch
@@ -262,6 +262,10 @@ def doubled(edge_of: Callable) -> Callable:
     return faulty
 
 
+def doubled_forward(tangents: Callable) -> Callable:
+    return lambda outputs, dots: {node: add([(2, dot)]) for node, dot in tangents(outputs, dots).items()}
+
+
 # Simplification
 
 
@@ -344,7 +348,8 @@ FAULTS: dict[str, tuple[Plant, tuple[str | None, ...], Check]] = {
     "forward sweep: order": (in_sweeps(OutOfOrder), (None, "power"), check_pushforward),
     "reverse sweep: one operand": (in_sweeps(FirstOperandOnly), (None, "power"), check_pullback),
     "reverse sweep: order": (in_sweeps(OutOfOrder), (None, "power"), check_pullback),
-    "sweeps: a factor of two": (wrapped("calculus.graph", "edge_of", doubled), (None, "sin"), check_adjoint),
+    "sweeps: a factor of two": (wrapped("calculus.graph", "edge_of", doubled), (None, "sin"), check_pullback),
+    "sweeps: forward twice": (wrapped("calculus.graph", "tangents", doubled_forward), (None, "sin"), check_adjoint),
     # simplification
     "simplification: powers": (rule("equal factors to a power"), ("cumprod", "abs"), check_modes),
     "simplification: factors": (rule("factor"), (None, "sigmoid"), check_modes),
