@@ -122,7 +122,8 @@ def test_on_other_backends(backend, name):
     for e in (first, derivative(first, x)):
         formula = rc.Formula(e, tuple(f"i{k}" for k in range(e.order)), Context(Facts(inputs={"x": 3})))
         found = formula.compile(backend)(x=as_array(backend, at))
-        found = getattr(found, "block_until_ready", lambda: found)()
+        if backend == "jax":
+            found.block_until_ready()
         assert_allclose(np.asarray(found), formula.compile("numpy")(x=at), rtol=2e-4, atol=2e-5)
 
 
