@@ -95,12 +95,12 @@ def term(rng: random.Random, depth: int) -> str:
 
 def chain(rng: random.Random) -> str:
     """Definitions one after another, each of the one before."""
-    steps = rng.sample(STEPS, rng.choice([1, 1, 1, 2]))
+    steps = rng.sample([*STEPS], rng.choice([1, 1, 1, 2]))
     return _chained(steps, "a0 = x", "", rng.randint(4, 40), rng)
 
 
 def vectors(rng: random.Random) -> str:
-    steps = rng.sample(VECTORS, rng.choice([1, 1, 2]))
+    steps = rng.sample([*VECTORS], rng.choice([1, 1, 2]))
     return _chained(steps, "a0[i] = x[i]", "[i]", rng.randint(2, 14), rng)
 
 

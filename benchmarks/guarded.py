@@ -32,6 +32,7 @@ class Guard:
         if self._process is None:
             self._start()
         self._line.send(job)
+        process: Any = self._process
         notes, since = [], time.monotonic()
         while True:
             if self._line.poll(OFTEN):
@@ -43,11 +44,11 @@ class Guard:
                     return notes, ""
                 notes.append(note)
                 since = time.monotonic()
-            elif not self._process.is_alive():
+            elif not process.is_alive():
                 return notes, self._ended("the process died")
             elif time.monotonic() - since > self.seconds:
                 return notes, self._ended(f"over {self.seconds:g} s")
-            elif resident(self._process.pid) > self.gigabytes * 1e9:
+            elif resident(process.pid) > self.gigabytes * 1e9:
                 return notes, self._ended(f"over {self.gigabytes:g} GB")
 
     def _start(self) -> None:

@@ -27,6 +27,10 @@ class Library:
     """How a library computes what is asked of a function: its module like NumPy, its arrays, its transforms."""
 
     space: Any = np
+    grad: Any
+    hvp: Any
+    hessian: Any
+    value: Any
 
     def settle(self, whole: bool = True) -> None:
         """Forget what is left of earlier calls; or give back memory that is kept, alone."""
@@ -36,8 +40,7 @@ class Library:
         """Call until what is put off, and what depends on measured times, is done."""
         call()
 
-    def array(self, value: np.ndarray) -> Any:
-        return value
+    array: Any = staticmethod(lambda value: value)
 
     def arguments(self, case: Case, kind: str) -> tuple:
         args = (*case.args, *([case.direction] if kind == "hvp" else []))

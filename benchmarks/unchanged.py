@@ -91,7 +91,7 @@ def _source(f, given: dict) -> str:
 
 
 def _program(seed: int, found: dict) -> None:
-    from programs import random_program  # pyright: ignore[reportMissingImports]
+    from programs import random_program  # pyright: ignore[reportMissingImports, reportAttributeAccessIssue]
 
     import ricci as rc
 

@@ -59,7 +59,7 @@ def _(primals, bar):
     return (bar,)
 
 
-waiting = sorted_entries(rc.variable("x[i]")).compile("numpy")
+waiting = sorted_entries(rc.variable("x[i]")).compile("numpy")  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def energy(x):

@@ -48,8 +48,8 @@ class Program:
         rng = numpy.random.default_rng([seed, *size])
         args = self.data(rng, *size)
         first = args[0]
-        direction = tuple([rng.normal(size=a.shape) for a in first]) if isinstance(first, tuple) else None
-        direction = rng.normal(size=first.shape) if direction is None else direction
+        whole = not isinstance(first, tuple)
+        direction = rng.normal(size=first.shape) if whole else tuple([rng.normal(size=a.shape) for a in first])
         function = partial(self.function, **self.fixed(*size))
         return Case(f"{self.name} {self.label(size)}", function, args, direction)
 

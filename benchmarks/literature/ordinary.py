@@ -102,7 +102,7 @@ def pendulum(np: Any, state: Any, g: Any) -> Any:
     return a**2 + v**2
 
 
-def matrices(*shapes: tuple[str, ...]) -> Any:
+def matrices(*shapes: str | tuple[str, ...]) -> Any:
     """What draws a tuple of arrays and the rest: shapes in letters of the size."""
 
     def data(rng: Any, *size: int) -> tuple:

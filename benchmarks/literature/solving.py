@@ -28,7 +28,10 @@ def solver(problem: Problem, space: Any, both: Any, hvp: Any, hessian: Any, jaco
     if problem.method == "least squares":
         residuals, slope = plain(function), jacobian(function)
         return lambda: optimize.least_squares(
-            lambda p: np.asarray(residuals(p, *data)), start, lambda p: np.asarray(slope(p, *data)), xtol=1e-12
+            lambda p: np.asarray(residuals(p, *data)),
+            start,
+            lambda p: np.asarray(slope(p, *data)),  # pyright: ignore[reportArgumentType]
+            xtol=1e-12,
         )
     value = both(function)
     more: dict[str, Any] = {}
@@ -47,4 +50,4 @@ def solver(problem: Problem, space: Any, both: Any, hvp: Any, hessian: Any, jaco
 
 
 def least(result: Any) -> float:
-    return float(getattr(result, "cost", getattr(result, "fun", None)))
+    return float(result.cost if "cost" in result else result.fun)

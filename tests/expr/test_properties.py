@@ -240,6 +240,6 @@ def test_what_is_opened_twice_keeps_its_own_sums():
     whole = product([(f, "j"), (g, "jk"), (top, "ak"), (top, "ck"), (bottom, "dj")], "jkacd")
     turned = product([(whole, "bgadc"), (delta(2), "gh")], "abcdh")
     rng = np.random.default_rng(0)
-    data = {x.name: rng.normal(size=x.shape) for x in (V, f, g)}
+    data = {x.name: rng.normal(size=x.shape) for x in (V, f, g)}  # pyright: ignore
     found, expected = interpret([turned, whole], data, {})
     np.testing.assert_allclose(found, np.einsum("bgadc->abcdg", expected), rtol=1e-12)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from literature import BY_NAME, PROGRAMS
+from literature import BY_NAME, PROGRAMS  # pyright: ignore[reportAttributeAccessIssue]
 from literature.counting import Count, around, counted, numpys_own, plan_of
 from literature.spaces import autograd_space
 

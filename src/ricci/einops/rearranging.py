@@ -64,8 +64,8 @@ class OneArray(Task):
     def keep(self, key: tuple, call: Request, run: Callable) -> None:
         super().keep(key, call, run)
         if call.sizes and min(call.sizes.values()) > 1:  # True equals 1 and must not find it
-            key = (call.pattern, call.operation) if self.title == "reduce" else call.pattern
-            self.recent.keep(key, (call.kinds[0], {**call.sizes}, run))
+            found = (call.pattern, call.operation) if self.title == "reduce" else call.pattern
+            self.recent.keep(found, (call.kinds[0], {**call.sizes}, run))
 
     def first(self, tensor: Any, pattern: str, operation: Any, lengths: Mapping[str, Any], key: Any = None) -> Any:
         """A call that the table does not know."""

@@ -75,7 +75,7 @@ class Op:
     name: str
     arity: int
     value: Callable[..., Any]
-    partials: tuple[Callable[..., Expr] | Change | Adjoint | str | None, ...]
+    partials: tuple[Any, ...]  # of functions, Change, Adjoint, words or None
     kind: str = "elementwise"
     gives: str = ""
     maker: Callable[..., Expr] | None = None  # of the row and what it is called with

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ricci.errors import InputError
-from ricci.expr import OPS, Adjoint, Change, Elementwise, Expr, Op, constant, elementwise, numeric
+from ricci.expr import OPS, Elementwise, Expr, Op, constant, elementwise, numeric
 from ricci.expr.build.algebra import as_expr
 
 Build = Callable[..., Expr]
 Rule = Callable[..., Expr | None]
-Partial = Callable[..., Expr] | Change | Adjoint | str | None
+Partial = Any  # a function that gives an expression, a Change, an Adjoint, words or None
 Interval = tuple[float, float]
 ANY: Interval = (-math.inf, math.inf)
 POSITIVE: Interval = (0, math.inf)

@@ -94,9 +94,10 @@ def _triangular_solve(a: Array, b: Array, columns: int, lower: bool, transpose: 
 @cached("solvers of triangular systems", 1)
 def _blas_solve() -> Callable[..., Array] | None:
     try:
-        from scipy.linalg import blas
+        from scipy.linalg import blas as library
     except ImportError:
         return None
+    blas: Any = library
     by_type = {np.dtype(np.float32): blas.strsm, np.dtype(np.float64): blas.dtrsm}
 
     def solve(a: Array, b: Array, lower: bool, transpose: bool) -> Array:
@@ -136,11 +137,11 @@ def _cholesky(a: Array, triangle: str = "") -> Array:
     return np.linalg.cholesky({"": _whole, "L": lambda a: a, "U": lambda a: a.mT}[triangle](a))
 
 
-def _eigvalsh(a: Array, triangle: str = "") -> Array:
+def _eigvalsh(a: Array, triangle: Any = "") -> Array:
     return np.linalg.eigvalsh(a if triangle else _whole(a), UPLO=triangle or "L")
 
 
-def _eigh_vectors(a: Array, triangle: str = "") -> Array:
+def _eigh_vectors(a: Array, triangle: Any = "") -> Array:
     return np.linalg.eigh(a if triangle else _whole(a), UPLO=triangle or "L")[1]
 
 

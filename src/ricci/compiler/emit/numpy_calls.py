@@ -32,12 +32,15 @@ OPERATORS = {  # of Python, which NumPy's scalars answer ten times faster than t
     "reciprocal": "1.0 / {0}",
 }
 SHORT = 32  # entries of a row
+_MAXIMUM: Any = np.maximum.reduce
+_ADD: Any = np.add.reduce
 
 
 def _quiet() -> tuple[Callable[[], Any], Callable[[Any], None]] | None:
     """What silences NumPy's warnings, and what ends that: all that ``np.errstate`` does, at an eighth of its time."""
     try:
-        state, silent = np._core.umath._extobj_contextvar, np._core.umath._make_extobj(all="ignore")
+        inner: Any = np._core.umath  # pyright: ignore[reportAttributeAccessIssue]
+        state, silent = inner._extobj_contextvar, inner._make_extobj(all="ignore")
         state.reset(state.set(silent))
     except (AttributeError, TypeError, ValueError):  # these are names of its own, and may change
         return None
@@ -174,9 +177,9 @@ def logsumexp(x: Array, room: Array | None = None) -> Any:
 def softmax_into(x: Array, out: Array | None = None) -> Array:
     short = columns(x) if x.ndim > 1 else None
     if short is None:
-        out = np.subtract(x, finite(np.maximum.reduce(x, -1, None, None, True, -np.inf)), out)
+        out = np.subtract(x, finite(_MAXIMUM(x, -1, None, None, True, -np.inf)), out)
         np.exp(out, out)
-        return np.multiply(out, 1 / np.add.reduce(out, -1, None, None, True), out)
+        return np.multiply(out, 1 / _ADD(out, -1, None, None, True), out)
     np.exp(np.subtract(short, finite(np.maximum.reduce(short, 0)), short), short)
     return _in_rows(np.multiply(short, 1 / np.add.reduce(short, 0), short), x, out)
 
@@ -184,8 +187,8 @@ def softmax_into(x: Array, out: Array | None = None) -> Array:
 def log_softmax_into(x: Array, out: Array | None = None) -> Array:
     short = columns(x) if x.ndim > 1 else None
     if short is None:
-        out = np.subtract(x, finite(np.maximum.reduce(x, -1, None, None, True, -np.inf)), out)
-        return np.subtract(out, np.log(np.add.reduce(np.exp(out), -1, None, None, True)), out)
+        out = np.subtract(x, finite(_MAXIMUM(x, -1, None, None, True, -np.inf)), out)
+        return np.subtract(out, np.log(_ADD(np.exp(out), -1, None, None, True)), out)
     np.subtract(short, finite(np.maximum.reduce(short, 0)), short)
     return _in_rows(np.subtract(short, np.log(np.add.reduce(np.exp(short), 0)), short), x, out)
 

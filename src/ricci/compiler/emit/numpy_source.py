@@ -447,7 +447,7 @@ class NumpyEmitter(MatrixEmitter):
             made = f"{self.helper('zeros')}({tuple_text(step.out.shape)}, {self.type(step.out.kind)})"
         out = self.new(step.out)
         self.lines.append(f"{out} = {made}")
-        done: list[tuple] = []
+        done: list[list] = []
         for (value, _), (own, forms, sizes) in zip(args, parts, strict=True):
             if 0 in sizes:
                 continue

@@ -51,7 +51,9 @@ class Trial(Switch):
         keep: Callable[[Callable[..., Any]], None],
     ):
         super().__init__(self._timed)
-        self.plain, self.saves, self.make, self.keep = plain, saves, make, keep
+        self.plain, self.saves = plain, saves
+        self.make: Any = make
+        self.keep: Any = keep
         self.costs, self.fixed = costs, fixed
         self.calls, self.best, self.lost = 0, float("inf"), 0.0
         self.fast: Callable[..., Any] | None = None
@@ -120,7 +122,7 @@ class Trial(Switch):
 
     def settle(self, run: Callable[..., Any]) -> None:
         super().settle(run)
-        self.make = self.keep = self.fast = None  # type: ignore[assignment]  # what they hold is not needed any more
+        self.make = self.keep = self.fast = None  # what they hold is not needed any more
 
 
 class Worker:

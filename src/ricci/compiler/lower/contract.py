@@ -67,7 +67,8 @@ class Contraction:
         if len(self.operands) == 1:
             return self.operands[0]
         wanted = set(self.kept)
-        a, b = self._scaled(*self.operands, wanted)
+        first, second = self.operands
+        a, b = self._scaled(first, second, wanted)
         summed = _summed(a, b, wanted)
         both = {*a[1], *b[1]}
         if summed or len(both) <= max(len(a[1]), len(b[1])):
