@@ -138,9 +138,9 @@ class Resolving:
         return None
 
     def _apart(self, labels: Labels) -> bool:
-        """Whether some array has one of these labels, but not all: it would have to be repeated to be reshaped."""
+        """Whether one of several arrays has some of these labels, but not all: reshaped, it would be repeated."""
         own = [{x for f in forms for x, _ in f.terms} for _, forms in self.factors]
-        return any(not found.isdisjoint(labels) and not found.issuperset(labels) for found in own)
+        return len(own) > 1 and any(not x.isdisjoint(labels) and not x.issuperset(labels) for x in own)
 
     def _reshaped_arrays(self, form: Form) -> bool:
         """Give the arrays that have merged axes the position of these instead."""

@@ -62,8 +62,10 @@ def cancel_reshapes(factors: list[Factor], out: tuple[Label, ...], size: dict[La
 def merge_told(factors: list[Factor], out: tuple[Label, ...], size: dict[Label, Size]) -> list[Factor]:
     """Labels that equal relations tell from the same others are one: ``[g == a] [g == b]`` is ``delta[a,b] [g == a]``.
 
-    So the second derivative of a sum of functions of ``c[g]`` is seen to be diagonal.
+    So the second derivative of a sum of functions of ``c[g]`` is seen to be diagonal. Where nothing but relations has
+    these others, they stay: ``[a == k+2] [b == k+2] x[b]`` puts a part of ``x`` in its place, and is no mask.
     """
+    had = {x for e, labels in factors if e.args or not isinstance(e, Structure) for x in labels}.union(out)
     first: dict[tuple, Label] = {}
     again: set[int] = set()
     pairs: list[tuple[Label, Label]] = []
@@ -71,6 +73,8 @@ def merge_told(factors: list[Factor], out: tuple[Label, ...], size: dict[Label, 
         if not isinstance(e, Structure) or e.relation[0] not in ("==", "at") or is_delta(e):
             continue  # deltas between axes of the result have been settled
         for axis in range(len(labels) - 1 if e.args else 0, len(labels)):
+            if e.relation[0] == "==" and not had.issuperset([*labels[:axis], *labels[axis + 1 :]]):
+                continue
             label = first.setdefault((e, axis, labels[:axis], labels[axis + 1 :]), labels[axis])
             if label != labels[axis]:
                 pairs.append((label, labels[axis]))
