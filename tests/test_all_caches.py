@@ -138,6 +138,11 @@ def layer(name: str, make: Callable[[Any], Any]) -> Any:
     return layers.setdefault(name, make(torch_layer()))
 
 
+def triangular(A):
+    L = np.linalg.cholesky(A)
+    return np.sum(np.linalg.solve(L, A))
+
+
 USES: dict[str, Callable[[], Any]] = {
     "arrangements of sums": lambda: str(rc.parse("y[i,j] = (A[i,j] - A[j,i]) + 0.1 (A[j,i] - A[i,j])").T),
     "backends of types": lambda: einops.rearrange(X, "a b -> b a"),
@@ -196,6 +201,7 @@ USES: dict[str, Callable[[], Any]] = {
     ).numpy(),
     "signatures of functions": lambda: np.sum(rc.Tensor(X, axes=("b", "d")), axis="d").numpy(),  # pyright: ignore[reportArgumentType, reportCallIssue]
     "sizes that are assumed": lambda: loss.diff("w", "w", mode="cross-country")(X=X, y=np.ones(2), w=V),
+    "solvers of triangular systems": lambda: np.asarray(rc.grad(triangular)(X @ X.T + np.eye(2))),
     "special functions": lambda: rc.parse("y[i] = lgamma(x[i])")(x=V),
     "symmetric matrices": lambda: mirrors(GRAM),
     "texts of nodes": lambda: str(rc.parse("y[i] = x[i] + 1")),
