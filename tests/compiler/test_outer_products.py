@@ -63,3 +63,15 @@ def test_what_is_not_finite_stays_in_its_row(bad):
         return sum(a[k][:, None] * b[k] for k in range(5))
 
     np.testing.assert_allclose(rc.compile(f)(a, b), f(a, b), rtol=1e-12)
+
+
+def test_beside_a_sum_that_is_there_already():
+    a, b = list(RNG.normal(size=(6, 60))), list(RNG.normal(size=(6, 60)))
+    c, d = RNG.normal(size=(60, 60)), RNG.normal(size=(60, 60))
+
+    def f(a, b, c, d):
+        start = c + d
+        return np.sin(start), start + sum(np.multiply.outer(a[k], b[k]) for k in range(6))
+
+    for got, want in zip(rc.compile(f)(a, b, c, d), f(a, b, c, d), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-12)

@@ -43,10 +43,8 @@ from ricci.expr.dims import evaluate
 from ricci.expr.structures import whole
 
 NAMED = {"pi": math.pi}
-FEWEST_OUTER, LEAST_OUTER = (
-    4,
-    2048,
-)  # products of two vectors, and entries of each, that are added up by a matrix product
+FEWEST_OUTER = 4  # products of two vectors that are added up by a matrix product
+LEAST_OUTER = 2048  # entries of each
 
 
 def lowered(bound: Bound, rearranged: float = REARRANGED) -> Program:
@@ -220,7 +218,8 @@ class ExpressionLowering:
         for inner, count in made:
             whole = self._plus(whole, self.done[inner], _number(count) if times == 1 else 1 if count > 0 else -1)
         if times == 1 and len(terms) >= FEWEST_OUTER:
-            whole += self._outer_products(node, terms)
+            for product in self._outer_products(node, terms):
+                whole = self._plus(whole, product, 1)
         for a, coef in sorted(terms.items(), key=lambda term: term[1] < 0):  # what is subtracted comes last
             number = _number(coef) if times == 1 else 1 if coef > 0 else -1
             if a in self.opening.within and not isinstance(a, Structure):
