@@ -22,6 +22,7 @@ from harness import CLOCK
 from libraries import LIBRARIES, OURS, OWN, Library
 from literature import PROGRAMS
 from literature.corpus import Case
+from literature.counting import calls_of
 from literature.ordinary import ORDINARY
 from report import machine
 from rows_of_programs import MOST_FIRST, mean
@@ -108,19 +109,7 @@ def first(library: Library, case: Case) -> float:
 def counted(library: Library, case: Case) -> int:
     """The calls of Python functions that a first gradient makes."""
     library.settle()
-    call = library.call(case, "grad", library.arguments(case, "grad"))
-    count = 0
-
-    def seen(frame: Any, event: str, argument: Any) -> None:
-        nonlocal count
-        count += event == "call"
-
-    sys.setprofile(seen)
-    try:
-        call()
-    finally:
-        sys.setprofile(None)
-    return count
+    return calls_of(library.call(case, "grad", library.arguments(case, "grad")))
 
 
 @contextmanager

@@ -17,7 +17,7 @@ The quotients are found in products: ``exp(x) / sum[k](exp(x))`` is a softmax; `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterator
 from functools import reduce
 
 from ricci.expr import (
@@ -291,15 +291,19 @@ def _arranged_terms(x: Expr) -> list[tuple[Number, Expr]]:
     return [(k, spread([(a, x.labels[0])], x)) for k, a in terms_of(x.args[0])]
 
 
+def _terms_of_row(e: Expr, name: str) -> Iterator[tuple[int, Number, Expr, tuple]]:
+    """The terms of a sum that are this function of something: place, coefficient, of what, and on which axes."""
+    for at, (coef, term) in enumerate(terms_of(e)):
+        factors = factors_of(term)
+        inner = operand(factors[0][0], name) if len(factors) == 1 else None
+        if inner is not None:
+            yield at, coef, inner, factors[0][1]
+
+
 def _less_logsumexp(e: Expr) -> Expr | None:
     """``x - logsumexp(x)``, also within a longer sum, and where ``x`` is one."""
     assert isinstance(e, Sum)
-    for at, (coef, term) in enumerate(terms_of(e)):
-        factors = factors_of(term)
-        inner = operand(factors[0][0], "logsumexp") if len(factors) == 1 else None
-        if inner is None:
-            continue
-        labels = factors[0][1]
+    for at, coef, inner, labels in _terms_of_row(e, "logsumexp"):
         along = [axis for axis in range(len(e.shape)) if axis not in labels]
         if len(along) != 1 or len(set(labels)) != len(labels) or _differ(inner.shape[-1], e.shape[along[0]]):
             continue
@@ -335,20 +339,16 @@ def _shift_of_softmax(e: Expr) -> Expr | None:
 def _shift_of_logsumexp(e: Expr) -> Expr | None:
     """``logsumexp(x - c) + c``, also within a longer sum."""
     assert isinstance(e, Sum)
-    for at, (coef, term) in enumerate(terms_of(e)):
-        factors = factors_of(term)
-        inner = operand(factors[0][0], "logsumexp") if len(factors) == 1 else None
-        if inner is None:
-            continue
+    for at, coef, inner, labels in _terms_of_row(e, "logsumexp"):
         left = {a: k for p, (k, a) in enumerate(terms_of(e)) if p != at}
         terms = _opened(inner)
         for k, part in terms if len(terms) > 1 else ():
             level = _level(part)
-            own = [] if level is None else terms_of(spread([(level, factors[0][1])], e))
+            own = [] if level is None else terms_of(spread([(level, labels)], e))
             if own and all(left.get(a, 0) == -coef * k * m for m, a in own):
                 others = [(k, a) for a, k in left.items() if a not in {a for _, a in own}]
                 rest = add([(k, a) for k, a in terms if a is not part])
-                return add([*others, (coef, spread([(logsumexp(rest, (len(rest.shape) - 1,)), factors[0][1])], e))])
+                return add([*others, (coef, spread([(logsumexp(rest, (len(rest.shape) - 1,)), labels)], e))])
     return None
 
 
@@ -359,14 +359,10 @@ def _differ(a: Size, b: Size) -> bool:
 def _less_softplus(e: Expr) -> Expr | None:
     """``softplus(x) - x``, also within a longer sum, is ``softplus(-x)``."""
     assert isinstance(e, Sum)
-    for at, (coef, term) in enumerate(terms_of(e)):
-        factors = factors_of(term)
-        inner = operand(factors[0][0], "softplus") if len(factors) == 1 else None
-        if inner is None:
-            continue
-        left = without(e, at, spread([(inner, factors[0][1] if inner.shape else ())], e))
+    for at, coef, inner, labels in _terms_of_row(e, "softplus"):
+        left = without(e, at, spread([(inner, labels if inner.shape else ())], e))
         if left is not None:
-            return add([*left, (coef, spread([(act.softplus(negative(inner)), factors[0][1])], e))])
+            return add([*left, (coef, spread([(act.softplus(negative(inner)), labels)], e))])
     return None
 
 
