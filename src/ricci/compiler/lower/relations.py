@@ -71,8 +71,8 @@ class Resolving:
         for value, forms in self.arrays:
             for form, size in zip(forms, value.shape, strict=True):
                 if not any(self.sizes[x] == 0 for x, _ in form.terms) and not self._within(form, size):
-                    self._as_mask(Relation(">=", form))
-                    self._as_mask(Relation(">=", Form(tuple([(x, -c) for x, c in form.terms]), size - 1 - form.const)))
+                    for relation in between(form, 0, size - 1):
+                        self._as_mask(relation)
 
     @property
     def factors(self) -> list[tuple[Value, list[Form]]]:
@@ -294,14 +294,8 @@ class Resolving:
         self.final = {x: f.replaced(label, form) for x, f in self.final.items()}
 
     def _as_mask(self, relation: Relation) -> None:
-        labels = tuple([x for x, _ in relation.form.terms])
-        shape = [self.sizes[x] for x in labels]
-        total = np.full(shape, relation.form.const, dtype=np.int64)
-        for axis, (_, coef) in enumerate(relation.form.terms):
-            total += coef * np.arange(shape[axis]).reshape([-1 if a == axis else 1 for a in range(len(shape))])
-        mask = total == 0 if relation.kind == "==" else total >= 0
-        if not mask.all():
-            self.masks.append((self.builder.constant(mask, labels)[0], [index(x) for x in labels]))
+        for value, labels in mask_of(self.builder, relation, self.sizes):
+            self.masks.append((value, [index(x) for x in labels]))
 
     # Gathers
 
@@ -339,6 +333,32 @@ class Resolving:
             core = self._merge(core, inner, label)
             self.final[label] = index(label)
         return core
+
+
+def between(form: Form, low: int, high: int) -> list[Relation]:
+    """``low <= form <= high``."""
+    above = Form(form.terms, form.const - low)
+    below = Form(tuple([(x, -c) for x, c in form.terms]), high - form.const)
+    return [Relation(">=", above), Relation(">=", below)]
+
+
+def left_of(relation: Relation, kept: Sequence[int], sizes: dict[int, int]) -> list[Relation]:
+    """What a relation says of the labels that are ``kept``: where it may hold for some indices of the others."""
+    terms = relation.form.terms
+    own = Form(tuple([(x, c) for x, c in terms if x in kept]), relation.form.const)
+    low, high = Form(tuple([(x, c) for x, c in terms if x not in kept])).bounds(sizes)
+    return between(own, -high, -low) if relation.kind == "==" else [Relation(">=", Form(own.terms, own.const + high))]
+
+
+def mask_of(builder: Builder, relation: Relation, sizes: dict[int, int]) -> list[Operand]:
+    """An array that says where a relation holds, if it does not do so everywhere."""
+    labels = tuple([x for x, _ in relation.form.terms])
+    shape = [sizes[x] for x in labels]
+    total = np.full(shape, relation.form.const, dtype=np.int64)
+    for axis, (_, coef) in enumerate(relation.form.terms):
+        total += coef * np.arange(shape[axis]).reshape([-1 if a == axis else 1 for a in range(len(shape))])
+    mask = total == 0 if relation.kind == "==" else total >= 0
+    return [] if mask.all() else [builder.constant(mask, labels)]
 
 
 def _solved(form: Form, label: int) -> Form:

@@ -20,7 +20,7 @@ from math import inf
 from ricci.compiler.lower.builder import Builder, PlacedPart
 from ricci.compiler.lower.contract import Contraction, product_where
 from ricci.compiler.lower.gathers import Gather, compose, groups, taken
-from ricci.compiler.lower.relations import Relation, Resolving
+from ricci.compiler.lower.relations import Relation, Resolving, left_of, mask_of
 from ricci.compiler.plan.program import Labels, Number, Operand, Value, index, volume
 
 LARGER = 4.0  # than the arrays that it is made of a part may be
@@ -286,9 +286,12 @@ class Separating:
         return tuple(sorted(part.labels & others))
 
     def _replace(self, part: ProductParts) -> None:
-        """Factors by what their product is."""
+        """Factors by what their product is, which is no factor of a term where a relation leaves all of it out."""
         kept, own = self._needed(part), part.labels
         self.parts = self.parts.without(part)
+        if self.parts.arrays:
+            left = [r for relation in part.relations for r in left_of(relation, kept, self.sizes)]
+            self.parts.masks += [mask for r in left for mask in mask_of(self.builder, r, self.sizes)]
         made = computed(self.builder, part, {x: self.sizes[x] for x in own}, kept, self.ranks)
         for x in own.difference(kept):
             del self.sizes[x]
