@@ -3,7 +3,8 @@
 Property tests draw the same examples in every run, so that a failure is one of the change at hand.
 ``HYPOTHESIS_PROFILE=explore`` draws new ones, to look further, and ``--cases 10000`` draws that many for each
 property, whatever number the test asks for. Tests marked ``thorough`` run with ``--thorough`` alone. Compiled kernels
-are not kept on disk.
+are not kept on disk. JAX computes with one thread: where it has two or more, each batched call of LAPACK waits for
+threads of the pool that it occupies itself, and two such calls in one program may wait for one another for ever.
 """
 
 import os
@@ -15,6 +16,7 @@ settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 os.environ["RICCI_CACHE_DIR"] = ""
+os.environ["PJRT_NPROC"] = os.environ["NPROC"] = "1"
 
 
 def pytest_addoption(parser):
