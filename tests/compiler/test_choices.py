@@ -15,6 +15,11 @@ from ricci.functions import reductions as r
 
 ROWS, COLUMNS = 60, 6
 
+
+def windows(x: Any) -> Any:
+    return np.stack([x[:, k : k + COLUMNS] for k in range(3)], axis=2)
+
+
 # Values in the making of which much is rounded, by constants that no binary fraction is, and which the core has in many
 # forms: scaled, transposed, as parts of longer sums and products.
 VALUES = {
@@ -31,6 +36,7 @@ VALUES = {
     "normalised": lambda x, y, b, c: (x - x.mean(0)) / np.sqrt(x.var(0) + 1e-5) * b + c,
     "factors that are sums": lambda x, y, b, c: (x - b) * (y + c) * 0.1,
     "a number among the terms": lambda x, y, b, c: x / 3 + np.pi - np.sin(y * c * 7),
+    "windows": lambda x, y, b, c: np.einsum("rck,k->rc", windows(np.concatenate([x, y[:, :2]], 1)), b[:3]) * 0.1 - c,
     "irrational": lambda x, y, b, c: np.pi * (x - b) / np.sqrt(2) + np.e * y,
 }
 

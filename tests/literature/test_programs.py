@@ -26,7 +26,6 @@ SUMS = "a sum of outer products is added up one by one"
 TOO_MUCH: dict[tuple[str, str], str] = {
     **{(name, "hvp"): SUMS for name in ("bundle", "lstm", "scaling")},
     ("gp", "hessian"): "intermediates are kept for all parameters at once",
-    **{("convnet", kind): "windows are made beside their products" for kind in ("value", "grad", "hvp")},
 }
 
 

@@ -37,7 +37,7 @@ from ricci.expr import (
 from ricci.expr.build.product import restrict
 from ricci.expr.build.scale import scale
 from ricci.expr.numbers import divide, number
-from ricci.expr.structures import natural
+from ricci.expr.structures import merged_axis, natural
 from ricci.expr.walk import rebuild
 from ricci.simplify.powers import zero_or_one
 
@@ -159,8 +159,9 @@ def _core(e: Expr) -> tuple[Expr | None, Number]:
                 return e, times
             times, e = number(times * e.coefs[0]), e.args[0]
             continue
-        moved = {x for a, labels in e.factors() if isinstance(a, Structure) for x in labels}
-        factors = [(a, labels) for a, labels in e.factors() if not isinstance(a, Structure)]
+        moving = _moving(e)
+        moved = {x for _, labels in moving for x in labels}
+        factors = [factor for factor in e.factors() if factor not in moving]
         if not moved and len(factors) > 1:
             return e if e.sums else restrict(e, natural(e)), times
         if not factors or (not moved and e.sums):
@@ -169,6 +170,34 @@ def _core(e: Expr) -> tuple[Expr | None, Number]:
         diagonal = not moved and len(kept) < len(factors[0][1])
         e = factors[0][0] if diagonal else product(factors, tuple(kept))
     return None, times
+
+
+def _moving(e: Product) -> list[Factor]:
+    """The structures in a product that only move entries, or choose some: the labels of the result tell all of theirs.
+
+    A relation between labels that are summed, as that of a window to what it is multiplied by, is part of the sum.
+    """
+    waiting = [(a, labels) for a, labels in e.factors() if isinstance(a, Structure)]
+    known, found = set(e.out), []
+    while waiting:
+        told = [(a, labels) for a, labels in waiting if _tells(a, labels, known)]
+        if not told:
+            break
+        found += told
+        known.update(*[labels for _, labels in told])
+        waiting = [factor for factor in waiting if factor not in told]
+    return found
+
+
+def _tells(a: Structure, labels: tuple[Hashable, ...], known: set) -> bool:
+    """Whether a structure tells its other labels from those that are known."""
+    unknown = [axis for axis, x in enumerate(labels) if x not in known]
+    if a.relation[0] == "at":
+        return unknown in ([], [len(labels) - 1])
+    if not unknown or a.relation[0] != "==":
+        return not unknown
+    merged = merged_axis(a) if len(unknown) > 1 else None
+    return len(unknown) == 1 or (merged is not None and merged not in unknown)
 
 
 # Where it occurs
