@@ -105,7 +105,7 @@ mod = row(
     special.mod,
     lambda a, b, y: constant(1),
     lambda a, b, y: -round_((a - y) / b),
-    latex=r"{0} \bmod {1}",
+    latex=r"\operatorname{{mod}}({0}, {1})",
     note="The derivatives are those between the jumps.",
     **known(type="same", whole="kept", keeps_sign="last", choice="compares"),
     **called(torch="remainder"),
@@ -128,7 +128,7 @@ barrier = row(
     "x itself; what is made of it is computed apart from what is made of x",
     None,
     lambda x, y: constant(1),
-    latex="{0}",
+    latex=r"\left({0}\right)",
     rewrite=_constant_rule,
     **known(identity=True, whole="kept", tame=ANY, method=False),
     **called(by=lambda f, x: x),
@@ -139,7 +139,7 @@ recomputed = row(
     lambda x, again: x,
     None,
     lambda x, again, y: constant(1),
-    latex="{0}",
+    latex=r"\left({0}\right)",
     body=lambda args: args[0],
 )
 

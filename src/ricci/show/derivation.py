@@ -67,7 +67,7 @@ class DerivationStep:
         *before, last = self.program.statements
         left = "" if self.left is None else latex_form.render(self.left, latex_form.SUM)
         right = latex_form.render(last.body, latex_form.SUM)
-        lines = [latex_form.statement(s).replace(" = ", " &= ", 1) for s in before]
+        lines = [latex_form.statement(s, sign="&=") for s in before]
         lines.append(rf"{left} &= {right} && \text{{{self.rule}}}")
         return " \\\\\n".join(lines)
 
@@ -78,15 +78,17 @@ class Derivation(Sequence[DerivationStep]):
     def __init__(self, steps: Sequence[DerivationStep]):
         self.steps: list[DerivationStep] = []
         shown: set[str] = set()
-        right = syntax.Statement(0, 0, None, None, syntax.Number(0, 0, 0))
+        left, right = None, syntax.Statement(0, 0, None, None, syntax.Number(0, 0, 0))
         for step in steps:
             *before, last = step.program.statements
+            left = step.left or left
             if step.left is None and self.steps and text_form.statement(last) == text_form.statement(right):
                 continue
             right = last
             new = [s for s in before if text_form.statement(s) not in shown]
             shown |= {text_form.statement(s) for s in before}
-            self.steps.append(DerivationStep(step.rule, step.left, syntax.Statements("", (*new, last))))
+            own = left if new else step.left  # after definitions, a line that only goes on would go on with these
+            self.steps.append(DerivationStep(step.rule, own, syntax.Statements("", (*new, last))))
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -109,7 +111,7 @@ class Derivation(Sequence[DerivationStep]):
 
     def latex(self) -> str:
         """All steps in LaTeX, aligned at the equals signs."""
-        return "\\begin{aligned}\n" + " \\\\\n".join(step.latex() for step in self.steps) + "\n\\end{aligned}"
+        return latex_form.aligned([step.latex() for step in self.steps])
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
@@ -123,6 +125,9 @@ class PendingWriter(SyntaxWriter):
         self.pending, self.x, self.solved = deriving.pending, deriving.x, solved
         for placeholder, u in self.pending.items():
             self.first[placeholder] = self.first_use(u)
+
+    def inside(self) -> list[Expr]:
+        return [self.pending[e] for e in topological(self.root) if e in self.pending]
 
     def tensor(self, e: Expr, indices: syntax.Indices, taken: set[str]) -> syntax.Node:
         u = self.pending.get(e)

@@ -65,7 +65,7 @@ class SyntaxWriter(ProductWriter):
         statements = []
         own = {arranged_inner(e): (given, natural(e)) for given, e in self.facts.definitions.items() if _is_full(e)}
         used = {*self.facts.inputs, *self.facts.definitions, *self.known.values(), name}
-        for part in parts_with_lines(self.root, set(own)):
+        for part in parts_with_lines(self.root, set(own), self.inside()):
             label, order = own.get(part, (self.known.get(part), ()))
             if label is None or label == name:
                 label, order = next(t for t in map("t{}".format, count(1)) if t not in used), ()
@@ -87,6 +87,10 @@ class SyntaxWriter(ProductWriter):
         left = with_heights(indices_of(self.names), [self.height.get(n, "") for n in self.names])
         statements.append(syntax.Statement(0, 0, name, left or None, body))
         return syntax.Statements("", tuple(statements))
+
+    def inside(self) -> list[Expr]:
+        """What is written out where an input stands for it."""
+        return []
 
     def fresh(self, e: Expr, axis: int, taken: set[str]) -> str:
         name = self.namer.fresh(e.shape[axis], self.namer.hints_of(e, axis), taken)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from ricci.budget import spend
 from ricci.expr import OPS
 from ricci.notation import syntax
+from ricci.notation.occurrences import Occurrences
 from ricci.show.phrases import signed
 
 SUM, TERM, ATOM = 0, 1, 2
@@ -22,18 +23,21 @@ _ACCENTS = {"dot": r"\dot", "bar": r"\bar", "hat": r"\hat", "tilde": r"\tilde"}
 def program(tree: syntax.Statements, left: str | None = None) -> str:
     """All statements; ``left`` stands for the left side of the last one where it is given."""
     *before, last = tree.statements
-    lines = [*map(statement, before), statement(last, left)]
-    if len(lines) == 1:
-        return lines[0]
-    aligned = " \\\\\n".join(line.replace(" = ", " &= ", 1) for line in lines)
-    return "\\begin{aligned}\n" + aligned + "\n\\end{aligned}"
+    if not before:
+        return statement(last, left)
+    return aligned([*[statement(s, sign="&=") for s in before], statement(last, left, "&=")])
 
 
-def statement(node: syntax.Statement, left: str | None = None) -> str:
+def aligned(lines: Sequence[str]) -> str:
+    """Lines below one another, at their signs ``&=``."""
+    return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+
+def statement(node: syntax.Statement, left: str | None = None, sign: str = "=") -> str:
     body = render(node.body, SUM)
-    if left is not None:
-        return f"{left} = {body}"
-    return body if node.name is None else f"{_subscripted(symbol(node.name), node.indices)} = {body}"
+    if left is None and node.name is not None:
+        left = _subscripted(symbol(node.name), node.indices)
+    return body if left is None else f"{left} {sign} {body}"
 
 
 def partials(name: str, names: Sequence[str], by: Sequence[tuple[str, Sequence[str]]]) -> str:
@@ -85,7 +89,8 @@ def indices(these: syntax.Indices | None) -> str:
     if these[0].height:
         return "".join(("{}^" if i.height == "up" else "{}_") + "{" + index(i) + "}" for i in these)
     shown = [index(i) for i in these]
-    together = all(len(text.rstrip("'")) == 1 for text in shown)
+    digits = sum(text.isdigit() for text in shown)
+    together = digits < 2 and all(len(text.rstrip("'")) == 1 for text in shown)
     return "_{" + ("" if together else ",").join(shown) + "}"
 
 
@@ -145,30 +150,41 @@ def _product(node: syntax.ProductNode, place: int) -> str:
     below = [factor for exponent, factor in node.factors if exponent < 0]
     above = [factor for exponent, factor in node.factors if exponent > 0]
     if not below:
-        return _brackets(_beside(above), place > TERM)
+        return _brackets(_beside(*above), place > TERM)
     numbers = [f for f in above if isinstance(f, syntax.Number)]
     if all(isinstance(f, (syntax.Number, syntax.Size)) for f in below):
         rest = [f for f in above if f not in numbers]
-        bar = rf"\frac{{{_beside(numbers) or '1'}}}{{{_beside(below)}}}"
-        return _brackets(f"{bar} {_beside(rest)}".strip(), place > TERM and bool(rest))
+        bar = rf"\frac{{{_beside(*numbers)}}}{{{_beside(*below)}}}"
+        return _brackets(" ".join([bar, *[render(f, ATOM) for f in rest]]), place > TERM and bool(rest))
     above = [f for f in above if not (isinstance(f, syntax.Number) and f.value == 1)]
-    return rf"\frac{{{_beside(above) or '1'}}}{{{_beside(below)}}}"
+    if _summed_below(above, below):
+        bars = [rf"\frac{{{_beside(*(above if not at else ()))}}}{{{_beside(f)}}}" for at, f in enumerate(below)]
+        return _brackets(" ".join(bars), place > TERM)
+    return rf"\frac{{{_beside(*above)}}}{{{_beside(*below)}}}"
 
 
-def _beside(factors: Sequence[syntax.Node]) -> str:
-    if len(factors) == 1:
-        return render(factors[0], SUM)
-    return " ".join(render(f, ATOM) for f in factors)
+def _summed_below(above: Sequence[syntax.Node], below: Sequence[syntax.Node]) -> bool:
+    """Whether denominators under one bar would share an index that nothing above it has: it would read as summed
+    there, and ``1/a[k]/b[k]`` is a sum of quotients."""
+    count = Occurrences()
+    own = {name for f in above for name in count.of(f)}
+    names = [name for f in below for name in count.of(f) if name not in own]
+    return len(set(names)) < len(names)
+
+
+def _beside(*factors: syntax.Node) -> str:
+    """A product; before a factor that begins with a digit the sign is written, since ``2 3^{x}`` would be misread."""
+    if len(factors) < 2:
+        return render(factors[0], SUM) if factors else "1"
+    first, *rest = [render(f, ATOM) for f in factors]
+    return first + "".join(rf" \cdot {text}" if text[0].isdigit() else f" {text}" for text in rest)
 
 
 def _power(node: syntax.Power, place: int) -> str:
     base = render(node.base, ATOM)
-    bare = isinstance(node.base, (syntax.Number, syntax.Pi)) or (
-        isinstance(node.base, syntax.TensorNode) and not node.base.indices
-    )
+    bare = isinstance(node.base, (syntax.Number, syntax.Pi, syntax.TensorNode)) and "^" not in base
     wrapped = base.startswith(r"\left(") and isinstance(node.base, (syntax.SumNode, syntax.ProductNode, syntax.Neg))
-    inner = base if bare or wrapped or isinstance(node.base, syntax.TensorNode) else rf"\left({base}\right)"
-    return f"{inner}^{{{render(node.exponent, SUM)}}}"
+    return f"{base if bare or wrapped else _brackets(base, True)}^{{{render(node.exponent, SUM)}}}"
 
 
 def _compare(node: syntax.Compare, place: int) -> str:

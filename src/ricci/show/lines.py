@@ -7,7 +7,7 @@ expression, and where brackets would nest too deep.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ricci.expr import Constant, Expr, Function, Product, Structure, Sum, Variable, topological
 from ricci.expr.build.product import restrict
@@ -19,9 +19,10 @@ SMALL = 60  # nodes; an expression up to this size is printed whole
 WORTH = 4  # nodes; a part below this size is repeated rather than named
 
 
-def parts_with_lines(root: Expr, named: set[Expr]) -> list[Expr]:
-    """The nodes to print on lines of their own, operands first; ``named`` are those the user has named."""
-    order = topological(root)
+def parts_with_lines(root: Expr, named: set[Expr], inside: Sequence[Expr] = ()) -> list[Expr]:
+    """The nodes to print on lines of their own, operands first; ``named`` are those the user has named, and ``inside``
+    is what is written out where inputs of ``root`` stand for it."""
+    order = topological(*inside, root)
     whole = {node.args[0] for node in order if isinstance(node, Function) and unmerged(node.args[0]) is not None}
     needed = {part for node in order if node not in whole for part in _needed(node)}
     uses = _uses(order)
@@ -44,7 +45,7 @@ def parts_with_lines(root: Expr, named: set[Expr]) -> list[Expr]:
         part = arranged_inner(node)
         if part is top or node is root or isinstance(part, Variable):
             continue
-        again = large and uses[part] > 1 and size[node] >= WORTH and not _is_scaled(part)
+        again = large and uses.get(part, 0) > 1 and size[node] >= WORTH and not _is_scaled(part)
         named_here = part in named and size[node] >= WORTH
         if part in needed or again or named_here or (depth[node] > DEEPEST and node is not root):
             lines[part] = None
@@ -69,7 +70,6 @@ def _uses(order: list[Expr]) -> dict[Expr, int]:
             inner = arranged_inner(a)
             if inner is not a:
                 uses[inner] = uses.get(inner, 0) + 1
-    uses.setdefault(arranged_inner(order[-1]), 0)
     return uses
 
 

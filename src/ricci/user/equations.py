@@ -16,7 +16,9 @@ from ricci.expr import Expr, Product, Variable, axis_size, product, rebuild, sub
 from ricci.expr.build.product import contract
 from ricci.expr.walk import reopened
 from ricci.functions.axes import open_factors
+from ricci.notation import syntax
 from ricci.notation.context import Context, Facts
+from ricci.notation.occurrences import Occurrences, free_indices, in_indices
 from ricci.user.formula import Formula, as_formula
 
 
@@ -52,18 +54,45 @@ class Equation:
         return self.left.indices
 
     def __str__(self) -> str:
-        (before, left), (more, right) = (_written(side) for side in (self.left, self.right))
-        return "\n".join([*before, *more, f"{left} = {right}"])
+        from ricci.show import text
+
+        before, (left, right) = self._written()
+        sides = f"{text.render(left, text.SUM)} = {text.render(right, text.SUM)}"
+        return "\n".join([*map(text.statement, before), sides + self._not_summed(left, right, "  (no sum {})")])
 
     def __repr__(self) -> str:
         return f"<ricci.Equation {self}>"
 
     def latex(self) -> str:
         """The equation in LaTeX."""
-        from ricci.show import to_latex
+        from ricci.show import latex
 
-        sides = [to_latex(s.expr, s.indices, _undefined(s), None, s.heights) for s in (self.left, self.right)]
-        return " = ".join(sides)
+        before, (left, right) = self._written()
+        sign = "&=" if before else "="
+        sides = f"{latex.render(left, latex.SUM)} {sign} {latex.render(right, latex.SUM)}"
+        sides += self._not_summed(left, right, r" \quad (\text{{no sum }} {})")
+        return latex.aligned([*[latex.statement(s, sign="&=") for s in before], sides]) if before else sides
+
+    def _written(self) -> tuple[list[syntax.Statement], list[syntax.Node]]:
+        """The lines that define parts of the sides, where there must be some, and the two sides."""
+        from ricci.show.express import SyntaxWriter
+
+        before: dict[str | None, syntax.Statement] = {}
+        sides, known = [], {}
+        for side in (self.left, self.right):
+            writer = SyntaxWriter(side.expr, side.indices, _undefined(side), side.heights, known)
+            *lines, last = writer.program(None).statements
+            before |= {line.name: line for line in lines}
+            sides.append(last.body)
+        return list(before.values()), sides
+
+    def _not_summed(self, left: syntax.Node, right: syntax.Node, words: str) -> str:
+        """Where no side says which indices are free, those that a reader would take for summed."""
+        if self.indices in (free_indices(left), free_indices(right)):
+            return ""
+        once = Occurrences()
+        twice = [n for n in self.indices if any(len(once.of(side).get(n, ())) > 1 for side in (left, right))]
+        return words.format(", ".join(twice)) if twice else ""
 
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
@@ -137,14 +166,6 @@ class Equation:
         return {name for side in (self.left, self.right) for name in _printed_indices(side)} - set(self.indices)
 
 
-def _written(side: Formula) -> tuple[list[str], str]:
-    """A side as text: the lines that define its parts, where there must be some, and itself."""
-    from ricci.show import text
-
-    *before, last = _program(side).statements
-    return [text.statement(s) for s in before], text.render(last.body, text.SUM)
-
-
 def _program(side: Formula):
     """The tree of a side, without the names that the user has defined for parts of it."""
     from ricci.show.express import program
@@ -171,9 +192,6 @@ def _times(side: Formula, factor: Formula, kept: list[str]) -> Formula:
 
 
 def _printed_indices(side: Formula) -> Iterator[str]:
-    from ricci.notation import syntax
-    from ricci.notation.occurrences import in_indices
-
     for statement in _program(side).statements:
         stack = [statement.body]
         while stack:
