@@ -214,13 +214,13 @@ def test_every_line_holds_in_numbers(text, wrt):
     rng = np.random.default_rng(1)
     inputs = {name: rng.uniform(0.5, 1.5, shape) for name, shape in SHAPES[text].items()}
     values = [np.asarray(formula(**inputs)) for formula in chain]
-    place, definitions = 0, {}
+    place, definitions, before = 0, {}, ""
     for step in chain[-1].derivation():
         *parts, last = step.text.split("\n")
         definitions.update({part.partition("[")[0].partition(" =")[0]: part for part in parts})
         left, _, right = last.partition("= ")
-        if left.startswith("D("):
-            place += 1
+        if left.startswith("D(") and left != before:  # after definitions, a line says its left side again
+            place, before = place + 1, left
         formula, value = chain[place], values[place]
         sizes = dict(zip(formula.indices, value.shape, strict=True))
         shown = evaluated(definitions, formula.indices, right, inputs, sizes)
