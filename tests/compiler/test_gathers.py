@@ -159,7 +159,7 @@ def test_programs_are_differentiated_as_jax_does(name):
     before = jax.config.jax_enable_x64
     jax.config.update("jax_enable_x64", True)
     try:
-        theirs = jax.hessian(lambda p: PROGRAMS[name](jax.numpy, p))(POINT)
+        theirs = jax.jit(jax.hessian(lambda p: PROGRAMS[name](jax.numpy, p)))(POINT)
         np.testing.assert_allclose(plan_and_result("hessian", name)[1], theirs, rtol=1e-9, atol=1e-9)
     finally:
         jax.config.update("jax_enable_x64", before)

@@ -58,10 +58,10 @@ def agrees(build: Callable, reference: Callable, *arrays: np.ndarray, known: boo
     valued(y, given, reference(*arrays))
     total = rc.sin(y).sum() if y.order else rc.sin(y)
     for k, name in enumerate(inputs):
-        jacobian = jax.jacobian(reference, argnums=k)(*arrays)
+        jacobian = jax.jit(jax.jacobian(reference, argnums=k))(*arrays)
         for mode in ("forward", "reverse"):
             valued(y.diff(name, mode=mode), given, jacobian)
-        hessian = jax.hessian(lambda *a: jnp.sin(reference(*a)).sum(), argnums=k)(*arrays)
+        hessian = jax.jit(jax.hessian(lambda *a: jnp.sin(reference(*a)).sum(), argnums=k))(*arrays)
         valued(total.diff(name, name, mode="reverse"), given, hessian)
 
 

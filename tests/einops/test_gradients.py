@@ -143,7 +143,7 @@ def close(found: Any, wanted: Any) -> None:
 def agree(call: Callable, arrays: tuple, other: Callable | None = None) -> None:
     """The gradients of ``call`` by ricci, PyTorch and JAX; ``other`` is what ricci differentiates, if not the same."""
     places = tuple(range(len(arrays)))
-    wanted = jax.grad(lambda *xs: loss(call, *xs), argnums=places)(*map(jnp.asarray, arrays))
+    wanted = jax.jit(jax.grad(lambda *xs: loss(call, *xs), argnums=places))(*map(jnp.asarray, arrays))
     leaves = [torch.tensor(x, requires_grad=True) for x in arrays]
     loss(call, *leaves).backward()
     total, inputs = formula(call, arrays, other)
@@ -164,7 +164,7 @@ def test_gradients(case):
 @pytest.mark.parametrize("case", TWICE)
 def test_second_derivatives(case):
     call, *arrays = CASES[case]
-    wanted = jax.hessian(lambda *xs: loss(call, *xs))(*map(jnp.asarray, arrays))
+    wanted = jax.jit(jax.hessian(lambda *xs: loss(call, *xs)))(*map(jnp.asarray, arrays))
     rest = [torch.tensor(x) for x in arrays[1:]]
     close(torch.autograd.functional.hessian(lambda x: loss(call, x, *rest), torch.tensor(arrays[0])), wanted)
     total, inputs = formula(call, tuple(arrays))

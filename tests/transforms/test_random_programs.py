@@ -155,12 +155,12 @@ def test_against_jax(seed):
         return program(*args, xp=jax.numpy)
 
     everything = tuple(range(len(arrays)))
-    expected = jax.grad(theirs, argnums=everything)(*arrays)
+    expected = jax.jit(jax.grad(theirs, argnums=everything))(*arrays)
     for found, g in zip(rc.grad(program, argnums=everything)(*arrays), expected, strict=True):
         close(found, g, 1e-8)
     f, x = of_one(program, arrays, 0)
     shape = arrays[0].shape
-    h = jax.hessian(lambda x: theirs(jax.numpy.reshape(x, shape), *arrays[1:]))(x)
+    h = jax.jit(jax.hessian(lambda x: theirs(jax.numpy.reshape(x, shape), *arrays[1:])))(x)
     close(rc.hessian(f)(x), h, 1e-7)
 
 
