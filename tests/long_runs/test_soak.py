@@ -12,6 +12,8 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
 import gc, json, sys, warnings
@@ -34,6 +36,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.thorough
 def test_objects_level_off():
     environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT / 'benchmarks'}"}
     command = [sys.executable, "-c", PROGRAM]
