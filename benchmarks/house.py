@@ -16,7 +16,7 @@ TOP, INSIDE, NAMED = "at the top", "inside a function", "by name"
 # The rooms: each imports those on lines above its own, and no others.
 ORDER = [
     ["errors", "grid", "within"],
-    ["budget", "caches"],
+    ["budget", "caches", "wrapping"],
     ["kinds"],
     ["dispatch"],
     ["expr"],

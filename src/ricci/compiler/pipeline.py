@@ -15,6 +15,7 @@ value that prints itself, and each has invariants (``stage_checks.py``), which a
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -80,6 +81,17 @@ def made(program: Program, setting: Setting) -> Runner:
     """The second half, from a program on."""
     stage = plan(program, setting)
     return run(stage, emit(stage))
+
+
+def _again(stage: Plan, around: Callable[[Callable], Callable] | None) -> Runner:
+    """What runs, from a plan that has travelled: functions do not."""
+    runner = run(stage, emit(stage))
+    if around is not None:
+        runner.around, runner.run = around, around(runner.run)
+    return runner
+
+
+copyreg.pickle(Runner, lambda runner: (_again, (runner.plan, runner.around)))
 
 
 def whole(stage: Prepared, setting: Setting) -> Runner:

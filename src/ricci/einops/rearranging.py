@@ -29,6 +29,7 @@ from ricci.einops.labels import wrong_order
 from ricci.einops.moves import CALLABLE, Moves, Recipe, apply, compiled, guarded, moves, of_something, recipe_of
 from ricci.einops.watch import CallCache
 from ricci.errors import EinopsError
+from ricci.wrapping import known_as
 
 
 class OneArray(Task):
@@ -118,11 +119,17 @@ def key_of(kind: type, pattern: Any, operation: Any, lengths: Mapping[str, Any])
     return tuple(key) if pattern.__class__ is str and operation.__class__ is str else None
 
 
+def _module(wide: bool) -> str:
+    """Where a function is found by its name, also from other processes."""
+    return __name__.partition(".")[0] if wide else __name__
+
+
 def make_rearrange(wide: bool) -> Callable:
     """rearrange, in einops' language or in the wider one."""
     task = OneArray("rearrange", wide)
     calls, plain, recent, nothing = task.calls.known, plain_kinds.known, task.recent.known, (None, None, None)
 
+    @known_as(_module(wide), "rearrange")
     def rearrange(tensor: Any, pattern: str, **axes_lengths: Any) -> Any:
         """Reorder, split and merge the axes of an array, as the pattern says; a view where that can be.
 
@@ -161,6 +168,7 @@ def make_repeat(wide: bool) -> Callable:
     task = OneArray("repeat", wide)
     calls, plain = task.calls.known, plain_kinds.known
 
+    @known_as(_module(wide), "repeat")
     def repeat(tensor: Any, pattern: str, **axes_lengths: Any) -> Any:
         """Repeat the entries of an array along axes that are new on the right.
 
@@ -186,6 +194,7 @@ def make_reduce(wide: bool) -> Callable:
     task = OneArray("reduce", wide)
     calls, plain, recent, nothing = task.calls.known, plain_kinds.known, task.recent.known, (None, None, None)
 
+    @known_as(_module(wide), "reduce")
     def reduce(tensor: Any, pattern: str, reduction: Any, **axes_lengths: Any) -> Any:
         """Reduce an array over the axes that are not on the right: by name, or by a function of an array and axes.
 

@@ -17,6 +17,7 @@ from typing import Any, ParamSpec
 from ricci.einops.watch import AxisUse, Watcher, refuse_generators, user_line
 from ricci.errors import InputError
 from ricci.grid import Grid, Shown
+from ricci.wrapping import MadeOf
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +81,25 @@ def shapes(function: Callable[P, Any]) -> Callable[P, ShapeTable | Any]:
     if not callable(function):
         raise InputError(f"rc.shapes needs a function and got {type(function).__name__}: write rc.shapes(f)(x).")
     refuse_generators(function, "rc.shapes", "list the operations of")
+    if not inspect.iscoroutinefunction(function):
+        return Tabulated(function)
 
-    def recorded(*args: Any, **kwargs: Any) -> ShapeTable:
-        with _recording() as table:
-            table.result = function(*args, **kwargs)
-        return table
-
+    @functools.wraps(function)
     async def recorded_later(*args: Any, **kwargs: Any) -> ShapeTable:
         with _recording() as table:
             table.result = await function(*args, **kwargs)
         return table
 
-    return functools.wraps(function)(recorded_later if inspect.iscoroutinefunction(function) else recorded)
+    return recorded_later
+
+
+class Tabulated(MadeOf):
+    """A function that gives the table of another one's operations."""
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> ShapeTable:
+        with _recording() as table:
+            table.result = self.function(*args, **kwargs)
+        return table
 
 
 @contextlib.contextmanager

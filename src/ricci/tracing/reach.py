@@ -202,7 +202,11 @@ class Reach:
                 self._holders.append(_Class(own))
 
     def _object(self, value: Any) -> None:
-        for name in ("__wrapped__", "rule"):  # of ``functools.wraps`` and its kin; of ``rc.custom``
+        for name in (
+            "__wrapped__",
+            "rule",
+            "loss",
+        ):  # of ``functools.wraps`` and its kin; of ours
             self._pass(getattr(value, name, None))
         package = type(value).__module__.partition(".")[0]
         if package == "ricci" and hasattr(value, "_value"):  # an eager tensor takes another array when it is changed

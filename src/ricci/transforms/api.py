@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Concatenate, Literal, Unpack, overload
 
 from ricci.compiler.compressed.result import Compressed
@@ -13,6 +15,7 @@ from ricci.transforms import deriving
 from ricci.transforms.linear import identity, linearize, vjp
 from ricci.transforms.transformed import Transformed
 from ricci.transforms.typed import A, Argnums, Blocks, OfFirst, P, R, Several, TransformOptions, X
+from ricci.wrapping import MadeOf
 
 
 @overload
@@ -58,7 +61,12 @@ def grad(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **opti
     ({'a': np.float64(2.0)}, np.float64(3.0))
     """
     return Transformed(
-        function, deriving.gradient(argnums, False, "grad"), "grad", argnums=argnums, has_aux=has_aux, **options
+        function,
+        partial(deriving.gradient, argnums=argnums, value=False, what="grad"),
+        "grad",
+        argnums=argnums,
+        has_aux=has_aux,
+        **options,
     )
 
 
@@ -96,7 +104,7 @@ def value_and_grad(function: Callable, argnums: Argnums = 0, has_aux: bool = Fal
     >>> rc.value_and_grad(lambda x: x * x)(3.0)
     (np.float64(9.0), np.float64(6.0))
     """
-    derive = deriving.gradient(argnums, True, "value_and_grad")
+    derive = partial(deriving.gradient, argnums=argnums, value=True, what="value_and_grad")
     return Transformed(function, derive, "value_and_grad", argnums=argnums, has_aux=has_aux, **options)
 
 
@@ -139,7 +147,7 @@ def jacobian(
     array([[2., 0.],
            [0., 4.]])
     """
-    derive = deriving.jacobian(argnums, mode, "jacobian")
+    derive = partial(deriving.jacobian, argnums=argnums, mode=mode, what="jacobian")
     return Transformed(function, derive, "jacobian", argnums=argnums, has_aux=has_aux, **options)
 
 
@@ -156,7 +164,7 @@ def jacfwd(
 ) -> Transformed[..., Any]: ...
 def jacfwd(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Transformed:
     """The Jacobian by forward mode."""
-    derive = deriving.jacobian(argnums, "forward", "jacfwd")
+    derive = partial(deriving.jacobian, argnums=argnums, mode="forward", what="jacfwd")
     return Transformed(function, derive, "jacfwd", argnums=argnums, has_aux=has_aux, **options)
 
 
@@ -173,7 +181,7 @@ def jacrev(
 ) -> Transformed[..., Any]: ...
 def jacrev(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Transformed:
     """The Jacobian by reverse mode."""
-    derive = deriving.jacobian(argnums, "reverse", "jacrev")
+    derive = partial(deriving.jacobian, argnums=argnums, mode="reverse", what="jacrev")
     return Transformed(function, derive, "jacrev", argnums=argnums, has_aux=has_aux, **options)
 
 
@@ -237,7 +245,7 @@ def hessian(
     >>> rc.hessian(lambda x: (x**3).sum(), compressed=True)(np.array([1.0, 2.0])).solve(np.array([6.0, 6.0]))
     array([1. , 0.5])
     """
-    derive = deriving.hessian(argnums, mode)
+    derive = partial(deriving.hessian, argnums=argnums, mode=mode)
     return Transformed(function, derive, "hessian", argnums=argnums, has_aux=has_aux, compressed=compressed, **options)
 
 
@@ -254,7 +262,7 @@ def hvp(function: Callable, argnums: Argnums = 0, **options: Any) -> Transformed
     >>> rc.hvp(lambda x: (x**3).sum())(np.array([1.0, 2.0]), np.array([1.0, 1.0]))
     array([ 6., 12.])
     """
-    return Transformed(function, deriving.hvp(argnums), "hvp", extras=1, argnums=argnums, **options)
+    return Transformed(function, partial(deriving.hvp, argnums=argnums), "hvp", extras=1, argnums=argnums, **options)
 
 
 def gauss_newton_vp(
@@ -275,24 +283,38 @@ def gauss_newton_vp(
             "rc.gauss_newton_vp takes a function of its arguments by position; a formula has its inputs by name. "
             "Write lambda x: f(A=A, x=x)."
         )
+    return Transformed(_GaussNewton(function, loss, argnums), identity, "gauss_newton_vp", **options)
 
-    def multiplied(*args: Any, **kwargs: Any) -> Any:
+
+class _GaussNewton(MadeOf):
+    """The product with a vector, the last argument, as a function that is traced."""
+
+    __signature__ = inspect.Signature(  # not that of the function
+        [
+            inspect.Parameter("args", inspect.Parameter.VAR_POSITIONAL),
+            inspect.Parameter("kwargs", inspect.Parameter.VAR_KEYWORD),
+        ]
+    )
+
+    def __init__(self, function: Callable, loss: Callable | None, argnums: Argnums):
+        super().__init__(function)
+        self.loss, self.argnums = loss, argnums
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         *rest, v = args
-        single = isinstance(argnums, int)
-        numbers = [k % len(rest) for k in ([argnums] if single else argnums)]  # type: ignore[list-item, operator]
+        single = isinstance(self.argnums, int)
+        numbers = [k % len(rest) for k in ([self.argnums] if single else self.argnums)]  # type: ignore[list-item, operator, union-attr]
 
         def of_chosen(*chosen: Any) -> Any:
             given = dict(zip(numbers, chosen, strict=True))
-            return function(*[given.get(k, x) for k, x in enumerate(rest)], **kwargs)
+            return self.function(*[given.get(k, x) for k, x in enumerate(rest)], **kwargs)
 
         chosen = [rest[k] for k in numbers]
         y, push = linearize(of_chosen, *chosen)
         pushed = push(v) if single else push(*v)
-        bar = pushed if loss is None else hvp(loss)(y, pushed)
+        bar = pushed if self.loss is None else hvp(self.loss)(y, pushed)
         found = vjp(of_chosen, *chosen)[1](bar)
         return found[0] if single else found
-
-    return Transformed(multiplied, identity, "gauss_newton_vp", **options)
 
 
 @overload
@@ -310,7 +332,7 @@ def hessian_diagonal(function: Callable, argnums: Argnums = 0, **options: Any) -
     >>> rc.hessian_diagonal(lambda x: (x**3).sum() + x[0] * x[1])(np.array([1.0, 2.0]))
     array([ 6., 12.])
     """
-    derive = deriving.hessian_diagonal(argnums, False, "hessian_diagonal")
+    derive = partial(deriving.hessian_diagonal, argnums=argnums, trace=False, what="hessian_diagonal")
     return Transformed(function, derive, "hessian_diagonal", argnums=argnums, **options)
 
 
@@ -321,7 +343,7 @@ def laplacian(function: Callable[P, R], argnums: Argnums = 0, **options: Unpack[
     >>> rc.laplacian(lambda x: (x**2).sum())(np.ones(3))
     np.float64(6.0)
     """
-    derive = deriving.hessian_diagonal(argnums, True, "laplacian")
+    derive = partial(deriving.hessian_diagonal, argnums=argnums, trace=True, what="laplacian")
     return Transformed(function, derive, "laplacian", argnums=argnums, **options)
 
 
@@ -338,7 +360,9 @@ def taylor(
         raise InputError(
             f"rc.taylor takes an order, a whole number that is not negative: rc.taylor(f, 3), not {order!r}."
         )
-    return Transformed(function, deriving.taylor(order, argnums), "taylor", extras=1, argnums=argnums, **options)
+    return Transformed(
+        function, partial(deriving.taylor, order=order, argnums=argnums), "taylor", extras=1, argnums=argnums, **options
+    )
 
 
 @overload
@@ -356,7 +380,7 @@ def elementwise_grad(function: Callable, argnums: Argnums = 0, **options: Any) -
     >>> rc.elementwise_grad(np.tanh)(np.zeros(3))
     array([1., 1., 1.])
     """
-    derive = deriving.elementwise_gradient(argnums)
+    derive = partial(deriving.elementwise_gradient, argnums=argnums)
     return Transformed(function, derive, "elementwise_grad", argnums=argnums, **options)
 
 

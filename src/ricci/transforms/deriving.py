@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -145,39 +145,31 @@ def paired(recording: Recording, form: Form, outputs: list[Any], dtypes: list[np
     return recording.with_outputs(whole, [x for part in parts for x in part[1]], [t for part in parts for t in part[2]])
 
 
-def gradient(argnums: Any, value: bool, what: str) -> Callable[[Recording], Recording]:
+def gradient(recording: Recording, argnums: Any, value: bool, what: str) -> Recording:
     """``grad`` and ``value_and_grad``."""
-
-    def derive(recording: Recording) -> Recording:
-        wanted = Wanted(recording, argnums, what)
-        (settled,) = stable([scalar(recording, what)])
-        found = pullbacks(settled, one(()), wanted.inputs)
-        if not value:
-            return paired(recording, wanted.form, found, wanted.dtypes)
-        first = (LEAF, [settled], recording.out_dtypes)
-        if recording.aux is not None:  # ((value, aux), gradient), as in JAX
-            form, outputs, dtypes = recording.aux
-            first = (("tuple", 2, (LEAF, form)), [settled, *outputs], [*recording.out_dtypes, *dtypes])
-        return paired(replace(recording, aux=None), wanted.form, found, wanted.dtypes, first)
-
-    return derive
+    wanted = Wanted(recording, argnums, what)
+    (settled,) = stable([scalar(recording, what)])
+    found = pullbacks(settled, one(()), wanted.inputs)
+    if not value:
+        return paired(recording, wanted.form, found, wanted.dtypes)
+    first = (LEAF, [settled], recording.out_dtypes)
+    if recording.aux is not None:  # ((value, aux), gradient), as in JAX
+        form, outputs, dtypes = recording.aux
+        first = (("tuple", 2, (LEAF, form)), [settled, *outputs], [*recording.out_dtypes, *dtypes])
+    return paired(replace(recording, aux=None), wanted.form, found, wanted.dtypes, first)
 
 
-def jacobian(argnums: Any, mode: str, what: str) -> Callable[[Recording], Recording]:
+def jacobian(recording: Recording, argnums: Any, mode: str, what: str) -> Recording:
     """All derivatives of all results: in the form of the results, each a tree in the form of the arguments."""
-
-    def derive(recording: Recording) -> Recording:
-        wanted = Wanted(recording, argnums, what)
-        ys = floats(recording, what)
-        rows = derivatives(stable(ys), wanted.inputs, mode)
-        return paired(
-            recording,
-            _nested(recording.out_form, wanted.form),
-            [x for row in rows for x in row],
-            wanted.dtypes * len(ys),
-        )
-
-    return derive
+    wanted = Wanted(recording, argnums, what)
+    ys = floats(recording, what)
+    rows = derivatives(stable(ys), wanted.inputs, mode)
+    return paired(
+        recording,
+        _nested(recording.out_form, wanted.form),
+        [x for row in rows for x in row],
+        wanted.dtypes * len(ys),
+    )
 
 
 def _nested(outer: Form, inner: Form) -> Form:
@@ -185,19 +177,15 @@ def _nested(outer: Form, inner: Form) -> Form:
     return inner if outer == LEAF else (outer[0], outer[1], tuple([_nested(part, inner) for part in outer[2]]))
 
 
-def hessian(argnums: Any, mode: str, what: str = "hessian") -> Callable[[Recording], Recording]:
+def hessian(recording: Recording, argnums: Any, mode: str, what: str = "hessian") -> Recording:
     """The second derivatives of all results, by all pairs of arguments."""
-
-    def derive(recording: Recording) -> Recording:
-        wanted = Wanted(recording, argnums, what)
-        ys = floats(recording, what)
-        first = [x for row in derivatives(stable(ys), wanted.inputs, "auto") for x in row]
-        rows = derivatives(stable(first), wanted.inputs, mode)
-        form = _nested(recording.out_form, _nested(wanted.form, wanted.form))
-        dtypes = wanted.dtypes * (len(ys) * len(wanted.inputs))
-        return paired(recording, form, [x for row in rows for x in row], dtypes)
-
-    return derive
+    wanted = Wanted(recording, argnums, what)
+    ys = floats(recording, what)
+    first = [x for row in derivatives(stable(ys), wanted.inputs, "auto") for x in row]
+    rows = derivatives(stable(first), wanted.inputs, mode)
+    form = _nested(recording.out_form, _nested(wanted.form, wanted.form))
+    dtypes = wanted.dtypes * (len(ys) * len(wanted.inputs))
+    return paired(recording, form, [x for row in rows for x in row], dtypes)
 
 
 def extra(recording: Recording, number: int, wanted: Wanted, what: str) -> list[Variable]:
@@ -234,17 +222,13 @@ def along(ys: Sequence[Expr], xs: Sequence[Expr], dots: Sequence[Expr]) -> list[
     return [found.get(y, zero(y.shape)) for y in ys]
 
 
-def hvp(argnums: Any, what: str = "hvp") -> Callable[[Recording], Recording]:
+def hvp(recording: Recording, argnums: Any, what: str = "hvp") -> Recording:
     """The Hessian times a direction: the gradient of the derivative along it."""
-
-    def derive(recording: Recording) -> Recording:
-        wanted = Wanted(recording, argnums, what)
-        y = scalar(recording, what)
-        dots = extra(recording, 1, wanted, what)
-        grads = stable(pullbacks(stable([y])[0], one(()), wanted.inputs))
-        return paired(recording, wanted.form, along(grads, wanted.inputs, dots), wanted.dtypes)
-
-    return derive
+    wanted = Wanted(recording, argnums, what)
+    y = scalar(recording, what)
+    dots = extra(recording, 1, wanted, what)
+    grads = stable(pullbacks(stable([y])[0], one(()), wanted.inputs))
+    return paired(recording, wanted.form, along(grads, wanted.inputs, dots), wanted.dtypes)
 
 
 def diagonal_of(e: Expr, order: int) -> Expr:
@@ -254,70 +238,58 @@ def diagonal_of(e: Expr, order: int) -> Expr:
     return product([(e, labels)], (*range(lead), *[("own", k) for k in range(order)]))
 
 
-def hessian_diagonal(argnums: Any, trace: bool, what: str) -> Callable[[Recording], Recording]:
+def hessian_diagonal(recording: Recording, argnums: Any, trace: bool, what: str) -> Recording:
     """The diagonal of the Hessian, or its sum: the Laplacian."""
-
-    def derive(recording: Recording) -> Recording:
-        wanted = Wanted(recording, argnums, what)
-        ys = stable(floats(recording, what))
-        diagonals = []
-        for y in ys:
-            for x in wanted.inputs:
-                ((g,),) = derivatives([y], [x], "reverse")
-                ((h,),) = derivatives(stable([g]), [x], "auto")
-                diagonals.append((len(y.shape), diagonal_of(h, len(x.shape))))
-        if not trace:
-            form = _nested(recording.out_form, wanted.form)
-            return paired(recording, form, [d for _, d in diagonals], wanted.dtypes * len(ys))
-        sums = [product([(d, range(len(d.shape)))], range(lead)) for lead, d in diagonals]
-        n = len(wanted.inputs)
-        totals = [add([(1, s) for s in sums[k * n : (k + 1) * n]]) for k in range(len(ys))]
-        return paired(recording, recording.out_form, totals, recording.out_dtypes)
-
-    return derive
-
-
-def taylor(order: int, argnums: Any, what: str = "taylor") -> Callable[[Recording], Recording]:
-    """The results and their derivatives along a direction, to an order: ``dᵏ/dtᵏ f(x + t v)`` at 0."""
-
-    def derive(recording: Recording) -> Recording:
-        wanted = Wanted(recording, argnums, what)
-        ys = stable(floats(recording, what))
-        dots = extra(recording, 1, wanted, what)
-        rows = [ys]
-        for _ in range(order):
-            rows.append(stable(along(rows[-1], wanted.inputs, dots)))
-        form = ("tuple", order + 1, (recording.out_form,) * (order + 1))
-        return paired(recording, form, [y for row in rows for y in row], recording.out_dtypes * (order + 1))
-
-    return derive
-
-
-def elementwise_gradient(argnums: Any, what: str = "elementwise_grad") -> Callable[[Recording], Recording]:
-    """The derivative of each entry of the result by the entry at the same place of the argument."""
-
-    def derive(recording: Recording) -> Recording:
-        y = _single(recording, what)
-        wanted = Wanted(recording, argnums, what)
-        (settled,) = stable([y])
-        found = []
+    wanted = Wanted(recording, argnums, what)
+    ys = stable(floats(recording, what))
+    diagonals = []
+    for y in ys:
         for x in wanted.inputs:
-            if x.shape != y.shape:
-                raise ShapeError(
-                    f"rc.{what} is for functions that work entry by entry; {recording.name} makes shape {y.shape} of "
-                    f"shape {x.shape}. Use rc.jacobian."
-                )
-            ((whole,),) = derivatives([settled], [x], "reverse")
-            (whole,) = stable([whole])
-            if not is_diagonal(whole, len(x.shape)):
-                raise RuleError(
-                    f"rc.{what} is for functions that work entry by entry; in {recording.name} an entry of the result "
-                    "may depend on other entries of the argument. Use rc.jacobian, or rc.grad of the sum."
-                )
-            found.append(diagonal_of(whole, len(x.shape)))
-        return paired(recording, wanted.form, found, wanted.dtypes)
+            ((g,),) = derivatives([y], [x], "reverse")
+            ((h,),) = derivatives(stable([g]), [x], "auto")
+            diagonals.append((len(y.shape), diagonal_of(h, len(x.shape))))
+    if not trace:
+        form = _nested(recording.out_form, wanted.form)
+        return paired(recording, form, [d for _, d in diagonals], wanted.dtypes * len(ys))
+    sums = [product([(d, range(len(d.shape)))], range(lead)) for lead, d in diagonals]
+    n = len(wanted.inputs)
+    totals = [add([(1, s) for s in sums[k * n : (k + 1) * n]]) for k in range(len(ys))]
+    return paired(recording, recording.out_form, totals, recording.out_dtypes)
 
-    return derive
+
+def taylor(recording: Recording, order: int, argnums: Any, what: str = "taylor") -> Recording:
+    """The results and their derivatives along a direction, to an order: ``dᵏ/dtᵏ f(x + t v)`` at 0."""
+    wanted = Wanted(recording, argnums, what)
+    ys = stable(floats(recording, what))
+    dots = extra(recording, 1, wanted, what)
+    rows = [ys]
+    for _ in range(order):
+        rows.append(stable(along(rows[-1], wanted.inputs, dots)))
+    form = ("tuple", order + 1, (recording.out_form,) * (order + 1))
+    return paired(recording, form, [y for row in rows for y in row], recording.out_dtypes * (order + 1))
+
+
+def elementwise_gradient(recording: Recording, argnums: Any, what: str = "elementwise_grad") -> Recording:
+    """The derivative of each entry of the result by the entry at the same place of the argument."""
+    y = _single(recording, what)
+    wanted = Wanted(recording, argnums, what)
+    (settled,) = stable([y])
+    found = []
+    for x in wanted.inputs:
+        if x.shape != y.shape:
+            raise ShapeError(
+                f"rc.{what} is for functions that work entry by entry; {recording.name} makes shape {y.shape} of "
+                f"shape {x.shape}. Use rc.jacobian."
+            )
+        ((whole,),) = derivatives([settled], [x], "reverse")
+        (whole,) = stable([whole])
+        if not is_diagonal(whole, len(x.shape)):
+            raise RuleError(
+                f"rc.{what} is for functions that work entry by entry; in {recording.name} an entry of the result "
+                "may depend on other entries of the argument. Use rc.jacobian, or rc.grad of the sum."
+            )
+        found.append(diagonal_of(whole, len(x.shape)))
+    return paired(recording, wanted.form, found, wanted.dtypes)
 
 
 def is_diagonal(e: Expr, order: int) -> bool:

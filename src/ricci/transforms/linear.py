@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal, overload
 
 import numpy as np
@@ -97,7 +98,7 @@ def jvp(
         raise InputError(f"rc.jvp: there are {len(primals)} primals and {len(tangents)} tangents; one for each.")
     count = len(primals)
     more: Any = {"extras": count, "has_aux": has_aux, "fused": fused}
-    make = lambda: Transformed(function, _pushed(count), "jvp", **more)  # noqa: E731
+    make = lambda: Transformed(function, partial(_pushed, count=count), "jvp", **more)  # noqa: E731
     return kept(function, f"jvp {count} {has_aux} {fused}", make)(*primals, *tangents)
 
 
@@ -115,14 +116,11 @@ def _directions(recording: Recording, count: int, what: str) -> tuple[Wanted, li
     return wanted, matched(recording, [places[k] for k in order], wanted.inputs, what, "tangent")
 
 
-def _pushed(count: int) -> Callable[[Recording], Recording]:
-    def derive(recording: Recording) -> Recording:
-        ys = stable(floats(recording, "jvp"))
-        wanted, dots = _directions(recording, count, "jvp")
-        value = (recording.out_form, ys, recording.out_dtypes)
-        return paired(recording, recording.out_form, along(ys, wanted.inputs, dots), recording.out_dtypes, value)
-
-    return derive
+def _pushed(recording: Recording, count: int) -> Recording:
+    ys = stable(floats(recording, "jvp"))
+    wanted, dots = _directions(recording, count, "jvp")
+    value = (recording.out_form, ys, recording.out_dtypes)
+    return paired(recording, recording.out_form, along(ys, wanted.inputs, dots), recording.out_dtypes, value)
 
 
 class Staged(Transformed):
@@ -171,8 +169,8 @@ class Stages:
         constant, stand_ins, linear = split(linear, moving)
         self.recording, self.has_aux, self.what = recording, recording.aux is not None, owner.what
         self.backend = target_of([*arguments.traced, *recording.captured.values()]).name
-        by_arguments, by_results = (wanted.form, wanted.inputs), (recording.out_form, ys)
-        self.takes: tuple[Form, Sequence[Expr]] = by_results if owner.backwards else by_arguments
+        form, like = (recording.out_form, ys) if owner.backwards else (wanted.form, wanted.inputs)
+        self.takes: tuple[Form, list[Any]] = form, [e.shape for e in like]
         aux_form, aux, aux_dtypes = recording.aux or (("none", None, ()), [], [])
         forms = (recording.out_form, aux_form, ("list", len(constant), (trees.LEAF,) * len(constant)))
         own = [ANY_TYPE] * len(constant)
@@ -190,6 +188,13 @@ class Stages:
         form, dtypes = (wanted.form, wanted.dtypes) if owner.backwards else (recording.out_form, recording.out_dtypes)
         self.second = second.with_outputs(form, linear, dtypes)
         self.program: Version | None = None  # of the linear function, made when that is first called
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What a linear function needs elsewhere, where its program is made anew: the second stage."""
+        left = ("first", "derived", "guards")
+        kept = {name: value for name, value in vars(self).items() if name not in left}
+        second = replace(self.second, lines={}, aux=None)
+        return {**kept, "recording": second, "second": second, "program": None}
 
     def run(self, arrays: Sequence[Any]) -> Any:
         """The value, and the linear function at these arguments."""
@@ -211,6 +216,9 @@ class Linear:
 
     def __repr__(self) -> str:
         return f"<rc.{self.stages.what} of {self.stages.recording.name}, at a point>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "point": ()}
 
     def __call__(self, /, *direction: Any) -> Any:
         stages = self.stages
@@ -235,7 +243,7 @@ def _used(recording: Recording) -> list[Variable]:
     return variables(*[out for out in recording.outputs if isinstance(out, Expr)])
 
 
-def checked(tree: Any, form: Form, like: Sequence[Expr], name: str, what: str) -> list[Any]:
+def checked(tree: Any, form: Form, shapes: Sequence[Any], name: str, what: str) -> list[Any]:
     """The leaves of a direction, if it has the form and the shapes wanted."""
     leaves, own = trees.flatten(tree)
     order = trees.order_as(own, form)
@@ -245,9 +253,9 @@ def checked(tree: Any, form: Form, like: Sequence[Expr], name: str, what: str) -
             "needed."
         )
     leaves = [leaves[k] for k in order]
-    for leaf, e in zip(leaves, like, strict=True):
-        if np.shape(leaf) != e.shape:
-            raise ShapeError(f"rc.{what} of {name}: what comes in has the shape {np.shape(leaf)}, not {e.shape}.")
+    for leaf, shape in zip(leaves, shapes, strict=True):
+        if np.shape(leaf) != shape:
+            raise ShapeError(f"rc.{what} of {name}: what comes in has the shape {np.shape(leaf)}, not {shape}.")
         if hasattr(leaf, "dtype") and checked_dtype(leaf.dtype).kind != "f":
             raise DTypeError(f"rc.{what} of {name}: what comes in is {leaf.dtype}; write it as floating numbers.")
     return [leaf if hasattr(leaf, "dtype") else np.asarray(leaf, np.float64) for leaf in leaves]
@@ -283,10 +291,7 @@ def vjp(function: Callable, *primals: Any, has_aux: bool = False, fused: bool | 
         return kept(function, f"vjp {has_aux} {fused}", make)(*primals)
     value = Transformed(function, identity, "vjp", has_aux=has_aux, fused=fused)(*primals)
     back = Transformed(function, _back, "vjp", extras=1, has_aux=has_aux, fused=fused)
-
-    def linear(bar: Any) -> Any:
-        return back(*primals, bar)
-
+    linear = partial(back, *primals)
     return (value[0], linear, value[1]) if has_aux else (value, linear)
 
 
@@ -326,8 +331,9 @@ def linearize(function: Callable, *primals: Any, has_aux: bool = False, fused: b
         make = lambda: Staged(function, "linearize", False, has_aux, fused)  # noqa: E731
         return kept(function, f"linearize {has_aux} {fused}", make)(*primals)
     value = Transformed(function, identity, "linearize", has_aux=has_aux, fused=fused)(*primals)
-
-    def linear(*tangents: Any) -> Any:
-        return jvp(function, primals, tangents, has_aux, fused=fused)[1]
-
+    linear = partial(_tangent, function, primals, has_aux, fused)
     return (value[0], linear, value[1]) if has_aux else (value, linear)
+
+
+def _tangent(function: Callable, primals: tuple, has_aux: bool, fused: bool | None, /, *tangents: Any) -> Any:
+    return jvp(function, primals, tangents, has_aux, fused=fused)[1]

@@ -7,7 +7,6 @@ the first. The value is that of the first and the derivative that of the second;
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -24,6 +23,7 @@ from ricci.transforms.formula_functions import as_function
 from ricci.transforms.on_tensors import on_tensors
 from ricci.transforms.transformed import replace_all
 from ricci.transforms.typed import P, R
+from ricci.wrapping import MadeOf
 
 
 def checkpoint(function: Callable[P, R]) -> Callable[P, R]:
@@ -34,15 +34,20 @@ def checkpoint(function: Callable[P, R]) -> Callable[P, R]:
     >>> rc.grad(lambda x: layer(x).sum())(np.zeros(2))
     array([1., 1.])
     """
+    return Checkpointed(as_function(function, "checkpoint"))
 
-    function = as_function(function, "checkpoint")
 
-    @functools.wraps(function)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        here = frames.current()
+class Checkpointed(MadeOf):
+    """A function whose derivative computes inner values again."""
+
+    def __repr__(self) -> str:
+        return f"<rc.checkpoint of {getattr(self.function, '__name__', self.function)}>"
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        here, function = frames.current(), self.function
         if here is None:
             if recorded(trees.flatten((args, kwargs))[0]):
-                return on_tensors(call, getattr(function, "__name__", "checkpoint"), args, kwargs)
+                return on_tensors(self, getattr(function, "__name__", "checkpoint"), args, kwargs)
             return function(*args, **kwargs)
         arguments = Arguments.of(args, kwargs)
         operands = [lift(leaf).expr for leaf in arguments.traced]
@@ -56,5 +61,3 @@ def checkpoint(function: Callable[P, R]) -> Callable[P, R]:
         for out, dtype in zip(recording.outputs, recording.out_dtypes, strict=True):
             leaves.append(out.value if isinstance(out, Static) else Traced(next(values), dtype, here))
         return like_tensor(of_torch(arguments.leaves), trees.unflatten(recording.out_form, leaves))
-
-    return call

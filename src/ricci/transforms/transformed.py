@@ -11,7 +11,6 @@ other results. What happens to a call depends on the arguments alone:
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, overload
 
@@ -40,16 +39,15 @@ from ricci.transforms import nans
 from ricci.transforms.formula_functions import as_function
 from ricci.transforms.on_tensors import on_tensors
 from ricci.transforms.typed import AnyArray, ArrayT, Blocks, P, R_co, ResultT
+from ricci.wrapping import MadeOf
 
 MOST_PROGRAMS = 256
 COMPILER_OPTIONS = ("jit",)  # of all transforms: how programs are compiled further
 Derive = Callable[[Recording], Recording]
 
 
-class Transformed(Generic[P, R_co]):
+class Transformed(MadeOf, Generic[P, R_co]):
     """A function of arrays, made of another one."""
-
-    __name__: str
 
     def __init__(
         self,
@@ -79,8 +77,8 @@ class Transformed(Generic[P, R_co]):
         function = as_function(function, what, argnums)
         if not callable(function):
             raise InputError(f"rc.{what} takes a function, not {type(function).__name__}: {function!r:.60}.")
-        functools.update_wrapper(self, function, updated=())
-        self.function, self.derive, self.what, self.argnums = function, derive, what, argnums
+        super().__init__(function)
+        self.derive, self.what, self.argnums = derive, what, argnums
         nums = (static_argnums,) if isinstance(static_argnums, int) else static_argnums
         self.static_argnums = frozenset(nums)
         names = (static_argnames,) if isinstance(static_argnames, str) else static_argnames
@@ -95,9 +93,6 @@ class Transformed(Generic[P, R_co]):
 
     def __repr__(self) -> str:
         return f"<rc.{self.what} of {getattr(self.function, '__name__', self.function)}>"
-
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
 
     @overload
     def __call__(

@@ -44,6 +44,7 @@ from ricci.transforms.on_tensors import on_tensors
 from ricci.transforms.transformed import replace_all
 from ricci.transforms.typed import P, R, R_co
 from ricci.user.custom_formulas import by_entry, on_formulas
+from ricci.wrapping import MadeOf
 
 Given = TypeVar("Given", bound=Callable | str)  # a rule
 
@@ -52,19 +53,19 @@ QUOTE = "'"
 EXAMPLE = 0.5  # within the domain of most functions
 
 
-class Custom(Generic[P, R_co]):
+class Custom(MadeOf, Generic[P, R_co]):
     """A function with a rule for its derivative."""
 
-    __name__: str
-
     def __init__(self, function: Callable[P, R_co]):
-        functools.update_wrapper(self, function, updated=())
-        self.function = function
+        super().__init__(function)
         self.rule: tuple[str, Any] | None = None
         self.on_formulas: dict[Any, Any] = {}  # by the form of the arguments
 
     def __repr__(self) -> str:
         return f"<rc.custom {self.__name__}>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "on_formulas": {}}
 
     def _set(self, kind: str, rule: Any) -> Any:
         if self.rule is not None and self.rule[0] != kind:
@@ -150,12 +151,22 @@ class Custom(Generic[P, R_co]):
             here = frames.current()
             assert here is not None
             inputs = [variable(f"{name}.{k}{QUOTE * here.depth}", x.shape) for k, x in enumerate(operands)]
-            return _Rule(name, inputs, outside.shape, outside.dtype, operands, self._static(arguments), outside=outside)
+            kind = (outside.shape, outside.dtype, operands, self._static(arguments))
+            return _Rule(name, inputs, *kind, outside=outside, again=self._again(arguments, operands))
         if body.out_form != trees.LEAF or not isinstance(body.outputs[0], Expr):
             raise InputError(f"A function with a rule of its own returns one array; {name} does not.")
         e = body.outputs[0]
         shape: Any = e.shape
-        return _Rule(name, body.inputs, shape, body.out_dtypes[0], operands, self._static(arguments), body=e)
+        kind = (shape, body.out_dtypes[0], operands, self._static(arguments))
+        return _Rule(name, body.inputs, *kind, body=e, again=self._again(arguments, operands))
+
+    def _again(self, arguments: Arguments, operands: Sequence[Traced]) -> tuple | None:
+        """What makes the row of a function for such operands in another process."""
+        if of_torch(arguments.leaves) is not None:
+            return None
+        static = [None if t else leaf for leaf, t in zip(arguments.leaves, arguments.arrays, strict=True)]
+        given = Arguments(static, arguments.form, arguments.arrays)
+        return _row_again, (self, given, [(x.shape, x.dtype) for x in operands])
 
     def _static(self, arguments: Arguments) -> dict[str, Any]:
         """The arguments that are no arrays, by name: a rule that has parameters of these names gets them."""
@@ -170,6 +181,25 @@ class Custom(Generic[P, R_co]):
             if not any(traced for _, traced in own):
                 found[name] = trees.unflatten(form, [leaf for leaf, _ in own])
         return found
+
+
+def _row_again(custom: Custom, arguments: Arguments, kinds: Sequence[tuple]) -> Op:
+    """The row of a function that has travelled, for operands of these shapes and types."""
+    return frames.apart(_traced_again, custom, arguments, kinds)
+
+
+def _traced_again(custom: Custom, arguments: Arguments, kinds: Sequence[tuple]) -> Op:
+    given = iter([Shaped(*kind) for kind in kinds])
+    leaves = [next(given) if t else leaf for leaf, t in zip(arguments.leaves, arguments.arrays, strict=True)]
+    with frames.suspended(), frames.frame(custom.__name__) as own:
+        operands = [Traced(own.variable(f"a{k}", shape), dtype, own) for k, (shape, dtype) in enumerate(kinds)]
+        found = custom.ruled(Arguments(leaves, arguments.form, arguments.arrays), operands)
+    if own.captured:
+        raise InputError(
+            f"{custom.__name__} uses an array that is none of its arguments; what is made of it stays in its process, "
+            "unless the array is passed as an argument."
+        )
+    return found.op
 
 
 def _outside(
@@ -219,6 +249,7 @@ class _Rule:
         static: dict[str, Any],
         body: Expr | None = None,
         outside: Outside | None = None,
+        again: tuple | None = None,
     ):
         self.name = name
         self.inputs, self.shape, self.dtype = list(inputs), shape, dtype
@@ -227,7 +258,7 @@ class _Rule:
         if body is not None:
             self._check_closed(body, "")
         self.jacobians: list[Expr] = []
-        self.op = self._op(f"custom.{self.name}.{next(_numbers)}")
+        self.op = self._op(f"custom.{self.name}.{next(_numbers)}", again)
 
     def derive(self, kind: str, rule: Any) -> None:
         """The local derivatives, from the rule."""
@@ -340,7 +371,7 @@ class _Rule:
                 "round for the other mode."
             )
 
-    def _op(self, name: str) -> Op:
+    def _op(self, name: str, again: tuple | None) -> Op:
         """The row of the function for these operands."""
         orders = tuple([len(x.shape) for x in self.inputs])
         return Op(
@@ -354,6 +385,7 @@ class _Rule:
             rectangular=True,
             body=None if self.body is None else functools.partial(self._placed, self.body),
             outside=self.outside,
+            again=again,
         )
 
     def _partial(self, number: int, operands: tuple, y: Expr, params: tuple) -> Expr:

@@ -9,7 +9,7 @@ names of their indices; for any other function they are arrays, with their axes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import count
 from typing import Any
@@ -51,23 +51,37 @@ def on_formulas(custom: Any, args: tuple, kwargs: dict[str, Any]) -> Formula:
     parts = [as_formula(leaf) for leaf, own in zip(leaves, operand, strict=True) if own]
     static = tuple([None if own else leaf for leaf, own in zip(leaves, operand, strict=True)])
     orders = tuple([part.order for part in parts])
+    return _of_form(custom, form, static, tuple(operand), orders)(parts)
+
+
+def _of_form(custom: Any, *key: Any) -> _OnFormulas:
+    """The function for arguments of a form, with static ones and operands of these orders; made once."""
     try:
-        key: Hashable = (form, static, tuple(operand), orders)
         found = custom.on_formulas.get(key)
     except TypeError:  # a static argument that cannot be compared
-        key = found = None
+        return _OnFormulas(custom, *key)
     if found is None:
-        found = _OnFormulas(custom, form, leaves, operand)
-        if key is not None:
-            custom.on_formulas[key] = found
-    return found(parts)
+        found = custom.on_formulas[key] = _OnFormulas(custom, *key)
+    return found
+
+
+def _row_again(custom: Any, key: tuple, place: tuple) -> Op:
+    """The row of a function that has travelled: of that itself, or of one that waits for sizes, or its derivative."""
+    found = _of_form(custom, *key)
+    if not place:
+        return found.row()
+    later = found.waiting(*place[:2])
+    for k in place[2:]:
+        later = later.slope(k)
+    return later.op
 
 
 class _OnFormulas:
     """A function with a rule, for arguments of one form."""
 
-    def __init__(self, custom: Any, form: Any, leaves: Sequence[Any], operand: Sequence[bool]):
-        self.custom, self.form, self.leaves, self.operand = custom, form, list(leaves), list(operand)
+    def __init__(self, custom: Any, *key: Any):
+        self.custom, self.key = custom, key
+        self.form, self.leaves, self.operand, _ = key
         self.entrywise: dict[int, bool] = {}  # by the number of axes
         self.later: dict[tuple, _Later] = {}
         self._rules = Cache("rules of one's own on formulas", 256)
@@ -78,14 +92,21 @@ class _OnFormulas:
         if len(sizes) not in self.entrywise:
             self.entrywise[len(sizes)] = self._works_by_entry(len(sizes))
         if self.entrywise[len(sizes)]:
-            op = self._elementwise()
+            op = self.row()
             return aligned(lambda *exprs: elementwise(op, *exprs), *parts)
         axes = self._axes(parts, sizes)
-        key = (tuple([at for at, _ in axes]), tuple([part.order for part in parts]))
-        if key not in self.later:
-            self.later[key] = _Later(_title(self.custom.__name__), key[1], key[0], self._template)
-        expr = function(self.later[key].op, tuple([part.expr for part in parts]))
+        later = self.waiting(tuple([part.order for part in parts]), tuple([at for at, _ in axes]))
+        expr = function(later.op, tuple([part.expr for part in parts]))
         return Formula(expr, [name for _, name in axes], merged(part.context for part in parts))
+
+    def waiting(self, orders: tuple[int, ...], axes: tuple) -> _Later:
+        """The function of operands of these orders, with these axes, which waits for sizes."""
+        if (orders, axes) not in self.later:
+            made = partial(_row_again, self.custom, self.key)
+            self.later[orders, axes] = _Later(
+                _title(self.custom.__name__), orders, axes, self._template, made, (orders, axes)
+            )
+        return self.later[orders, axes]
 
     def rule(self, shapes: Sequence[tuple[int, ...]]) -> Any:
         """The rule for operands of these shapes."""
@@ -126,7 +147,7 @@ class _OnFormulas:
             pairs.append((diagonal, jacobian))
         return all(_same(a, b) for a, b in pairs)
 
-    def _elementwise(self) -> Op:
+    def row(self) -> Op:
         """The function as an elementwise one, its rule that on numbers."""
         if self._op is not None:
             return self._op
@@ -147,6 +168,7 @@ class _OnFormulas:
             tuple([partial(slope, k) for k in range(number)]),
             latex=_latex(name, number),
             body=lambda args: by_entry(scalar.body, dict(zip(scalar.inputs, args, strict=True))),
+            again=(_row_again, (self.custom, self.key, ())),
         )
         return _titles.put(name, op)
 
@@ -220,8 +242,11 @@ class _Later:
         orders: tuple[int, ...],
         axes: Sequence[Any],
         template: Callable[[Shapes], tuple[list[Variable], Expr]],
+        again: Callable[[tuple], Op],
+        place: tuple,
     ):
         self.name, self.orders, self.axes, self.template = name, orders, list(axes), template
+        self.again, self.place = again, place  # what makes its row elsewhere, and of what
         self.slopes: dict[int, _Later] = {}
         number = len(orders)
         self.op = Op(
@@ -235,6 +260,7 @@ class _Later:
             rectangular=True,
             rewrite=self._known,
             later=True,
+            again=(again, (place,)),
         )
         _titles.put(name, self.op)
 
@@ -250,6 +276,10 @@ class _Later:
         return replace_all([e], dict(zip(inputs, args, strict=True)))[0]
 
     def _partial(self, k: int, operands: tuple[Expr, ...], y: Expr, params: tuple) -> Expr:
+        return function(self.slope(k).op, operands)
+
+    def slope(self, k: int) -> _Later:
+        """The derivative by an operand."""
         if k not in self.slopes:
 
             def slope(shapes: Shapes) -> tuple[list[Variable], Expr]:
@@ -257,10 +287,9 @@ class _Later:
                 return inputs, simplify(derivative(e, inputs[k]))
 
             axes = [*self.axes, *[(k, axis) for axis in range(self.orders[k])]]
-            self.slopes[k] = _Later(
-                _title(f"d{self.name}_{k}" if len(self.orders) > 1 else f"d{self.name}"), self.orders, axes, slope
-            )
-        return function(self.slopes[k].op, operands)
+            title = _title(f"d{self.name}_{k}" if len(self.orders) > 1 else f"d{self.name}")
+            self.slopes[k] = _Later(title, self.orders, axes, slope, self.again, (*self.place, k))
+        return self.slopes[k]
 
 
 def by_entry(e: Expr, values: Mapping[Any, Expr]) -> Expr:

@@ -19,6 +19,7 @@ from ricci.transforms.transformed import Transformed, replace_all
 from ricci.transforms.typed import P, TransformOptions
 from ricci.user.formula import Formula
 from ricci.user.formula_patterns import FORMULA
+from ricci.wrapping import MadeOf
 
 _LETTERS = "ijklmnpqrstuvw"
 MOST_SHOWN = 400  # nodes of formulas that are written out
@@ -39,13 +40,23 @@ def trace(function: Callable[P, Any], **options: Unpack[TransformOptions]) -> Ca
     """
     known = as_function(function, "trace")
     transformed = known if isinstance(known, Transformed) else Transformed(known, identity, "trace", **options)
+    return Tracing(known, transformed)
 
-    @functools.wraps(known)
-    def call(*args: Any, **kwargs: Any) -> Any:
+
+class Tracing(MadeOf):
+    """A function that gives the expression which another one computes."""
+
+    def __init__(self, function: Callable, transformed: Transformed):
+        super().__init__(function)
+        self.transformed = transformed
+
+    def __repr__(self) -> str:
+        return f"<rc.trace of {getattr(self.function, '__name__', self.function)}>"
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        transformed = self.transformed
         recording = transformed.recorded(transformed.arguments(args, kwargs))
         return formulas(transformed.derive(recording), transformed.what in ("trace", "compile"))
-
-    return call
 
 
 def formulas(recording: Recording, named: bool = True) -> Any:
@@ -94,6 +105,9 @@ class Explanation:
         """The steps that lead to the derivative, each with its rule; empty where nothing is derived."""
         return self._derivation()
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "derivation": self.derivation, "_derivation": None}  # the text travels, not the function
+
     def __str__(self) -> str:
         shown = [f for f in trees.flatten(self.formula)[0] if isinstance(f, Formula)]
         size = len(topological(*[f.expr for f in shown]))
@@ -115,8 +129,19 @@ def explain(function: Callable[P, Any], **options: Unpack[TransformOptions]) -> 
     transformed = (
         function if isinstance(function, Transformed) else Transformed(function, identity, "compile", **options)
     )
+    return Explaining(transformed)
 
-    def call(*args: Any, **kwargs: Any) -> Explanation:
+
+class Explaining(MadeOf):
+    """A function that explains what a transformed one does with its arguments."""
+
+    function: Transformed
+
+    def __repr__(self) -> str:
+        return f"<rc.explain of {self.function!r}>"
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Explanation:
+        transformed = self.function
         arguments = transformed.arguments(args, kwargs)
         program = transformed.program(arguments)
         arrays = arguments.traced
@@ -131,8 +156,6 @@ def explain(function: Callable[P, Any], **options: Unpack[TransformOptions]) -> 
         compiled = program.compiled
         derivation = functools.partial(_derivation, transformed, program.recording)
         return Explanation(title, shown, derivation, compiled.plan, compiled.source)
-
-    return call
 
 
 def _derivation(transformed: Transformed, recording: Recording) -> str:

@@ -15,6 +15,7 @@ from ricci.errors import InputError
 from ricci.functions.documenting import documentation, signature
 from ricci.functions.table import FUNCTIONS
 from ricci.user.formula import Formula, apply, as_formula
+from ricci.wrapping import known_as
 
 
 def function(name: str) -> Callable[..., Any]:
@@ -33,7 +34,7 @@ def function(name: str) -> Callable[..., Any]:
             of_arrays = _on_arrays(name)
         return takers[rank](of_arrays, args, kwargs)
 
-    call.__name__ = call.__qualname__ = name
+    known_as("ricci", name)(call)
     call.__doc__, call.__signature__ = documentation(row), signature(row)  # type: ignore[attr-defined]
     return call
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -210,7 +211,9 @@ class Apart:
             for p, own in zip(parts, self.indices, strict=True)
         ]
         runner = made(program, replace(setting, single=False))
-        runner.run = _wrapped(runner.run, shells, [[place[e] for e in p.cores] for p in parts], setting.single)
+        places = [[place[e] for e in p.cores] for p in parts]
+        runner.around = partial(_wrapped, shells=shells, places=places, single=setting.single)
+        runner.run = runner.around(runner.run)
         return runner
 
 

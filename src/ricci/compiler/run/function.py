@@ -57,12 +57,29 @@ class Compiled:
         self.title = title or "formula"
         self._known = {*self.inputs, *stage.facts.inputs}
         self.backend = None if backend is None else target_named(backend)
+        self._latest: Runner | Setting | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        """Nothing is known of calls yet."""
         if sys.modules.get("torch") is not None:
             Compiled._tracing = staticmethod(sys.modules["torch"].compiler.is_compiling)
         self._shortcuts = Cache("calls of compiled functions", MOST_SHORTCUTS)
         self._traced = TakenPrograms()
         enrol("programs in torch.compile", self._traced)
-        self._latest: Runner | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What it computes, and for what it was last called; what was compiled stays behind, and is made anew."""
+        kept = {name: value for name, value in vars(self).items() if name not in ("_shortcuts", "_traced")}
+        latest = self._latest
+        if isinstance(latest, Runner):
+            latest = replace(latest.plan.setting, single=self.single)
+        return {**kept, "backend": None if self.backend is None else self.backend.name, "_latest": latest}
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        vars(self).update(state)
+        self.backend = None if state["backend"] is None else target_named(state["backend"])
+        self._begin()
 
     def __repr__(self) -> str:
         where = "the backend of its inputs" if self.backend is None else self.backend.name
@@ -135,8 +152,8 @@ class Compiled:
         return {**named, **inputs}
 
     def _ready(self, setting: Setting) -> Runner:
-        self._latest = ready(self.stage, setting, self.road)
-        return self._latest
+        self._latest = made = ready(self.stage, setting, self.road)
+        return made
 
     def _held(self, setting: tuple) -> str:
         """The name of an attribute that is the program. ``torch.compile`` does not trace this but calls it."""
@@ -172,7 +189,8 @@ class Compiled:
     @property
     def runner(self) -> Runner:
         """What ran in the latest call; before any, what would for assumed sizes."""
-        return self._latest or self._assumed()
+        latest = self._latest
+        return self._ready(latest) if isinstance(latest, Setting) else latest or self._assumed()
 
     @property
     def plan(self) -> Plan:

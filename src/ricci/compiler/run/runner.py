@@ -18,6 +18,7 @@ class Runner:
     plan: Plan
     source: Source
     run: Callable[..., Any] = field(repr=False)
+    around: Callable[[Callable], Callable] | None = field(default=None, repr=False)  # what was made of a plain one
 
     def __call__(self, *arrays: Any) -> Any:
         return self.run(*arrays)
