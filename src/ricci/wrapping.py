@@ -21,13 +21,14 @@ class MadeOf:
     """A function made of another: it has its name, is a method where it stands in a class, and travels."""
 
     __name__: str
+    __qualname__: str
 
     def __init__(self, function: Callable[..., Any]):
-        functools.update_wrapper(self, function, updated=())
+        functools.update_wrapper(self, function, updated=())  # type: ignore[arg-type]
         self.function = function
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+        return self if instance is None else functools.partial(self, instance)  # type: ignore[arg-type]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         asking = sys._getframe(1).f_globals.get("__name__", "")  # who copies or pickles
