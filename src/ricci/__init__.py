@@ -65,6 +65,7 @@ _LATER = {  # imported when first asked for; ``__init__.pyi``, made of this, say
     "ricci.user.equivalence": ("Undecided",),
     "ricci.scopes": ("axes", "shapes", "signature"),
     "ricci.errors": (
+        "AbsentError",
         "AxisError",
         "AxisSizeError",
         "AxisSpaceError",
@@ -77,6 +78,7 @@ _LATER = {  # imported when first asked for; ``__init__.pyi``, made of this, say
         "MissingPackageError",
         "NonFiniteError",
         "NotationError",
+        "ReadingWarning",
         "RicciError",
         "RuleError",
         "ShapeError",

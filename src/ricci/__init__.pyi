@@ -112,6 +112,7 @@ from ricci.scopes import (
     signature as signature,
 )
 from ricci.errors import (
+    AbsentError as AbsentError,
     AxisError as AxisError,
     AxisSizeError as AxisSizeError,
     AxisSpaceError as AxisSpaceError,
@@ -124,6 +125,7 @@ from ricci.errors import (
     MissingPackageError as MissingPackageError,
     NonFiniteError as NonFiniteError,
     NotationError as NotationError,
+    ReadingWarning as ReadingWarning,
     RicciError as RicciError,
     RuleError as RuleError,
     ShapeError as ShapeError,
@@ -139,6 +141,7 @@ _Plain = np.ndarray | np.generic | _List
 
 __version__: str
 __all__ = [
+    "AbsentError",
     "AxisError",
     "AxisSizeError",
     "AxisSpaceError",
@@ -155,6 +158,7 @@ __all__ = [
     "MissingPackageError",
     "NonFiniteError",
     "NotationError",
+    "ReadingWarning",
     "RicciError",
     "RuleError",
     "ShapeError",

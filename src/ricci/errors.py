@@ -7,6 +7,8 @@ write instead; where there is a text, the line at fault is shown with a caret un
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 
 class RicciError(Exception):
     """The base of all errors raised by ricci."""
@@ -38,6 +40,20 @@ class InputError(RicciError, TypeError):
 
 class DTypeError(RicciError, TypeError):
     """An array of a type that ricci does not compute with."""
+
+
+class AbsentError(RicciError, AttributeError):
+    """A method or attribute that ricci's arrays and formulas do not have; the message is made when it is read."""
+
+    def __init__(self, message: str, instead: Callable[[], str] = str):
+        super().__init__(message)
+        self.instead = instead
+
+    def __str__(self) -> str:
+        return f"{self.args[0]} {self.instead()}".rstrip()
+
+    def __reduce__(self):
+        return type(self), (str(self),)
 
 
 class TraceError(RicciError, TypeError):
@@ -95,6 +111,10 @@ class NotationError(TextError, ValueError):
     """
 
 
+class ReadingWarning(UserWarning):
+    """A text that can be read in two ways; the message shows both, and which one was taken."""
+
+
 class EinopsError(TextError, RuntimeError):
     """A pattern that cannot be read, or that does not fit the array it is applied to."""
 
@@ -132,3 +152,14 @@ def nearest(word: str, known: object) -> str:
 
     close = get_close_matches(word, list(known), n=1, cutoff=0.6)  # type: ignore[call-overload]
     return f"Did you mean {close[0]!r}?" if close else ""
+
+
+def absent(owner: object, what: str, name: str, instead: Callable[[str], str]) -> AttributeError:
+    """The error for an attribute that ``owner`` does not have; ``instead(name)`` says what to write.
+
+    Protocols that somebody asks for get Python's own, and no sentence is made for those who only ask.
+    """
+    if name.startswith("_"):
+        return AttributeError(f"{type(owner).__name__!r} object has no attribute {name!r}", name=name, obj=owner)
+    known = [word for word in dir(type(owner)) if not word.startswith("_")]
+    return AbsentError(f"{what} has no {name!r}.", lambda: instead(name) or nearest(name, known))

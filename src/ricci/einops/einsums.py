@@ -168,7 +168,7 @@ def einsum(*tensors_and_pattern: Any) -> Any:
             if run is not None:
                 try:
                     return run(x, y)
-                except (ValueError, IndexError) as error:
+                except _RAISED as error:
                     raise _explained(error, pattern, (x, y)) from None
     elif len(tensors_and_pattern) > 1:
         *xs, pattern = tensors_and_pattern
@@ -177,7 +177,7 @@ def einsum(*tensors_and_pattern: Any) -> Any:
             if run is not None:
                 try:
                     return run(*xs)
-                except (ValueError, IndexError) as error:
+                except _RAISED as error:
                     raise _explained(error, pattern, xs) from None
     return _einsum(tensors_and_pattern)
 
@@ -197,10 +197,11 @@ def _einsum(arguments: tuple) -> Any:
     run = _PLAIN.get(key)
     try:
         return run(*tensors) if run is not None else first(EINSUM, tensors, pattern, {}, PRODUCTS, key)
-    except (EinopsError, ValueError, IndexError) as error:
+    except _RAISED as error:
         raise _explained(error, pattern, tensors) from None
 
 
+_RAISED = (ValueError, IndexError, RuntimeError)  # by backends, where they do the checking
 _UNFIT = ("Shape mismatch", "Wrong shape", "The pattern is of")
 
 
@@ -217,7 +218,24 @@ def _explained(error: Exception, pattern: str, tensors: Sequence[Any]) -> Except
         solved(labels, shapes, (), "all")
     except EinopsError as found:
         return EinopsValueError(found.message, found.text, found.start, found.end, found.hint)
+    if isinstance(error, RuntimeError):
+        return _of_types(error, pattern, tensors)
     return EinopsValueError(str(error), pattern, 0, len(pattern), context_of(labels, shapes, ()))
+
+
+def _of_types(error: Exception, pattern: str, tensors: Sequence[Any]) -> Exception:
+    """What PyTorch has raised because of the types of arrays or where they lie; any other error as it is."""
+    for what, several in (("dtype", "types"), ("device", "devices")):
+        found = list(dict.fromkeys(str(getattr(x, what, "")) for x in tensors))
+        if len(found) > 1:
+            hint = f"Make them one, as in x.to(y.{what})."
+            return EinopsTypeError(
+                f"einsum was given arrays of several {several}: {', '.join(found)}.", pattern, 0, len(pattern), hint
+            )
+    if isinstance(error, NotImplementedError):
+        message = f"PyTorch has no products of arrays of {tensors[0].dtype}."
+        return EinopsTypeError(message, pattern, 0, len(pattern), "Make them numbers first: x.float().")
+    return error
 
 
 def wide_einsum(*operands: Any, op: Any = "multiply", reduce: Any = "sum", **sizes: Any) -> Any:
@@ -246,20 +264,33 @@ def wide_einsum(*operands: Any, op: Any = "multiply", reduce: Any = "sum", **siz
         if (kind in _KINDS or (is_traced(kind) and not Code.is_compiling())) and pattern.__class__ is str:
             run = _WIDE.get((pattern, kind, y.__class__))
             if run is not None:
-                return run(x, y)
+                try:
+                    return run(x, y)
+                except RuntimeError as error:
+                    raise _widely(error, pattern, (x, y)) from None
     pattern, tensors = pattern_and_arrays("rc.einsum", operands, '"i j, j k -> i k", x, y')
     if any_compiling(tensors):
         return first(WIDE_EINSUM, tensors, pattern, sizes, (op, reduce))
     key = _key(pattern, tensors, op, reduce, sizes)
     run = _WIDE.get(key)
     if run is not None:
-        return run(*tensors)
+        try:
+            return run(*tensors)
+        except RuntimeError as error:
+            raise _widely(error, pattern, tensors) from None
     check_names(op, reduce)
     if any(map(is_number, tensors)) and {"torch"}.issuperset(
         [type(x).__module__.split(".")[0] for x in tensors if not is_number(x)]
     ):
         raise EinopsTypeError("A number beside these arrays must be an array too.", pattern, 0, len(pattern))
-    return first(WIDE_EINSUM, tensors, pattern, sizes, (op, reduce), key)
+    try:
+        return first(WIDE_EINSUM, tensors, pattern, sizes, (op, reduce), key)
+    except RuntimeError as error:
+        raise _widely(error, pattern, tensors) from None
+
+
+def _widely(error: Exception, pattern: str, tensors: Sequence[Any]) -> Exception:
+    return error if isinstance(error, RicciError) else _of_types(error, pattern, tensors)
 
 
 def _key(pattern: str, tensors: Sequence, op: Any, reduce: Any, sizes: Mapping[str, Any]) -> tuple | None:

@@ -75,6 +75,7 @@ class Links:
 class Recorded(Operand):
     """The fields of a tensor."""
 
+    _what = "A tensor"
     __slots__ = ("__weakref__", "_axes", "_grad", "_hooks", "_links", "_value", "changed", "index", "name", "node")
     __slots__ += ("number", "requires_grad")
     _value: Any  # an array, or one of NumPy's scalars; nobody writes into it

@@ -29,6 +29,7 @@ class View:
 class Traced(Operand):
     """An array with a shape and a type, and an expression in place of numbers."""
 
+    _what = "A traced array"
     __slots__ = ("_expr", "array", "doubt", "dtype", "frame", "source", "version", "weak")
 
     def __init__(self, expr: Expr, dtype: np.dtype, frame: Frame, weak: bool = False, array: bool = False):

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from ricci.dispatch import call, change, offered, public
-from ricci.errors import InputError
+from ricci.errors import InputError, absent
 from ricci.tracing.array_methods import ArrayMethods
+from ricci.tracing.other_methods import written
 
 
 class Operand(ArrayMethods):
@@ -24,6 +25,8 @@ class Operand(ArrayMethods):
     __array_priority__ = 1000
     shape: tuple[int, ...]
     dtype: np.dtype
+
+    _what = "An array of ricci's"
 
     # Names of axes that a scope remembers: of what, and how they go from operands to results
 
@@ -55,6 +58,11 @@ class Operand(ArrayMethods):
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         return offered("of_torch")(function, args, kwargs or {})
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise absent(self, self._what, name, written)
 
     # What an array says of itself
 

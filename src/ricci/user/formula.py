@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, Never, overload
 
 from ricci.dispatch import offered, public, register
 from ricci.errors import AxisError, InputError, RuleError, ShapeError, nearest
@@ -183,13 +183,25 @@ class Formula(FormulaMethods):
 
     # What it is worth.
 
-    def __call__(self, /, *, sizes: Mapping[str, int] | Any = None, **inputs: Any) -> Any:
+    def __call__(self, /, *arrays: Never, sizes: Mapping[str, int] | Any = None, **inputs: Any) -> Any:
         """The value for arrays or numbers as inputs, whose sizes are checked; traced arrays and tensors record it."""
+        if arrays:
+            raise self._by_name(arrays)
         if sizes and isinstance(sizes, Mapping) and not self.context.facts.ranges.keys().isdisjoint(sizes):
             return self._read_again(sizes)(sizes=None, **inputs)
         if self._function is None:
             self._function = self._as_written()
         return self._function(**inputs) if sizes is None else self._function(**inputs, sizes=sizes)
+
+    def _by_name(self, arrays: Sequence[Any]) -> InputError:
+        """The error for inputs that were given by position."""
+        names = [name for name in self.context.facts.inputs if name not in self.context.facts.values]
+        if len(arrays) == 1 and isinstance(arrays[0], Mapping):
+            hint = "Write f(**values) where they are in a dictionary."
+        else:
+            listed = ", ".join(f"{name}=…" for name in names) or ""
+            hint = f"Write f({listed}); f.compile() takes them by position too, in the order {', '.join(names)}."
+        return InputError(f"A formula takes its inputs by name, and here {len(arrays)} came without one. {hint}")
 
     def _as_written(self) -> Compiled:
         """A function that computes what is written, as soon as it is called: nothing is simplified before."""
