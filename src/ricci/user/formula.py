@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Never, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ricci.dispatch import offered, public, register
 from ricci.errors import AxisError, InputError, RuleError, ShapeError, nearest
@@ -183,7 +183,7 @@ class Formula(FormulaMethods):
 
     # What it is worth.
 
-    def __call__(self, /, *arrays: Never, sizes: Mapping[str, int] | Any = None, **inputs: Any) -> Any:
+    def __call__(self, /, *arrays: Any, sizes: Mapping[str, int] | Any = None, **inputs: Any) -> Any:
         """The value for arrays or numbers as inputs, whose sizes are checked; traced arrays and tensors record it."""
         if arrays:
             raise self._by_name(arrays)
