@@ -13,6 +13,7 @@ input of the program, which reads it at each call.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from operator import is_
 from typing import Any
 
@@ -36,8 +37,12 @@ class Guards:
         self.containers = [(container, _parts(container)) for container in reach.containers]
         self.small: list[tuple[np.ndarray, bytes]] = []
         self.large: list[tuple[np.ndarray, np.ndarray]] = []
-        for array in reach.arrays.values():
-            if id(array) in inputs or array.nbytes > MOST_COPIED or array.dtype.hasobject:
+        self.watch([array for array in reach.arrays.values() if id(array) not in inputs])
+
+    def watch(self, arrays: Iterable[np.ndarray]) -> None:
+        """The contents of these arrays are to stay what they are now."""
+        for array in arrays:
+            if array.nbytes > MOST_COPIED or array.dtype.hasobject:
                 continue
             if array.nbytes <= SMALL or not array.flags.c_contiguous:
                 self.small.append((array, array.tobytes()))

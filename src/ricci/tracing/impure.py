@@ -28,7 +28,7 @@ from ricci.caches import once
 from ricci.errors import TraceError
 from ricci.tracing.frames import OURS, CodePlace, current
 from ricci.tracing.meanings import aside
-from ricci.tracing.reach import Reach
+from ricci.tracing.reach import SHUT, Reach
 
 REMEDY = (
     "It runs once, to be traced, so each later call would have the same {}. {} them outside and give them to the "
@@ -102,15 +102,16 @@ class Sources:
         """``reached`` is what the function and the arguments lead to, if that is known already."""
         given = list(arguments)
         reach = Reach([function]) if reached is None or given else reached
-        self.shared = _shared()
+        whole = reached or Reach([function, *given]) if given else reach
+        modules = _modules(whole)
+        self.may_read = _may_read(whole, modules)
+        self.shared = _shared() if _may_draw(whole, modules) else {}
         shared = {id(x) for x in self.shared.values()}
         alone = {id(x): x for x in _sources(reach) if id(x) not in shared}
-        whole = reached or Reach([function, *given]) if given else reach
         self.given = [x for x in _sources(whole) if any(x is own for own in given) or id(x) not in alone]
         self.given = [x for x in self.given if id(x) not in shared]
         self.others = [x for x in alone.values() if not any(x is own for own in self.given)]
         self.names = reach.names
-        self.may_read = _may_read(whole)
         self.renew()
 
     def renew(self) -> None:
@@ -163,18 +164,45 @@ _FOR_OTHERS = frozenset(["numpy", "pandas", "pathlib", "random", "secrets", "uui
 _READERS = frozenset(
     ["time", "datetime", "os", "posix", "nt", "io", "_io", "pathlib", "random", "secrets", "uuid", "pandas"]
 )
+_NOT_DRAWING = frozenset(
+    ["numpy", "ricci", "builtins", "math", "cmath", "operator", "_operator", "functools", "_functools", "itertools"]
+    + ["collections", "_collections", "_collections_abc", "abc", "types", "typing", "dataclasses", "enum", "numbers"]
+    + ["fractions", "decimal", "string", "copy", "re", "contextlib", "warnings", "inspect"]
+)
+_UNSEEN = SHUT - _NOT_DRAWING  # packages that are not looked into, of which some part may draw random numbers
+_DRAWING = frozenset(["random", "exec", "eval", "getattr", "__import__", "__dict__", "vars", "globals"])
 _READING = frozenset(["open", "input", "fromfile", "load", "loadtxt", "genfromtxt", "memmap", "lib", "exec", "eval"])
 
 
-def _may_read(reach: Reach) -> bool:
+def _modules(reach: Reach) -> set[str]:
+    """The modules from which all that is reached comes."""
+    found = set()
+    for x in reach.met:
+        of = x.__name__ if isinstance(x, types.ModuleType) else getattr(x, "__module__", None) or type(x).__module__
+        if isinstance(of, str):
+            found.add(of)
+    return found
+
+
+def _may_read(reach: Reach, modules: set[str]) -> bool:
     """Whether a function may come to a clock or a file: by a module that has them, a name, or an import."""
     if reach.imports or not _READING.isdisjoint(reach.names):
         return True
-    for x in reach.met:
-        of = x.__name__ if isinstance(x, types.ModuleType) else getattr(x, "__module__", None) or type(x).__module__
-        if isinstance(of, str) and of.partition(".")[0] in _READERS:
-            return True
-    return False
+    return any(module.partition(".")[0] in _READERS for module in modules)
+
+
+def _may_draw(reach: Reach, modules: set[str]) -> bool:
+    """Whether a function may come to the sources that modules share: by a name, an import, or code not looked into."""
+    if reach.imports or not _DRAWING.isdisjoint(reach.names):
+        return True
+    if any(module.startswith("numpy.random") or module.partition(".")[0] in _UNSEEN for module in modules):
+        return True
+    return any(isinstance(x, types.BuiltinFunctionType) and _is_foreign(x) for x in reach.met)
+
+
+def _is_foreign(function: types.BuiltinFunctionType) -> bool:
+    """Whether a function written in C may call anything."""
+    return (function.__module__ or "builtins").partition(".")[0] not in _NOT_DRAWING
 
 
 @once

@@ -29,7 +29,7 @@ Put = Callable[[Any, Any], Any]  # of a key and a value
 
 _NUMERIC = ("numpy", "scipy", "jax", "jaxlib", "torch", "pandas", "flax", "keras", "sklearn", "numba", "dask")
 _OTHERS = ("ricci", "opt_einsum", "einops", "matplotlib", "pytest", "_pytest", "hypothesis", "IPython")
-_SHUT = frozenset([*_NUMERIC, *_OTHERS, *sys.stdlib_module_names]) - {"builtins"}  # also of code without a module
+SHUT = frozenset([*_NUMERIC, *_OTHERS, *sys.stdlib_module_names]) - {"builtins"}  # also of code without a module
 ATOMS = (bool, int, float, complex, str, bytes, type(None), np.generic, range, types.CodeType, types.EllipsisType)
 _MADE_IN_PYTHON = 1 << 9  # in the flags of a class
 _BY_TEXT = frozenset(
@@ -69,6 +69,9 @@ class Reach:
         self.imports = False  # whether code imports while it runs
         self._texts: set[str] = set()
         self._holders: list[_Holder] = []
+        self._scopes: list[tuple[set[str], dict[str, Any], int]] = []  # of functions: names, globals, how many are there
+        self._with_attributes = 0  # functions
+        self._moving = False  # whether there are things that change without a place of theirs being another
         self._seen: dict[int, Any] = {}
         self._waiting: list[Any] = []
         for start in starts:
@@ -92,6 +95,15 @@ class Reach:
         while found != len(self.fixed):
             found = len(self.fixed)
             self.fixed.update([part for part, whole in self._inside if whole in self.fixed])
+
+    def stands(self) -> bool:
+        """Whether nothing is named now that was not there before; that places hold what they held is for guards."""
+        if self._moving or any(len(names & scope.keys()) != count for names, scope, count in self._scopes):
+            return False
+        texts = None if _BY_TEXT.isdisjoint(self.names) else self._texts
+        if any(not holder.done.issuperset(holder.named(self.names, texts)) for holder in self._holders):
+            return False
+        return sum([bool(vars(f)) for f in self.functions]) == self._with_attributes
 
     def _place(self, look: Look, key: Any, value: Any, put: Put | None = None) -> None:
         self.places.append(HeldAt(look, key, value))
@@ -127,6 +139,7 @@ class Reach:
     def _array(self, value: np.ndarray) -> None:
         self.arrays[id(value)] = value
         if value.dtype.hasobject:
+            self._moving = True
             for part in value.flat:
                 self._pass(part)
 
@@ -154,13 +167,14 @@ class Reach:
             self._hold(value)
 
     def _function(self, value: types.FunctionType) -> None:
-        if _package(value) in _SHUT:
+        if _package(value) in SHUT:
             return
         self.functions.append(value)
         self._pass(value.__defaults__)
         self._pass(value.__kwdefaults__)
         self._pass(getattr(value, "__wrapped__", None))
         if vars(value):
+            self._with_attributes += 1
             self._holders.append(_Holder(vars(value)))
         names, texts, imports = words_of(value.__code__)
         self.names |= names | texts
@@ -169,7 +183,9 @@ class Reach:
         for cell in value.__closure__ or ():
             self._place(_cell, cell, _cell(cell, MISSING), _put_cell)
         scope = value.__globals__
-        for name in sorted(names & scope.keys()):
+        known = sorted(names & scope.keys())
+        self._scopes.append((names, scope, len(known)))
+        for name in known:
             self._place(scope.get, name, scope[name], scope.__setitem__)
 
     def _method(self, value: types.MethodType) -> None:
@@ -185,6 +201,7 @@ class Reach:
             self._pass(part)
 
     def _iterator(self, value: types.GeneratorType) -> None:
+        self._moving = True
         if value.gi_frame is not None:
             self._pass(value.gi_frame.f_locals)
 
@@ -193,7 +210,7 @@ class Reach:
             self._pass(getattr(value, name, None))
 
     def _module(self, value: types.ModuleType) -> None:
-        if value.__name__.partition(".")[0] not in _SHUT:
+        if value.__name__.partition(".")[0] not in SHUT:
             self._holders.append(_Holder(vars(value)))
 
     def _class(self, value: type) -> None:
@@ -251,7 +268,7 @@ def _shut(kind: type) -> bool:
     """Whether a class is not the user's."""
     if not kind.__flags__ & _MADE_IN_PYTHON:
         return True
-    return kind.__module__.partition(".")[0] in _SHUT
+    return kind.__module__.partition(".")[0] in SHUT
 
 
 def words_of(code: types.CodeType) -> tuple[set[str], set[str], bool]:
@@ -314,10 +331,15 @@ class _Class(_Holder):
 
     def __init__(self, kind: type):
         super().__init__(vars(kind))
+        self.called: set[str] = set()
+        self.count = -1  # of attributes, when they were looked through
 
     def named(self, names: set[str], texts: set[str] | None) -> Iterable[str]:
-        called = {k for k, v in self.own.items() if k[:2] == k[-2:] == "__" and isinstance(v, types.FunctionType)}
-        return (names & self.own.keys()) | (called - _NEVER_READ)
+        if self.count != len(self.own):
+            self.count = len(self.own)
+            special = {k: v for k, v in self.own.items() if k[:2] == k[-2:] == "__"}
+            self.called = {k for k, v in special.items() if isinstance(v, types.FunctionType)} - _NEVER_READ
+        return (names & self.own.keys()) | self.called
 
 
 class _Instance(_Holder):

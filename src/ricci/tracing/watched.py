@@ -187,6 +187,9 @@ def _observed(call: Callable[[Reach], T], starts: Sequence[Any]) -> tuple[T, Gua
                 result = call(reach)
         except Exception:  # of any kind, by code that cannot do with stand-ins; if it is not that, it comes again
             result = call(reach)
+    if reach.stands() and before.hold():
+        before.watch([array for key, array in reach.arrays.items() if key not in inputs])
+        return result, before
     return result, Guards(_after(starts), frozenset(inputs)).without_changed(before)
 
 
