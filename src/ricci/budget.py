@@ -82,13 +82,14 @@ class _Budget:
 
 
 _budget: ContextVar[_Budget | None] = ContextVar("limits", default=None)
+budget = _budget.get  # what may be spent here, if that is limited: for whoever is called so often that a call counts
 
 
 def spend(count: int = 1) -> None:
     """Count work against the limits, if there are any; none of it, to look at the clock only."""
-    budget = _budget.get()
-    if budget is not None:
-        budget.take(count)
+    limit = budget()
+    if limit is not None:
+        limit.take(count)
 
 
 def _error(amount: str, limit: str) -> LimitError:

@@ -288,17 +288,17 @@ class Interned(Generic[T]):
     0
     """
 
-    __slots__ = ("_gone", "_kept")
+    __slots__ = ("_gone", "kept")
 
     def __init__(self) -> None:
-        self._kept: dict[Any, _KeyedRef] = {}
-        self._gone = functools.partial(_forget, self._kept)
+        self.kept: dict[Any, _KeyedRef] = {}  # the table itself, for lookups that must cost no call
+        self._gone = functools.partial(_forget, self.kept)
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self.kept)
 
     def get(self, key: Any) -> T | None:
-        found = self._kept.get(key)
+        found = self.kept.get(key)
         return None if found is None else found()
 
     def put(self, key: Any, made: T) -> T:
@@ -306,11 +306,11 @@ class Interned(Generic[T]):
         own = _KeyedRef(made, self._gone)
         own.key = key
         while True:
-            kept = self._kept.setdefault(key, own)
+            kept = self.kept.setdefault(key, own)
             found = made if kept is own else kept()
             if found is not None:
                 return found
-            _remove_dead_weakref(self._kept, key)
+            _remove_dead_weakref(self.kept, key)
 
 
 def _forget(kept: dict[Any, _KeyedRef], gone: _KeyedRef, remove: Callable = _remove_dead_weakref) -> None:

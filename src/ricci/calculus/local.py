@@ -224,10 +224,13 @@ def _renames(term: Expr, factors: list[Factor], at: int, kept: set[Label]) -> bo
     triangle on labels that another factor carries is a mask: it takes part in no sum of its own. So does a sum of
     nothing but structures.
     """
+    structures = _structures(term)
+    if not structures:
+        return False
     total, labels = factors[at]
     if _is_mask(total, labels, [set(own) for p, (e, own) in enumerate(factors) if p != at and _is_dense(e)]):
         return False
-    for structure, axes in _structures(term):
+    for structure, axes in structures:
         own = {labels[x] for x in axes}
         if len(own) > 1 and not kept.issuperset(own):
             others = (labels for p, (e, labels) in enumerate(factors) if p != at and _is_dense(e))
@@ -242,12 +245,14 @@ def _is_mask(e: Expr, labels: Sequence[Label], dense: Sequence[set]) -> bool:
 
 
 def _is_dense(e: Expr) -> bool:
-    return not any(isinstance(a, Structure) for a in (e.args if isinstance(e, Sum) else (e,)))
+    return Structure not in map(type, e.args) if type(e) is Sum else type(e) is not Structure
 
 
 def _structures(e: Expr, deep: int = NESTED) -> list[tuple[Structure, tuple[int, ...]]]:
     """The structures that are a term, a factor of one, or that of a sum among its factors, and the axes they are on."""
-    if isinstance(e, Product) and not e.sums:
+    if type(e) is Product and not e.sums:
+        if _APART.isdisjoint(map(type, e.args)):
+            return []
         dense = [set(axes) for a, axes in e.factors() if _is_dense(a)]
         found = [(a, axes) for a, axes in e.factors() if isinstance(a, Structure)]
         found = [(a, axes) for a, axes in found if a.relation[0] != ">=" or not any(set(axes) <= own for own in dense)]

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any, ClassVar
 
-from ricci.budget import spend
+from ricci.budget import budget
 from ricci.caches import Interned, cached
 from ricci.expr.dims import Size
 from ricci.expr.op import Op
@@ -30,11 +30,15 @@ _table: Interned[Expr] = Interned()
 class Expr:
     """A tensor expression: ``args`` are its operands, ``shape`` the sizes of its axes."""
 
-    __slots__ = ("__weakref__", "args", "key", "mirrored", "natural", "near", "shape", "simplified", "work")
+    __slots__ = (
+        *("__weakref__", "args", "below", "head", "key", "mirrored", "natural", "near", "shape", "simplified", "work"),
+    )
     fields: ClassVar[tuple[str, ...]] = ()
     args: tuple[Expr, ...]
     shape: Shape
     key: int
+    head: str  # the name of a function, or the kind of any other node
+    below: tuple[Expr, ...]  # all nodes under it, operands first; set when first asked for, see ``walk.py``
     natural: tuple[int, ...]  # set when first asked for; see ``structures.py``
     simplified: int  # what ``simplify/engine.py`` has found: that no rule applies here, or below
     near: int  # which functions occur here and just below; set when first asked for, see ``simplify/match.py``
@@ -194,34 +198,38 @@ KINDS: dict[str, type[Expr]] = {
 
 def make(kind: type[Expr], args: tuple[Expr, ...], shape: Shape, *data: Any) -> Any:
     """The interned node. Constructors call this with canonical parts."""
-    spend()
+    limit = budget()
+    if limit is not None:
+        limit.take(1)
     op = data[0] if kind is Elementwise or kind is Function else None
     # Operands and functions by their ids: the node holds them, and the table must not, for they may lead back to it.
     identity = (kind, tuple(map(id, args)), shape, data if op is None else (id(op), *data[1:]))
-    found = _table.get(identity)
-    if found is not None:
-        return found
+    known = _table.kept.get(identity)
+    if known is not None:
+        found = known()
+        if found is not None:
+            return found
     node: Any = object.__new__(kind)
-    node.args, node.shape = args, shape
-    for name, value in zip(kind.fields, data, strict=True):
-        setattr(node, name, value)
+    node.args, node.shape, node.head = args, shape, kind.__name__ if op is None else op.name
     if kind is Product:
+        node.labels, node.out = data
         node.sums = not all(map(frozenset(data[1]).issuperset, data[0]))
-    text = f"{_own_text(kind, data, op, shape)}{[a.key for a in args]}"
+    elif kind is Function:
+        node.op, node.params = data
+    else:
+        setattr(node, kind.fields[0], *data)
+    if kind is Constant:
+        own = f"Constant{data}{shape}"
+    else:
+        own = _common_text(kind.__name__, data if op is None else data[1:], op and node.head, shape)
+    text = f"{own}{[a.key for a in args]}"
     node.key = int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
     return _table.put(identity, node)
 
 
-def _own_text(kind: type[Expr], data: tuple, op: Op | None, shape: Shape) -> str:
-    """What a node is apart from its operands, as text."""
-    if kind is Constant:
-        return f"{kind.__name__}{data}{shape}"
-    return _common_text(kind.__name__, data if op is None else data[1:], op and op.name, shape)
-
-
 @cached("texts of nodes", 4096)
 def _common_text(kind: str, data: tuple, name: str | None, shape: Shape) -> str:
-    """The same, which many nodes share; by the name of the function, since a function may hold arrays."""
+    """What a node is apart from its operands, as text; by the name of the function, since it may hold arrays."""
     if name is None:
         return f"{kind}{data}{shape}"
     return f"{kind}(op:{name}, {data[0]}){shape}" if data else f"{kind}(op:{name},){shape}"

@@ -44,10 +44,10 @@ def number(value: object) -> Number:
     if type(value) is float:
         return _from_float(value)
     if isinstance(value, Fraction):
-        if value.denominator == 1:
-            return number(value.numerator)
-        exact = max(value.numerator.bit_length(), value.denominator.bit_length()) <= _EXACT_BITS
-        return value if exact else as_float(value)
+        top, bottom = value.as_integer_ratio()
+        if bottom == 1:
+            return number(top)
+        return value if max(top.bit_length(), bottom.bit_length()) <= _EXACT_BITS else as_float(value)
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, (int, float)):
@@ -85,8 +85,6 @@ def moves(c: Number) -> bool:
     >>> moves(2), moves(-0.3), moves(1e-6)
     (True, True, False)
     """
-    if c == 1:
-        return True
     if type(c) is Fraction:
         top, bottom = c.as_integer_ratio()
         return bottom <= _MOVED * abs(top) <= _MOVED * _MOVED * bottom or loose()
@@ -114,7 +112,8 @@ def exact_factor(c: Number) -> bool:
     """Whether multiplying by ``c`` rounds nothing: a power of two, or its negative."""
     if isinstance(c, float):
         return abs(math.frexp(c)[0]) == 0.5
-    top, bottom = abs(c.numerator), c.denominator
+    top, bottom = c.as_integer_ratio()
+    top = abs(top)
     return top & (top - 1) == 0 and bottom & (bottom - 1) == 0
 
 
@@ -122,7 +121,9 @@ def divide(a: Number, b: Number) -> Number:
     """``a / b``, exact for rational numbers."""
     if isinstance(a, float) or isinstance(b, float):
         return number(float(a) / float(b))
-    return number(Fraction(a) / Fraction(b))
+    if type(b) is int and (b == 1 or b == -1):
+        return number(a if b == 1 else -a)
+    return number(Fraction(a, b))
 
 
 def integer_power(base: Number, exponent: int) -> Number | None:

@@ -17,10 +17,24 @@ from ricci.expr.nodes import Constant, Elementwise, Expr, Function, Product, Str
 from ricci.expr.numbers import loosely
 from ricci.expr.structures import affine, one, zero
 
+MOST_REMEMBERED = 1024  # nodes below one that it remembers
+
 
 def topological(*roots: Expr) -> list[Expr]:
-    """Every node once, operands before their users, in an order that depends on the structure alone."""
-    return _operands_first(list(reversed(roots)), list.reverse)
+    """Every node once, operands before their users, in an order that depends on the structure alone.
+
+    What is below one root is remembered there, unless it is much, so a second walk costs next to nothing.
+    """
+    if len(roots) != 1:
+        return _operands_first(list(reversed(roots)), list.reverse)
+    (root,) = roots
+    try:
+        return [*root.below, root]
+    except AttributeError:
+        found = _operands_first([root], list.reverse)
+        if len(found) <= MOST_REMEMBERED:
+            root.below = tuple(found[:-1])  # without itself: a node that led to itself would not be freed
+        return found
 
 
 def by_height(*roots: Expr) -> list[Expr]:
@@ -45,8 +59,8 @@ def _operands_first(stack: list[Expr], arrange: Callable[[list[Expr]], None]) ->
         if node in seen:
             stack.pop()
             continue
-        waiting = [a for a in node.args if a not in seen]
-        if waiting:
+        if node.args and not seen.issuperset(node.args):
+            waiting = [a for a in node.args if a not in seen]
             arrange(waiting)
             stack += waiting
             continue

@@ -33,7 +33,7 @@ from ricci.calculus.cost import cost, own_cost
 from ricci.expr import Expr, rebuild, topological
 from ricci.expr.numbers import loose
 from ricci.simplify import collecting, inverses, pairs, powers, stable
-from ricci.simplify.match import LESS, NOT_MORE, Rewrite, Rewriting, bit, head, nearby
+from ricci.simplify.match import LESS, NOT_MORE, Rewrite, Rewriting, bit, nearby
 
 RULES: dict[str, Rewriting] = {
     rule.name: rule
@@ -138,7 +138,7 @@ class _RuleTable:
 
     def tried(self, node: Expr) -> tuple[Rewriting, ...]:
         """The rules that may have something to say at a node."""
-        name = head(node)
+        name = node.head
         if name not in self.by_head:
             return ()
         close = nearby(node) & self.needed[name]
@@ -203,17 +203,17 @@ class _Sweep:
         if result is not node:
             if self.guarded:
                 self.uses[result] += self.uses[node]
-        elif (
-            self.marks
-            and getattr(node, "simplified", 0) == FREE
-            and all(getattr(a, "simplified", 0) == DONE for a in node.args)
-        ):
+        elif self.marks and getattr(node, "simplified", 0) == FREE:
+            for a in node.args:
+                if getattr(a, "simplified", 0) != DONE:
+                    return
             node.simplified = DONE
 
     def next(self, node: Expr) -> Expr | None:
         """The node with its operands simplified; or, if they are, what the first rule that fires makes of it."""
         spend()
-        args = tuple([self.done.get(a, a) for a in node.args])
+        done = self.done
+        args = tuple([done.get(a, a) for a in node.args])
         if args != node.args:
             new = self.made.get((node, args))
             if new is None:
@@ -244,7 +244,7 @@ class _Sweep:
                     return rule, new
                 free = False
         if self.marks:
-            tried = self.guarded or head(node) not in self.rules.guarded.by_head
+            tried = self.guarded or node.head not in self.rules.guarded.by_head
             node.simplified = FREE if free and tried else PLAIN
         return None
 

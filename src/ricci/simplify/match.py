@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import count
-from operator import or_
 
 from ricci.expr import (
     POWER,
@@ -67,7 +65,7 @@ def row_of(e: Expr) -> Op | None:
 
 def head(e: Expr) -> str:
     """The name of a function, or the kind of any other node."""
-    return e.op.name if isinstance(e, (Elementwise, Function)) else type(e).__name__
+    return e.head
 
 
 def nearby(e: Expr) -> int:
@@ -75,7 +73,7 @@ def nearby(e: Expr) -> int:
     found = 0
     for a in e.args:
         found |= _near(a)
-        if isinstance(a, (Product, Sum)):
+        if type(a) is Product or type(a) is Sum:
             for b in a.args:
                 found |= _near(b)
     return found
@@ -86,18 +84,23 @@ def _near(e: Expr) -> int:
     try:
         return e.near
     except AttributeError:
-        e.near = found = (
-            reduce(or_, map(_own_bit, e.args), _own_bit(e)) if isinstance(e, (Product, Sum)) else _own_bit(e)
-        )
+        found = _own_bit(e)
+        if type(e) is Product or type(e) is Sum:
+            for a in e.args:
+                found |= _own_bit(a)
+        e.near = found
         return found
 
 
 def _own_bit(e: Expr) -> int:
     """The bit of a node; of a power also that of what is raised. Functions of the user's have none."""
-    if isinstance(e, (Elementwise, Function)) and e.op.own:
-        return 0
-    raised_too = isinstance(e, Elementwise) and e.op is POWER and not (row_of(e.args[0]) or POWER).own
-    return bit(head(e)) | (bit(head(e.args[0])) if raised_too else 0)
+    own = _bits.get(e.head) or bit(e.head)
+    if type(e) is Elementwise or type(e) is Function:
+        if e.op.own:
+            return 0
+        if e.op is POWER and not (row_of(e.args[0]) or POWER).own:
+            return own | bit(e.args[0].head)
+    return own
 
 
 def bit(name: str) -> int:

@@ -86,6 +86,8 @@ def _of_sequence(x: Sequence) -> Traced:
 
 def numpy_dtype(dtype: Any) -> np.dtype:
     """The type as one of NumPy's; bfloat16, which NumPy lacks, goes by the name of the other type of its size."""
+    if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
+        return dtype
     name = str(dtype).rpartition(".")[2]
     return np.dtype(np.float16) if name == "bfloat16" else dtype if isinstance(dtype, np.dtype) else np.dtype(name)
 

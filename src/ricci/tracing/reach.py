@@ -69,7 +69,9 @@ class Reach:
         self.imports = False  # whether code imports while it runs
         self._texts: set[str] = set()
         self._holders: list[_Holder] = []
-        self._scopes: list[tuple[set[str], dict[str, Any], int]] = []  # of functions: names, globals, how many are there
+        self._scopes: list[
+            tuple[set[str], dict[str, Any], int]
+        ] = []  # of functions: names, globals, how many are there
         self._with_attributes = 0  # functions
         self._moving = False  # whether there are things that change without a place of theirs being another
         self._seen: dict[int, Any] = {}

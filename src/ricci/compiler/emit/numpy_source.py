@@ -136,8 +136,8 @@ class NumpyEmitter(MatrixEmitter):
     def release(self, value: Value) -> None:
         """Put memory that nobody needs any more at the disposal of later steps, if there is much of it."""
         if (
-            self.last.get(value) == self.position
-            and value in self.lent
+            value in self.lent
+            and self.last.get(value) == self.position
             and value not in self.taken
             and nbytes(value, self.dtype.itemsize) >= LARGE
         ):
@@ -147,8 +147,10 @@ class NumpyEmitter(MatrixEmitter):
     def room(self, value: Value, shape: Sequence[int]) -> str | None:
         """Memory for a large value: what nobody needs any more, or else of the workspace. Results have their own."""
         large = shape and nbytes(value, self.dtype.itemsize) >= LARGE
+        if not large:
+            return None
         blocks = any(isinstance(n, BlockRows) for n in shape)
-        if not large or self.escapes(value) or (blocks and tuple(shape) != value.shape):
+        if self.escapes(value) or (blocks and tuple(shape) != value.shape):
             return None
         if any(isinstance(n, BlockRows) for n in shape[1:]):
             return None
@@ -268,7 +270,7 @@ class NumpyEmitter(MatrixEmitter):
     def map(self, step: Step) -> None:
         self.quiet = True
         operands = step.args[1:] if step.name == "where" else step.args
-        floats = all(not isinstance(v, Value) or v.kind == "f" for v, _ in operands)
+        floats = {"f"}.issuperset([v.kind for v, _ in operands if type(v) is Value])
         if not step.out.shape and step.name in OPERATORS and floats:  # NumPy's scalars answer operators much faster
             self.assign(step, OPERATORS[step.name].format(*[self.name(value) for value, _ in step.args]))
             return
@@ -311,7 +313,7 @@ class NumpyEmitter(MatrixEmitter):
 
     def odd(self, step: Step) -> bool:
         """Whether a function makes floats of what holds none; NumPy then chooses the type."""
-        return step.out.kind == "f" and all(not isinstance(v, Value) or v.kind != "f" for v, _ in step.args)
+        return step.out.kind == "f" and "f" not in [value.kind for value in step.operands]
 
     def settled(self, step: Step, text: str) -> str:
         """In the floating type."""

@@ -132,7 +132,7 @@ class Emitter:
         """The operand with axes that broadcast against ``labels``."""
         value, own = operand
         text = self.name(value)
-        if not own:
+        if not own or own == labels:
             return text
         order = sorted(range(len(own)), key=lambda axis: labels.index(own[axis]))
         if order != list(range(len(own))):

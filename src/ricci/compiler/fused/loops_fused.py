@@ -193,6 +193,8 @@ def guarded(fast: Callable[..., Any], plain: Callable[..., Any]) -> Callable[...
 
 def fixed(step: Step) -> float:
     """Seconds of a step that no kernel saves: in BLAS and LAPACK."""
+    if step.op != "call" and step.op != "dot":
+        return 0.0
     matrices = step.op == "call" and step.params[1] == 2
     return PER_FLOP * step.flops if matrices or (step.op == "dot" and not bound_by_memory(step)) else 0.0
 
@@ -249,7 +251,7 @@ def with_kernels(runner: Runner) -> Runner:
         switch: Switch = AtFirstCall(at_once)
     else:
         steps = plan.program.steps
-        large = any(step.out.entries > ENTRIES for step in steps)
+        large = max([step.out.entries for step in steps], default=0) > ENTRIES
         costs = FIRST[large] + EACH[large] * len(steps)
         switch = Trial(plain, saving(steps, plan.itemsize), sum(map(fixed, steps)), costs, make, keep)
     switch.holders.add(runner)

@@ -28,11 +28,15 @@ class AxisOrder:
         return self.ranks.get(self.find((node, axis)), len(self.ranks))
 
     def find(self, axis: Axis) -> Axis:
-        root = axis
-        while root in self.parent:
-            root = self.parent[root]
-        while axis != root:
-            self.parent[axis], axis = root, self.parent[axis]
+        above = self.parent.get
+        up = above(axis)
+        if up is None:
+            return axis
+        root = up
+        while (up := above(root)) is not None:
+            root = up
+        while (up := above(axis)) is not None:
+            self.parent[axis], axis = root, up
         return root
 
     def _link(self, a: Axis, b: Axis) -> None:

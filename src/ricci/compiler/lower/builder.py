@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ricci.budget import spend
-from ricci.caches import cached
+from ricci.caches import cached, once
 from ricci.compiler.backends import numpy_table
 from ricci.compiler.lower.paths import REARRANGED
 from ricci.compiler.plan.program import (
@@ -46,6 +46,16 @@ ODD = ("subtract", "multiply", "divide")  # numbers times operands, or their pla
 @cached("kinds of results of functions", 4096)
 def gives(name: str, kinds: tuple[str, ...], own_axes: tuple[int, ...] | None, params: tuple = ()) -> str:
     """What a function makes of operands of these kinds; asked of NumPy. "n" and "r" are Python's numbers."""
+    return _asked(name, kinds, own_axes, params)
+
+
+@once
+def maps_to(name: str, kinds: tuple[str, ...]) -> str:
+    """The same of an elementwise function: there are few of these, with few kinds of operands."""
+    return _asked(name, kinds, None, ())
+
+
+def _asked(name: str, kinds: tuple[str, ...], own_axes: tuple[int, ...] | None, params: tuple) -> str:
     samples: list[Any] = [1 if kind == "n" else 1.0 if kind == "r" else None for kind in kinds]
     for place, kind in enumerate(kinds):
         if samples[place] is None:
@@ -60,7 +70,7 @@ def gives(name: str, kinds: tuple[str, ...], own_axes: tuple[int, ...] | None, p
 
 
 def _kind(value: Value | Number) -> str:
-    return value.kind if isinstance(value, Value) else "r" if isinstance(value, float) else "n"
+    return value.kind if type(value) is Value else "r" if isinstance(value, float) else "n"
 
 
 class Builder:
@@ -211,7 +221,7 @@ class Builder:
         if known is not None:
             return known
         kinds = tuple([_kind(v) for v, _ in operands])
-        kind = gives(name, kinds, None)
+        kind = maps_to(name, kinds)
         if (kind == "f" or "f" in kinds) and not _REAL.issuperset(kinds):
             operands = tuple(
                 [operand if p == 0 and name == "where" else self.real(operand) for p, operand in enumerate(operands)]
@@ -240,7 +250,7 @@ class Builder:
     def _but_for_a_number(self, name: str, operands: tuple[Operand, ...]) -> Operand | None:
         """What is there but for its sign, or a power of two: a difference, product or quotient of arrays."""
         a, b = operands
-        if not (_kind(a[0]) == _kind(b[0]) == "f"):
+        if type(a[0]) is not Value or type(b[0]) is not Value or not a[0].kind == b[0].kind == "f":
             return None
         if name == "subtract":
             known = self.known_map(name, b, a)
@@ -303,7 +313,7 @@ class Builder:
     def _inner(self, operand: Operand, name: str) -> Operand | None:
         """``x`` where the operand is ``name(x)``."""
         value, labels = operand
-        step = value.step if isinstance(value, Value) else None
+        step = value.step if type(value) is Value else None
         if step is None or step.name != name or step.op != "map":
             return None
         ((inner, own),) = step.args

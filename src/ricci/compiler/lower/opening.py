@@ -30,16 +30,19 @@ ROUNDING = 1e-15
 Factors = list[tuple[Expr, Labels]]
 
 
+_OPENED = frozenset([Structure, Product, Sum])  # what may be part of its user
+
+
 class Opening:
     """What is computed as part of what, in some expressions with these nodes; ``fresh`` makes labels."""
 
     def __init__(self, roots: Sequence[Expr], nodes: Sequence[Expr], fresh: Callable[[], int]):
         # values that are computed again, to save memory, shall be used up before the next ones are: step by step
-        self.step_by_step = any(isinstance(node, Elementwise) and node.op.name == "barrier" for node in nodes)
+        self.step_by_step = "barrier" in [node.head for node in nodes if type(node) is Elementwise]
         self.nodes = by_height(*roots) if self.step_by_step else nodes  # in the order in which they are made
         self.fresh = fresh
         self.parts = sums_of_sums(self.nodes)
-        self.uses = Counter(a for node in nodes for a in self.operands(node))
+        self.uses = Counter([a for node in nodes for a in (self.operands(node) if node in self.parts else node.args)])
         self.uses.update(roots)
         self.numbers = _numbers(nodes)
         self.within: set[Expr] = set()  # what is computed as part of its users
@@ -50,21 +53,22 @@ class Opening:
                 if self._opens(node, a) and width[node] + width[a] <= MOST_OPENED:
                     width[node] += width[a] if isinstance(node, Product) else 0
                     self.within.add(a)
-        self.by_terms = {node: at for node in nodes if (at := self._in_terms(node)) is not None}
+        sums = [node for node in nodes if type(node) is Product and node.sums]
+        self.by_terms = {node: at for node in sums if (at := self._in_terms(node)) is not None}
         for node, at in self.by_terms.items():
             self.within |= {node.args[at], *node.args[at].args}
 
     def operands(self, node: Expr) -> Iterable[Expr]:
         """What a node is made of: its operands, those that sums within it have made of terms among them."""
-        inner = self.parts.get(node)
-        if inner is None:
-            return node.args
+        inner = self.parts[node]
         covered = {a for total, _ in inner for a in total.args}
         return [*[total for total, _ in inner], *[a for a in node.args if a not in covered]]
 
     def _opens(self, node: Expr, a: Expr) -> bool:
         """Whether an operand is part of its only user: structures, and products in sums or products."""
-        if self.uses[a] > 1:
+        if type(a) not in _OPENED:
+            return False
+        if self.uses.get(a, 0) > 1:
             return isinstance(a, Structure) and isinstance(node, (Product, Sum)) and not a.args
         if isinstance(node, Product):
             alone = all(b is a or isinstance(b, Structure) or b in self.numbers for b in node.args)
@@ -74,9 +78,9 @@ class Opening:
             return isinstance(node, Sum) and node.coefs[node.args.index(a)] == 1
         return isinstance(node, Sum) and isinstance(a, (Product, Structure))
 
-    def _in_terms(self, node: Expr) -> int | None:
+    def _in_terms(self, node: Product) -> int | None:
         """The factor of a contraction that is a sum nobody else needs, if each term splits."""
-        at = candidate(node) if isinstance(node, Product) and node not in self.within else None
+        at = candidate(node) if node not in self.within else None
         if at is None or self.uses[node.args[at]] > 1:
             return None
         return at if all(splits(a) and self.uses[a] == 1 for a in node.args[at].args) else None

@@ -122,7 +122,7 @@ PLAIN = Worth()
 def saving(steps: Iterable[Step], itemsize: int) -> float:
     """Seconds that it saves in each call to have steps in kernels, if all of them can be."""
     inside = [step for step in steps if step.op in INSIDE]
-    return PER_STEP * len(inside) + PER_BYTE * sum(nbytes(step.out, itemsize) for step in inside)
+    return PER_STEP * len(inside) + PER_BYTE * sum([nbytes(step.out, itemsize) for step in inside])
 
 
 def blocked(program: Program, itemsize: int, worth: Worth = PLAIN) -> list[Step | Loop]:
@@ -132,7 +132,7 @@ def blocked(program: Program, itemsize: int, worth: Worth = PLAIN) -> list[Step 
 
 def looped(program: Program, steps: Sequence[Step], itemsize: int, worth: Worth) -> list[Step | Loop]:
     """Some of the steps, those that gain from it in loops."""
-    if not worth(sum(nbytes(step.out, itemsize) for step in steps if step.op in INSIDE), len(steps)):
+    if not worth(sum([nbytes(step.out, itemsize) for step in steps if step.op in INSIDE]), len(steps)):
         return list(steps)
     classes = _Classes(steps)
     weight: dict[tuple[Value, int], int] = {}

@@ -51,18 +51,18 @@ WORDS = {
 }
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, init=False)
 class Value:
     """An array of a program. ``kind`` is what it holds: "f" floating numbers, "i" integers, "b" truth values."""
 
     shape: tuple[int, ...]
     kind: str
-    step: Step | None = None
-    source: Any = None  # an input's name, or the array of a constant
+    step: Step | None
+    source: Any  # an input's name, or the array of a constant
+    entries: int
 
-    @property
-    def entries(self) -> int:
-        return math.prod(self.shape)
+    def __init__(self, shape: tuple[int, ...], kind: str, step: Step | None = None, source: Any = None):
+        self.shape, self.kind, self.step, self.source, self.entries = shape, kind, step, source, math.prod(shape)
 
 
 Operand = tuple[Value | Number, Labels]
@@ -106,7 +106,7 @@ def index(label: int) -> Form:
     return Form(((label, 1),))
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, init=False)
 class Step:
     """One operation. ``params`` are those of ``op``: see the backends."""
 
@@ -115,7 +115,14 @@ class Step:
     args: tuple[Operand, ...]
     out: Value
     labels: Labels
-    params: tuple = ()
+    params: tuple
+    operands: list[Value] = field(init=False, repr=False)  # the arrays among the arguments
+
+    def __init__(
+        self, op: str, name: str, args: tuple[Operand, ...], out: Value, labels: Labels, params: tuple = ()
+    ) -> None:
+        self.op, self.name, self.args, self.out, self.labels, self.params = op, name, args, out, labels, params
+        self.operands = [value for value, _ in args if type(value) is Value]
 
     def sizes(self) -> dict[int, int]:
         """The size of every label."""
@@ -124,10 +131,6 @@ class Step:
             if isinstance(value, Value) and self.op not in ("read", "merge"):
                 found.update(zip(labels, value.shape, strict=True))
         return found
-
-    @property
-    def operands(self) -> list[Value]:
-        return [value for value, _ in self.args if isinstance(value, Value)]
 
     @property
     def views(self) -> bool:

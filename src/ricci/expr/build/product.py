@@ -69,14 +69,14 @@ def product(
         factors, coefs = [(found.scaled[0][0], out)], found.numbers
     if found.deltas:
         factors = merge_labels(factors, found.deltas, out, size)
-    related = (found.related or found.deltas) and any(type(e) is Structure for e, _ in factors)
+    related = (found.related or found.deltas) and Structure in [type(e) for e, _ in factors]
     if len(factors) > 1 and found.changed:
         if related:
             factors = merge_told(cancel_reshapes(factors, out, size), out, size)
         factors = _with_powers(factors)
     if found.held and any(found.out.issuperset(labels) and e in found.held for e, labels in factors):
         return _times(coefs, _again(factors, out, size))  # a delta has told that nothing is summed there
-    if related and any(_relates_twice(e, labels) for e, labels in factors):
+    if related and [e for e, labels in factors if type(e) is Structure and _relates_twice(e, labels)]:
         again = [_on_distinct_labels(e, labels) if _relates_twice(e, labels) else (e, labels) for e, labels in factors]
         return _times(coefs, _again(again, out, size))
     if len(size) == len(out):  # nothing is summed over
@@ -125,7 +125,7 @@ def _again(factors: list[Factor], out: tuple[Label, ...], size: dict[Label, Size
 
 def _times(coefs: Sequence[Number], e: Expr) -> Expr:
     """``e`` times numbers, which become one where they may."""
-    coefs = [c for c in coefs if c != 1]
+    coefs = [c for c in coefs if type(c) is not int or c != 1]
     if not coefs:
         return e
     coef: Number = 1
@@ -162,9 +162,10 @@ def contract(
 
 def _with_powers(operands: list[Factor]) -> list[Factor]:
     """Equal operands on equal labels as one power; exponents of one sign add up, and those of sizes in any case."""
-    if len(operands) < 2 or (len(operands) == 2 and operands[0][1] != operands[1][1]):
-        return operands
-    if len({labels for _, labels in operands}) == len(operands):
+    if len(operands) == 2:
+        if operands[0][1] != operands[1][1]:
+            return operands
+    elif len(operands) < 2 or len({labels for _, labels in operands}) == len(operands):
         return operands
     seen: dict[tuple, list[int]] = {}
     for position, (e, labels) in enumerate(operands):
@@ -235,7 +236,7 @@ class _Flattened:
             fresh = self.opened
             factors = [(a, tuple([name.get(x, ("open", fresh, x)) for x in inner])) for a, inner in e.factors()]
         else:
-            factors = [(a, tuple(map(name.__getitem__, inner))) for a, inner in e.factors()]
+            factors = [(a, tuple(map(name.__getitem__, inner))) for a, inner in zip(e.args, e.labels, strict=True)]
             if self.out.issuperset(labels):  # nothing in it is summed
                 self.stack.extend(factors)
                 return
@@ -354,7 +355,7 @@ def _on_distinct_labels(e: Expr, labels: tuple[Label, ...]) -> Factor:
 
 def _moves(e: Product) -> bool:
     """Whether a contraction only moves the entries of one operand: all others, at least one, are structures."""
-    return len(e.args) > 1 and sum(not isinstance(a, Structure) for a in e.args) <= 1
+    return len(e.args) > 1 and sum([type(a) is not Structure for a in e.args]) <= 1
 
 
 def _term_by_term(factors: list[Factor], position: int, summed: set[Label]) -> Factor | None:

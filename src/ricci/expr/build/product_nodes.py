@@ -27,23 +27,17 @@ def components(factors: list[Factor], summed: set[Label], out: tuple[Label, ...]
         first, second = (summed.intersection(labels) for _, labels in factors)
         if not first.isdisjoint(second):
             return [_contraction(factors, rank)]
-    parent = list(range(len(factors)))
+    group = list(range(len(factors)))  # of each factor, the first one that it is linked with
     home: dict[Label, int] = {}
-
-    def root(p: int) -> int:
-        while parent[p] != p:
-            p = parent[p]
-        return p
-
     for p, (_, labels) in enumerate(factors):
-        for label in labels:
-            if label in summed:
-                a, b = root(p), root(home.setdefault(label, p))
-                parent[max(a, b)] = min(a, b)
-    linked = {root(p) for p in home.values()}
+        for label in summed.intersection(labels):
+            a, b = group[p], group[home.setdefault(label, p)]
+            if a != b:
+                group = [min(a, b) if g in (a, b) else g for g in group]
+    linked = {group[p] for p in home.values()}
     groups: dict[int, list[Factor]] = {}
     for p, factor in enumerate(factors):
-        groups.setdefault(root(p), []).append(factor)
+        groups.setdefault(group[p], []).append(factor)
     return [f for p, fs in groups.items() for f in ([_contraction(fs, rank)] if p in linked else fs)]
 
 
