@@ -35,7 +35,6 @@ FEW = 5  # names that may stand together without being a table
 KNOWN_TABLES = {  # of exceptions of a library, of algorithms, of what einops calls operations, of random texts
     *("compiler/backends/jax_table.py", "compiler/backends/torch_table.py", "compiler/fused/coefficients.py"),
     *("compiler/fused/scalars.py", "einops/semirings.py", "testing/texts.py"),
-    *("compiler/fused/segment_code.py", "compiler/emit/numpy_calls.py"),  # the C library's; Python's operators
 }
 ENTRYWISE = {name for name, row in FUNCTIONS.items() if row.kind == "elementwise"}
 
@@ -83,8 +82,7 @@ def test_special_functions_stand_in_their_rows_alone():
     """Those that no rule and no operator is about occur once, and where a library's own is not good enough."""
     found = places()
     for name in ("erfinv", "ndtri", "lgamma", "asin", "acos", "asinh", "atanh", "atan2", "silu"):
-        elsewhere = {"compiler/fused/segment_code.py"}  # what the C library has
-        assert {module for module in found if found[module][name]} - elsewhere == {
+        assert {module for module in found if found[module][name]} == {
             "functions/activations.py" if name in ("erfinv", "ndtri", "lgamma", "silu") else "functions/elementwise.py"
         }, name
 

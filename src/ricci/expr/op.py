@@ -114,6 +114,7 @@ class Op:
     torch: str = ""
     jax: str = ""
     numba: str = ""  # the name in a kernel, or a text with the operands; "math.…" is the C library's
+    c: bool = False  # the C library has it, by its own name
     cost: float = 10.0  # in a kernel: of arithmetic it is 1
     # further names under which it is met when a function is traced: "np.fabs", "aten.sgn", "lax.logistic"
     traced: tuple[str, ...] = ()

@@ -93,7 +93,7 @@ erf = row(
     lambda x, y: 2 * PI**-HALF * exp(-(x**2)),
     points={0: 0},
     **known(parity="odd", rising=True, range=(-1, 1), tame=ANY),
-    **called(scipy="erf", numba="erf"),
+    **called(scipy="erf", numba="erf", c=True),
 )
 erfc = row(
     "erfc",
@@ -102,7 +102,7 @@ erfc = row(
     lambda x, y: -2 * PI**-HALF * exp(-(x**2)),
     points={0: 1},
     **known(range=(0, 2), tame=ANY, means=lambda f, x: 1 - f.erf(x)),
-    **called(scipy="erfc", numba="erfc"),
+    **called(scipy="erfc", numba="erfc", c=True),
 )
 erfinv = row(
     "erfinv",

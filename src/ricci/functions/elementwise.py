@@ -153,7 +153,7 @@ cbrt = row(
     latex=r"\sqrt[3]{{{0}}}",
     points={0: 0, 1: 1, -1: -1},
     **known(parity="odd", rising=True, keeps_sign="all", tame=(0.1, LARGE)),
-    **called(numba="np.cbrt"),
+    **called(numba="np.cbrt", c=True),
 )
 exp = row(
     "exp",
@@ -163,7 +163,7 @@ exp = row(
     latex=r"\exp({0})",
     points={0: 1},
     **known(rising=True, range=POSITIVE, tame=(-6, 4)),
-    **called(numba="exp"),
+    **called(numba="exp", c=True),
 )
 exp2 = row(
     "exp2",
@@ -173,7 +173,7 @@ exp2 = row(
     latex=r"2^{{{0}}}",
     points={0: 1, 1: 2},
     **known(rising=True, range=POSITIVE, tame=(-6, 4), means=lambda f, x: f.exp(x * f.log(2))),
-    **called(numba="exp2"),
+    **called(numba="exp2", c=True),
 )
 expm1 = row(
     "expm1",
@@ -182,7 +182,7 @@ expm1 = row(
     lambda x, y: exp(x),
     points={0: 0},
     **known(rising=True, range=(-1, INF), tame=(-6, 4), means=lambda f, x: f.exp(x) - 1),
-    **called(numba="expm1"),
+    **called(numba="expm1", c=True),
 )
 log = row(  # and the inverse of exp, which is among the stable forms
     "log",
@@ -192,7 +192,7 @@ log = row(  # and the inverse of exp, which is among the stable forms
     latex=r"\log({0})",
     points={1: 0},
     **known(domain="x > 0", rising=True, tame=(0.1, LARGE)),
-    **called(numba="log"),
+    **called(numba="log", c=True),
 )
 log2 = row(
     "log2",
@@ -202,7 +202,7 @@ log2 = row(
     latex=r"\log_2({0})",
     points={1: 0, 2: 1},
     **known(inverse="exp2", domain="x > 0", rising=True, tame=(0.1, LARGE), means=lambda f, x: f.log(x) / f.log(2)),
-    **called(numba="log2"),
+    **called(numba="log2", c=True),
 )
 log10 = row(
     "log10",
@@ -212,7 +212,7 @@ log10 = row(
     latex=r"\log_{{10}}({0})",
     points={1: 0, 10: 1},
     **known(domain="x > 0", rising=True, tame=(0.1, LARGE), means=lambda f, x: f.log(x) / f.log(10)),
-    **called(numba="log10"),
+    **called(numba="log10", c=True),
 )
 log1p = row(
     "log1p",
@@ -221,7 +221,7 @@ log1p = row(
     lambda x, y: 1 / (1 + x),
     points={0: 0},
     **known(inverse="expm1", domain="x > -1", rising=True, tame=(-0.9, 0.9), means=lambda f, x: f.log(1 + x)),
-    **called(numba="log1p"),
+    **called(numba="log1p", c=True),
 )
 
 # Trigonometric and hyperbolic functions
@@ -234,7 +234,7 @@ sin = row(
     latex=r"\sin({0})",
     points={0: 0},
     **known(parity="odd", periodic=True, range=(-1, 1), tame=ANY),
-    **called(numba="sin"),
+    **called(numba="sin", c=True),
 )
 cos = row(
     "cos",
@@ -244,7 +244,7 @@ cos = row(
     latex=r"\cos({0})",
     points={0: 1},
     **known(parity="even", periodic=True, range=(-1, 1), tame=ANY),
-    **called(numba="cos"),
+    **called(numba="cos", c=True),
 )
 tan = row(
     "tan",
@@ -254,7 +254,7 @@ tan = row(
     latex=r"\tan({0})",
     points={0: 0},
     **known(parity="odd", periodic=True, tame=(-1, 1), means=lambda f, x: f.sin(x) / f.cos(x)),
-    **called(numba="tan"),
+    **called(numba="tan", c=True),
 )
 asin = row(
     "asin",
@@ -264,7 +264,7 @@ asin = row(
     latex=r"\arcsin({0})",
     points={0: 0},
     **known(inverse="sin", domain="|x| <= 1", parity="odd", rising=True, range=(-RIGHT, RIGHT), tame=(-0.9, 0.9)),
-    **called(numpy="arcsin", numba="math.asin"),
+    **called(numpy="arcsin", numba="math.asin", c=True),
 )
 acos = row(
     "acos",
@@ -274,7 +274,7 @@ acos = row(
     latex=r"\arccos({0})",
     points={1: 0},
     **known(inverse="cos", domain="|x| <= 1", range=(0, math.pi), tame=(-0.9, 0.9)),
-    **called(numpy="arccos", numba="math.acos"),
+    **called(numpy="arccos", numba="math.acos", c=True),
 )
 atan = row(
     "atan",
@@ -284,7 +284,7 @@ atan = row(
     latex=r"\arctan({0})",
     points={0: 0},
     **known(inverse="tan", parity="odd", rising=True, range=(-RIGHT, RIGHT), tame=ANY),
-    **called(numpy="arctan", numba="math.atan"),
+    **called(numpy="arctan", numba="math.atan", c=True),
 )
 atan2 = row(
     "atan2",
@@ -294,7 +294,7 @@ atan2 = row(
     lambda a, b, y: -a / (a**2 + b**2),
     note="Not at (0, 0).",
     **known(range=(-math.pi, math.pi), tame=(ANY, (0.1, LARGE))),
-    **called(numpy="arctan2", numba="math.atan2"),
+    **called(numpy="arctan2", numba="math.atan2", c=True),
 )
 sinh = row(
     "sinh",
@@ -304,7 +304,7 @@ sinh = row(
     latex=r"\sinh({0})",
     points={0: 0},
     **known(parity="odd", rising=True, tame=(-6, 4), means=lambda f, x: (f.exp(x) - f.exp(-x)) / 2),
-    **called(numba="sinh"),
+    **called(numba="sinh", c=True),
 )
 cosh = row(
     "cosh",
@@ -314,7 +314,7 @@ cosh = row(
     latex=r"\cosh({0})",
     points={0: 1},
     **known(parity="even", range=(1, INF), tame=(-6, 4), means=lambda f, x: (f.exp(x) + f.exp(-x)) / 2),
-    **called(numba="cosh"),
+    **called(numba="cosh", c=True),
 )
 tanh = row(
     "tanh",
@@ -324,7 +324,7 @@ tanh = row(
     latex=r"\tanh({0})",
     points={0: 0},
     **known(parity="odd", rising=True, range=(-1, 1), tame=ANY, means=lambda f, x: 2 * f.sigmoid(2 * x) - 1),
-    **called(numba="tanh"),
+    **called(numba="tanh", c=True),
 )
 asinh = row(
     "asinh",
@@ -334,7 +334,7 @@ asinh = row(
     latex=r"\operatorname{{arsinh}}({0})",
     points={0: 0},
     **known(inverse="sinh", parity="odd", rising=True, tame=ANY),
-    **called(numpy="arcsinh", numba="math.asinh"),
+    **called(numpy="arcsinh", numba="math.asinh", c=True),
 )
 acosh = row(
     "acosh",
@@ -344,7 +344,7 @@ acosh = row(
     latex=r"\operatorname{{arcosh}}({0})",
     points={1: 0},
     **known(inverse="cosh", domain="x >= 1", rising=True, range=POSITIVE, tame=(1.1, LARGE)),
-    **called(numpy="arccosh", numba="math.acosh"),
+    **called(numpy="arccosh", numba="math.acosh", c=True),
 )
 atanh = row(
     "atanh",
@@ -354,7 +354,7 @@ atanh = row(
     latex=r"\operatorname{{artanh}}({0})",
     points={0: 0},
     **known(inverse="tanh", domain="|x| < 1", parity="odd", rising=True, tame=(-0.9, 0.9)),
-    **called(numpy="arctanh", numba="math.atanh"),
+    **called(numpy="arctanh", numba="math.atanh", c=True),
 )
 hypot = row(
     "hypot",
@@ -364,7 +364,7 @@ hypot = row(
     lambda a, b, y: b / y,
     note="The length of (a, b); differentiable but at (0, 0).",
     **known(symmetric=True, range=POSITIVE, tame=((0.1, LARGE), ANY), means=lambda f, a, b: (a**2 + b**2) ** HALF),
-    **called(numba="math.hypot"),
+    **called(numba="math.hypot", c=True),
 )
 
 # Choice and comparison. A comparison is 1 where it holds and 0 elsewhere.

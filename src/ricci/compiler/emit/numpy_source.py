@@ -277,10 +277,13 @@ class NumpyEmitter(MatrixEmitter):
         ready = floats and step.out.shape and (step.name in UFUNCS or step.name == "where")
         args = [self.arranged(o, step.labels) if o[1] or not ready else self.entry(o[0]) for o in step.args]
         target = self.targets.get(step.out)
-        free = None if target else self.buffer(step)
+        fast = (
+            step.name in FASTER and step.out.shape and all(isinstance(v, Value) and v.kind == "f" for v, _ in operands)
+        )
+        free = None if target or fast else self.buffer(step)
         if free is not None:
             target = self.name(free)
-        elif target is None and (step.name in UFUNCS or step.name in CHAINS) and not self.odd(step):
+        elif target is None and (step.name in UFUNCS or step.name in CHAINS or fast) and not self.odd(step):
             target = self.room(step.out, step.out.shape)
         if step.name in CHAINS and step.out.kind == "f" and step.out.shape:
             self.chain(step, args[0], target)
@@ -288,11 +291,11 @@ class NumpyEmitter(MatrixEmitter):
         ufunc = UFUNCS.get(step.name)
         if step.name == "where" and isinstance(step.args[0][0], Value) and step.args[0][0].kind == "b":
             f = self.helper("select")
-        elif step.name in FASTER and step.out.shape and not self.odd(step):
+        elif fast:
             f = self.function(f"fast_{step.name}", FASTER[step.name])
         else:
             f = self.function(step.name, ufunc or ELEMENTWISE[step.name])
-        if target is None or ufunc is None or self.odd(step):
+        if target is None or not (ufunc or fast) or self.odd(step):
             turned = ufunc is not None and nbytes(step.out, 8) >= LARGE and any(".T" in a or ".tr" in a for a in args)
             order = ", order='C'" if turned else ""
             self.assign(step, self.settled(step, f"{f}({', '.join(args)}{order})"))

@@ -15,32 +15,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ricci.compiler.plan.program import IDENTITIES, Form, Labels, Number, Operand, Step, Value
+from ricci.functions import FUNCTIONS
 
 PART = 48
 TYPES = {"float64": "double", "float32": "float"}
-C_NAMES = {  # the functions of the C library; those of float32 have an f behind
-    "exp": "exp", "log": "log", "expm1": "expm1", "log1p": "log1p", "exp2": "exp2", "log2": "log2", "log10": "log10",
-    "sin": "sin", "cos": "cos", "tan": "tan", "asin": "asin", "acos": "acos", "atan": "atan", "atan2": "atan2",
-    "sinh": "sinh", "cosh": "cosh", "tanh": "tanh", "asinh": "asinh", "acosh": "acosh", "atanh": "atanh",
-    "cbrt": "cbrt", "hypot": "hypot", "erf": "erf", "erfc": "erfc",
-}  # fmt: skip
-INTRINSICS = {
-    "sqrt": "sqrt",
-    "abs": "fabs",
-    "floor": "floor",
-    "ceil": "ceil",
-    "maximum": "maximum",
-    "minimum": "minimum",
+IN_C = {name for name, op in FUNCTIONS.items() if op.c}  # those of float32 have an f behind
+INTRINSICS = {  # what is an instruction in kernels is one here
+    name: op.numba
+    for name, op in FUNCTIONS.items()
+    if op.numba in ("sqrt", "fabs", "floor", "ceil", "maximum", "minimum")
 }
 COMPARED = {"less": "olt", "less_equal": "ole", "equal": "oeq", "not_equal": "une"}
 ARITHMETIC = {"add": "fadd", "subtract": "fsub", "multiply": "fmul", "divide": "fdiv"}
-WHOLE_POWERS = 4  # that are products
 REDUCED = {"max": "maximum", "min": "minimum", "prod": "fmul"}
 SHARED = {"hardmax": ("maximum", -math.inf), "hardmin": ("minimum", math.inf)}
 OVER_AXES = {*REDUCED, *SHARED, "softmax", "log_softmax", "logsumexp"}
-OTHERS = {"negative", "square", "reciprocal", "where", "sigmoid", "relu", "softplus", "logaddexp", "sign", "power"}
-SLOW = {*C_NAMES, "softmax", "log_softmax", "logsumexp", "sigmoid", "softplus", "logaddexp"}
-MAPS = {*C_NAMES, *INTRINSICS, *COMPARED, *ARITHMETIC, *OTHERS, *IDENTITIES}
+SLOW = {*IN_C, "softmax", "log_softmax", "logsumexp", "sigmoid", "softplus", "logaddexp", "power"}
 
 
 def writable(step: Step) -> bool:
@@ -157,7 +147,7 @@ class CodeWriter:
         return self.call(f"llvm.{name}.f{32 if self.short else 64}", *args)
 
     def from_c(self, name: str, *args: str) -> str:
-        return self.call(C_NAMES[name] + ("f" if self.short else ""), *args)
+        return self.call(name + ("f" if self.short else ""), *args)
 
     def compare(self, how: str, a: str, b: str) -> str:
         return self.put(f"fcmp {how} {self.type} {a}, {b}")
@@ -231,13 +221,7 @@ class CodeWriter:
         self.over(step.out.shape, body)
 
     def _map(self, step: Step) -> None:
-        power = step.args[1][0] if step.name == "power" else None
-
-        def entry(index: dict[int, str]) -> str:
-            args = [self.operand(o, index) for o in step.args]
-            return self.power(args, power) if power is not None else self.mapped(step.name, args)
-
-        self._each(step, entry)
+        self._each(step, lambda index: self.mapped(step.name, [self.operand(o, index) for o in step.args]))
 
     def _spread(self, step: Step) -> None:  # of a number
         self._each(step, lambda index: self.operand(step.args[0], index))
@@ -326,7 +310,7 @@ class CodeWriter:
             return x
         if name in ARITHMETIC:
             return self.real(ARITHMETIC[name], *args)
-        if name in C_NAMES:
+        if name in IN_C:
             return self.from_c(name, *args)
         if name in INTRINSICS:
             return self.native(INTRINSICS[name], *args)
@@ -373,17 +357,13 @@ class CodeWriter:
         made = self.select(other, one, self.number(0.0))
         return self.select(self.compare("uno", x, x), x, made)
 
-    def power(self, args: Sequence[str], exponent: Value | Number) -> str:
-        x = args[0]
-        whole = not isinstance(exponent, Value) and abs(exponent) in range(1, WHOLE_POWERS + 1)
-        if not whole:
-            if not isinstance(exponent, Value) and exponent == 0.5:
-                return self.native("sqrt", x)
-            return self.call("powf" if self.short else "pow", *args)
-        made = x
-        for _ in range(int(abs(exponent)) - 1):  # type: ignore[arg-type]
-            made = self.real("fmul", made, x)
-        return self.map_reciprocal(made) if exponent < 0 else made  # type: ignore[operator]
+    def map_power(self, x: str, exponent: str) -> str:
+        return self.from_c("pow", x, exponent)
+
+
+# What there are instructions for
+MAPS = {*IN_C, *INTRINSICS, *COMPARED, *ARITHMETIC, *IDENTITIES, "where"}
+MAPS |= {name.removeprefix("map_") for name in vars(CodeWriter) if name.startswith("map_")}
 
 
 def _part(out: Lies, forms: Sequence[Form], count: int) -> Lies:

@@ -125,7 +125,6 @@ class Builder:
         args: Sequence[Operand],
         labels: Labels,
         shape: tuple[int, ...],
-        kind: str,
         params: tuple = (),
     ) -> bool:
         """Whether the step is there already."""

@@ -45,6 +45,7 @@ from ricci.expr.structures import whole
 NAMED = {"pi": math.pi}
 FEWEST_OUTER = 4  # products of two vectors that are added up by a matrix product
 LEAST_OUTER = 2048  # entries of each
+HIGHEST_PRODUCT = 32  # exponent of a power that is made of products
 
 
 def lowered(bound: Bound, rearranged: float = REARRANGED) -> Program:
@@ -171,17 +172,24 @@ class ExpressionLowering:
             return build.map("power", x, n)
         if exponent == 2:
             return build.map("square", build.aligned([x])[0])
-        if floating and exponent in (3, 4, -3, -4):
-            square = build.map("square", x)
-            made = build.map("multiply", square, x) if abs(exponent) == 3 else build.map("square", square)
+        if floating and 0 < abs(exponent) <= HIGHEST_PRODUCT and 2 * exponent % 1 == 0:
+            made = self._raised(x, abs(exponent))
             return made if exponent > 0 else build.map("reciprocal", made)
-        if floating and exponent in (-1.5, 1.5):
-            power = build.map("multiply", x, build.map("sqrt", x))
-            return power if exponent == 1.5 else build.map("reciprocal", power)
-        if floating and exponent in (-1, -2, -0.5, 0.5):
-            root = x if exponent == -1 else build.map("square" if exponent == -2 else "sqrt", x)
-            return root if exponent == 0.5 else build.map("reciprocal", root)
         return build.map("power", x, n)
+
+    def _raised(self, x: Operand, n: Number) -> Operand:
+        """A positive power, whole or with a half: of two lower ones, so that none overflows before the result does.
+
+        Several powers of one operand share what they are made of.
+        """
+        build = self.builder
+        if n == 1:
+            return x
+        if n % 1:
+            root = build.map("sqrt", x)
+            return root if n < 1 else build.map("multiply", self._raised(x, n - 0.5), root)
+        low = self._raised(x, n // 2)
+        return build.map("multiply", self._raised(x, n - n // 2), low) if n % 2 else build.map("square", low)
 
     def function(self, node: Function) -> Operand:
         own = node.op.axes_of(node.params)

@@ -92,13 +92,16 @@ def _indices(build: Builder, label: int, sizes: dict[int, int]) -> Operand:
 
 def _located(build: Builder, read: Sequence[tuple[Operand, int]], sizes: dict[int, int]) -> Operand:
     """Places along several axes as places along the one that they are merged into."""
-    return read[0][0] if len(read) == 1 else build.emit(*_locate(read, sizes))
+    if len(read) == 1:
+        return read[0][0]
+    *step, params = _locate(read, sizes)
+    return build.emit(*step, "i", params)
 
 
 def _locate(read: Sequence[tuple[Operand, int]], sizes: dict[int, int]) -> tuple:
     labels = distinct(x for (_, own), _ in read for x in own)
     shape = tuple([sizes[x] for x in labels])
-    return "locate", "", [at for at, _ in read], labels, shape, "i", tuple([size for _, size in read])
+    return "locate", "", [at for at, _ in read], labels, shape, tuple([size for _, size in read])
 
 
 def _as_before(build: Builder, group: list[Gather], sizes: dict[int, int]) -> list[Gather]:
