@@ -105,3 +105,14 @@ def test_polynomials_by_an_array_of_exponents(dtype):
     np.testing.assert_allclose(rc.hvp(residuals)(c, t, c), 2 * vander.T @ (vander @ c), rtol=tolerance)
     slopes = (np.arange(1, 8) * t[:, None] ** np.arange(7)) @ c[1:]
     np.testing.assert_allclose(rc.grad(residuals, 1)(c, t), 2 * (vander @ c - 1) * slopes, rtol=10 * tolerance)
+
+
+def test_whole_exponents_have_derivatives_at_zero():
+    x, n = np.array([0.0, 0.0, 0.0, 0.0, -1.0, 2.0]), np.array([0, 1, 2, 3, 0, 3])
+    for f, args in [(lambda x, n: np.sum(x**n), (x, n)), (lambda x: np.sum(x ** np.array([0, 1, 2, 3, 0, 3])), (x,))]:
+        np.testing.assert_array_equal(rc.grad(f)(*args), [0, 1, 0, 0, 0, 12])
+        np.testing.assert_array_equal(rc.hvp(f)(*args, np.ones(6)), [0, 0, 2, 0, 0, 12])
+    t = rc.Tensor(x, requires_grad=True)
+    np.sum(t**n).backward()
+    np.testing.assert_array_equal(t.grad, [0, 1, 0, 0, 0, 12])
+    assert str(rc.parse("y = 1[i] x[i]**n[i]").diff("x")) == "dy_dx[i] = x[i]**(n[i] - 1) n[i]"  # as on paper

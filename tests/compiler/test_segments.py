@@ -96,7 +96,7 @@ def test_functions_agree_with_numpy(dtype):
     build = Builder()
     operands = [(Value(x.shape, "f", source=name), (0,)) for name in "xy"]
     made = [build.map(name, *(operands if name in pairs else operands[:1]))[0] for name in names]
-    exponents = (-3, -2, -1, -0.5, 0.5, 2, 3, 4, 5, 1.3)
+    exponents = (-3, -2, -1, -0.5, 3, 4, 5, 1.3)
     made += [build.map("power", operands[0], (n, ()))[0] for n in exponents]
     made.append(build.map("where", build.map("less", *operands), *operands)[0])
     segment = Segment(build.steps, [v for v in made if isinstance(v, Value)])

@@ -122,7 +122,7 @@ class ExpressionLowering:
 
     def elementwise(self, node: Elementwise) -> Operand:
         operands = [self.operand(a) for a in node.args]
-        if node.op is HELD:
+        if node.op is HELD or (node.op.identity and getattr(operands[0][0], "kind", "") == "i"):
             return operands[0]
         if node.op.name == "power":
             return self.power(*operands)

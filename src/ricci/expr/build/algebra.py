@@ -131,7 +131,16 @@ def _pow_value(x: float, n: float) -> float:
 
 
 def _by_base(x: Expr, n: Expr, _y: Expr) -> Expr:
+    if _is_fixed(n):  # as whole numbers of programs are: where they are 0, the derivative is 0, also at x = 0
+        return n * power(x, n - 1 + elementwise(OPS["equal"], n, constant(0)))
     return n * power(x, n - 1)
+
+
+def _is_fixed(n: Expr) -> bool:
+    """Whether an exponent is made of what derivatives take as a constant."""
+    if isinstance(n, Elementwise):
+        return n.op is OPS["stop_gradient"]
+    return isinstance(n, (Sum, Product)) and any(_is_fixed(a) for a in n.args)
 
 
 def _by_exponent(x: Expr, _n: Expr, y: Expr) -> Expr:

@@ -14,13 +14,13 @@ import numpy as np
 
 from ricci.caches import cached
 from ricci.errors import DTypeError
-from ricci.expr import Expr, constant, numeric
+from ricci.expr import POWER, Expr, constant, numeric
 from ricci.functions import activations as act
 from ricci.functions import elementwise as e
 from ricci.functions.table import named_in
 from ricci.tracing.arguments import Type
 from ricci.tracing.array import Traced
-from ricci.tracing.basics import BOOL, common, lift, pointwise, python_type
+from ricci.tracing.basics import BOOL, common, fresh, lift, pointwise, python_type
 from ricci.tracing.casting import truncated
 from ricci.tracing.lowerings import lowers
 
@@ -50,11 +50,18 @@ def ufunc_row(ufunc: np.ufunc, build: Build, module: str = __name__) -> None:
     def lower(*xs: Traced, dtype: Type = None) -> Traced:
         found = result_type(ufunc, *xs) if dtype is None else dtype
         _check_types(f"np.{ufunc.__name__}", xs, found, dtype is not None)
+        xs = (xs[0], _fixed(xs[1])) if build is POWER else xs
         return pointwise(build, *xs, dtype=found)
 
     lower.__name__ = ufunc.__name__
     lower.__module__ = module
     lowers(ufunc)(lower)
+
+
+def _fixed(exponent: Traced) -> Traced:
+    """Whole exponents, which no derivative changes: that of a power with such, or with none, has a value at 0 too."""
+    known = exponent.dtype.kind not in "iu" or numeric(exponent.expr) is not None
+    return exponent if known else fresh(e.stop_gradient(exponent.expr), exponent.dtype, exponent.weak)
 
 
 def _check_types(name: str, xs: Sequence[Traced], found: np.dtype, asked: bool) -> None:
