@@ -13,6 +13,7 @@ from typing import Any
 
 from ricci.errors import InputError
 from ricci.expr import Expr, Size, axis_size
+from ricci.notation.heights import KEEPS, told
 
 Axis = tuple[str, int]
 
@@ -46,7 +47,7 @@ class Facts:
     defined_indices: dict[str, tuple[str, ...]] = field(default_factory=dict)  # and the indices on their left sides
     heights: dict[str, tuple[str, ...]] = field(
         default_factory=dict
-    )  # input → where its indices stand, if not in brackets
+    )  # input or definition → where its indices stand, if not in brackets
 
     def given_shape(self, name: str) -> tuple[Size, ...]:
         """The sizes of an input's axes, those that were given as numbers; the facts must be those of one text."""
@@ -117,6 +118,10 @@ def _join(into: Facts, facts: Facts) -> None:
     for name, order in facts.inputs.items():
         if into.inputs.setdefault(name, order) != order:
             raise InputError(f"{name!r} has {into.inputs[name]} indices in one expression and {order} in another.")
+    for name, heights in facts.heights.items():
+        if into.heights.get(name, heights) != heights:
+            found = f"{told(into.heights[name])} in one expression and {told(heights)} in another"
+            raise InputError(f"The indices of {name!r} stand {found}. {KEEPS}")
     for name, value in facts.values.items():
         if into.values.setdefault(name, value) is not value:
             raise InputError(f"Two variables are named {name!r} and carry different values; rename one of them.")

@@ -13,7 +13,8 @@ from ricci.errors import nearest
 from ricci.expr import Expr, Op, affine, constant, delta, one, one_hot, product, window, zero
 from ricci.functions.table import FUNCTIONS, IN_TEXT
 from ricci.notation import syntax
-from ricci.notation.occurrences import used_up
+from ricci.notation.heights import KEEPS, changed, told
+from ricci.notation.occurrences import Occurrences, used_up
 from ricci.notation.text_scope import Read, TextScope
 
 Free = frozenset[str]
@@ -37,7 +38,13 @@ class FactorBuilder:
 
     def __init__(self, scope: TextScope):
         self.scope = scope
-        self.fail = scope.fail
+        self.fail, self.misplaced = scope.fail, scope.misplaced
+        self.open = Occurrences(scope.facts.heights, self._clash)
+
+    def _clash(self, name: str, heights: set[str], node: syntax.Node) -> None:
+        message = f"Index {name!r} stands {told(sorted(heights, reverse=True))} in the parts of this."
+        hint = "An index has one height in all terms of a sum and all arguments of a function."
+        raise self.misplaced(message, node, hint)
 
     def _number(self, node: syntax.Number, _: Free) -> Named:
         return Named(constant(node.value), ())
@@ -251,6 +258,9 @@ class FactorBuilder:
             return Named(value, ())
         if len(node.result) != len(value.shape):
             raise self.fail(f"{node.name}(…) has {len(value.shape)} axes, not {len(node.result)}.", node)
+        known, found = self.open.heights_of_result(node), tuple([index.height for index in node.result])
+        if len(known) == len(found) and any(found) and known != found:
+            raise self.fail(changed(f"{node.name}(…)", known, found), node, KEEPS)
         return self.indexed(value, node.result, "")
 
 

@@ -1,25 +1,34 @@
-"""Which indices stand open in a piece of text, and how often: the counts that the rules of index notation speak of.
+"""Which indices stand open in a piece of text, how often and at which height: what the rules of index notation speak of.
 
 Factors of a product add up. Additive terms, the arguments of a function, a base and its exponent, and the two sides of
 a comparison are aligned by name, so the largest count stands for all. An axis that a function uses up
 (``sum[k](…)``) is not open outside its brackets, and ``|k|`` is no occurrence.
+
+A tensor keeps the heights that it was given; in brackets its indices stand at these too. A derivative by ``v^k`` has
+``k`` below. What is inverted or solved has its indices on the other side: ``inv(g)^{i j}`` of ``g_{i j}``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+
 from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
+from ricci.notation.heights import FLIPPED, flipped
 
 Heights = list[str]
+Clash = Callable[[str, set[str], syntax.Node], None]  # what is done where an index stands at several heights
 Open = dict[str, Heights]  # index → the heights of its occurrences, "" where it is not written with one
 LEAVES = (syntax.TensorNode, syntax.Ones, syntax.Zeros, syntax.Delta)
 
 
 class Occurrences:
-    """Counts open indices; remembers what it has counted."""
+    """Counts open indices; remembers what it has counted. ``given`` are the heights of tensors, by name."""
 
-    def __init__(self):
+    def __init__(self, given: Mapping[str, Sequence[str]] | None = None, clash: Clash | None = None):
         self._known: dict[int, Open] = {}
+        self.given = {} if given is None else given
+        self.clash = clash
 
     def of(self, node: syntax.Node) -> Open:
         known = self._known.get(id(node))
@@ -33,30 +42,62 @@ class Occurrences:
         return [(t, tuple([name for name, heights in self.of(t).items() if len(heights) == 1])) for t in terms]
 
     def _count(self, node: syntax.Node) -> Open:
+        if isinstance(node, syntax.TensorNode):
+            return in_indices(node.indices or (), self.given, self.given.get(node.name, ()))
         if isinstance(node, LEAVES):
-            return in_indices(node.indices or ())
+            return in_indices(node.indices or (), self.given)
         if isinstance(node, syntax.ProductNode):
             return added([self.of(factor) for _, factor in node.factors])
         if isinstance(node, syntax.SumNode):
-            return aligned([self.of(term) for _, term in node.terms])
+            return self._aligned(node, [term for _, term in node.terms])
         if isinstance(node, syntax.Neg):
             return self.of(node.body)
         if isinstance(node, syntax.Power):
-            return aligned([self.of(node.base), self.of(node.exponent)])
+            return self._aligned(node, [node.base, node.exponent])
         if isinstance(node, syntax.Compare):
-            return aligned([self.of(node.left), self.of(node.right)])
+            return self._aligned(node, [node.left, node.right])
         if isinstance(node, syntax.CallNode):
             return self._call(node)
         if isinstance(node, syntax.Derivative):
-            return added([self.of(node.body), in_indices(node.variable.indices or ())])
+            by = {name: list(flipped(heights)) for name, heights in self.of(node.variable).items()}
+            return added([self.of(node.body), by])
         return {}
+
+    def _aligned(self, node: syntax.Node, parts: Sequence[syntax.Node]) -> Open:
+        found = [self.of(part) for part in parts]
+        together = aligned(found)
+        if self.clash is not None:
+            for name in together:
+                heights = {h for part in found if len(set(part.get(name, ()))) == 1 for h in part[name]}
+                if len(heights) > 1:
+                    self.clash(name, heights, node)
+        return together
 
     def _call(self, node: syntax.CallNode) -> Open:
         if node.result is not None:
-            return in_indices(node.result)
-        inside = aligned([self.of(a) for a in node.args])
+            return in_indices(node.result, self.given, self.heights_of_result(node))
+        inside = self._aligned(node, node.args)
         used = used_up(node)
-        return {name: heights for name, heights in inside.items() if name not in used}
+        if self.clash is not None:
+            for name in [name for index in node.axes or () for _, name in index.terms]:
+                heights = inside.get(name, [])
+                if len(set(heights)) > 1 and (name not in used or sorted(heights) != ["down", "up"]):
+                    self.clash(name, set(heights), node)
+        stand = {name: heights for name, heights in inside.items() if name not in used}
+        if node.axes is not None and node.name in ("inv", "solve") and len(node.axes) == 2:
+            row, column = [index.terms[0][1] for index in node.axes]
+            turned = [(row, column), (column, row)] if node.name == "inv" else [(column, column)]
+            stand |= {name: list(flipped(inside[other])) for name, other in turned if other in inside}
+        return stand
+
+    def heights_of_result(self, node: syntax.CallNode) -> tuple[str, ...]:
+        """Where the indices of ``inv(A)[i,j]`` and ``solve(A, b)[j]`` stand, if that is known."""
+        first, *more = [tuple(self.given.get(a.name, ())) for a in node.args if isinstance(a, syntax.TensorNode)]
+        if len(first) != 2:
+            return ()
+        if node.name == "solve":
+            return (FLIPPED[first[1]], *(more[0][1:] if more else ()))
+        return flipped(first[::-1]) if node.name == "inv" else first
 
 
 def used_up(node: syntax.CallNode) -> set[str]:
@@ -74,14 +115,18 @@ def used_up(node: syntax.CallNode) -> set[str]:
     return set(names[:1]) if function.gives == "solve" else set()
 
 
-def in_indices(indices: syntax.Indices) -> Open:
+def in_indices(
+    indices: syntax.Indices, given: Mapping[str, Sequence[str]] | None = None, heights: Sequence[str] = ()
+) -> Open:
+    """The open indices of a tensor; in brackets they stand at the ``heights`` that it was ``given``, if any."""
     found: Open = {}
-    for index in indices:
+    for axis, index in enumerate(indices):
         if index.tensor is not None:
-            for name, heights in in_indices(index.tensor.indices or ()).items():
-                found.setdefault(name, []).extend(heights)
+            own = given.get(index.tensor.name, ()) if given else ()
+            for name, inner in in_indices(index.tensor.indices or (), given, own).items():
+                found.setdefault(name, []).extend(inner)
         for _, name in index.terms:
-            found.setdefault(name, []).append(index.height)
+            found.setdefault(name, []).append(index.height or (heights[axis] if axis < len(heights) else ""))
     return found
 
 

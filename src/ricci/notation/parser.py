@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from ricci.errors import NotationError, nearest
+from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
 from ricci.notation.syntax import Bracket, Indices, Node, Statement, Statements, TensorNode
 from ricci.notation.tokens import BINARY, COMPARISONS, DIGITS, LEADS, NESTING_LIMIT, RESERVED, IndexReader, too_deep
@@ -48,7 +49,7 @@ class Parser(IndexReader):
             statements.append(self.statement())
         if not statements:
             raise NotationError("The text has no statement.", self.text, 0, 1, "Write one, such as y[i] = x[i,j] w[j].")
-        return Statements(self.text, tuple(statements))
+        return Statements(self.text, tuple(statements), tuple(self.standing))
 
     def statement(self) -> Statement:
         self.first = self.at
@@ -250,14 +251,14 @@ class Parser(IndexReader):
         if token[0] == "." and at > self.first and self.touches(at) and self.tokens[at - 1] not in LEADS:
             self.fail("A number that begins with a dot stands apart.", at - 1, at, f"Write * 0{token} for a product.")
         if self.touches(at + 1):
+            if token in ("0", "1") and (follow == "[" or self.has_heights(at + 1)):
+                make = syntax.Ones if token == "1" else syntax.Zeros
+                indices = self.indices() if follow == "[" else self.beside([])
+                return make(self.begin, self.ends[self.at - 1], indices)
             if follow[0] in DIGITS or follow[0] in "._":
                 self.fail(
                     f"{self.source(at, at + 1)!r} is not a number.", at, at + 1, "Write a number as 12, 1.5 or 1.5e-3."
                 )
-            if follow == "[" and token in ("0", "1"):
-                make = syntax.Ones if token == "1" else syntax.Zeros
-                indices = self.indices()
-                return make(self.begin, self.ends[self.at - 1], indices)
         return syntax.Number(self.begin, self.ends[at], self.value(token, at))
 
     def open(self, head: str, axes: Indices | None, begin: int) -> None:
@@ -279,8 +280,11 @@ class Parser(IndexReader):
 
     def call(self, frame: Bracket) -> Node:
         result = None
-        if self.tokens[self.at] == "[" and self.touches(self.at) and frame.axes is None:
-            result = self.indices()
+        if self.touches(self.at) and frame.axes is None:
+            if self.tokens[self.at] == "[":
+                result = self.indices()
+            elif frame.head in IN_TEXT and IN_TEXT[frame.head].kind == "matrix" and self.has_heights(self.at):
+                result = self.beside([])
         return syntax.CallNode(frame.begin, self.ends[self.at - 1], frame.head, tuple(frame.args), frame.axes, result)
 
     def derivative(self, frame: Bracket) -> Node:

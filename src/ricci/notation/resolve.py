@@ -27,9 +27,10 @@ from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
 from ricci.notation.context import Context
 from ricci.notation.factors import Factor, FactorBuilder, Free, Named
-from ricci.notation.occurrences import LEAVES, Occurrences, Open
+from ricci.notation.heights import WORDS, told
+from ricci.notation.occurrences import LEAVES, Open
 from ricci.notation.parser import parse_program
-from ricci.notation.text_scope import Definition, TextScope
+from ricci.notation.text_scope import Definition, Subscripts, TextScope
 
 _COMPARE = {row.sign: row for row in IN_TEXT.values() if row.sign and row.type == "truth"}
 FUNCTION_NAMES = frozenset(IN_TEXT)
@@ -57,7 +58,19 @@ def resolve(
     what it makes of the value is used instead.
     """
     program = parse_program(text, FUNCTION_NAMES)
-    scope = TextScope(text, sizes)
+    try:
+        return _resolved(program, sizes, derive, swaps)
+    except Subscripts:
+        for index in program.standing:
+            index.height = ""
+        return _resolved(program, sizes, derive, swaps)
+
+
+def _resolved(
+    program: syntax.Statements, sizes: Mapping[str, int], derive: Callable[[Expr, Expr], Expr], swaps: Swaps | None
+) -> list[Resolved]:
+    scope = TextScope(program.text, sizes)
+    scope.subscripts = all(index.height == "down" for index in program.standing)
     results = []
     for statement in program.statements:
         scope.collect(statement)
@@ -75,6 +88,13 @@ def resolve(
         results.append(Resolved(statement.name, value, heights, context))
     scope.finish()
     return results
+
+
+def named(text: str) -> syntax.TensorNode | None:
+    """The tensor that a text consists of, ``A^i_j`` or ``x[i]``, if it does."""
+    (statement, *more) = parse_program(text, FUNCTION_NAMES).statements
+    alone = statement.name is None and not more and isinstance(statement.body, syntax.TensorNode)
+    return statement.body if alone else None
 
 
 def has_derivatives(text: str) -> bool:
@@ -100,7 +120,9 @@ def _define(scope: TextScope, statement: syntax.Statement) -> None:
         raise scope.fail(f"{name!r} is already {used} above.", statement, "Give this statement another name.")
     indices = statement.indices or ()
     names = tuple([index.terms[0][1] for index in indices])
-    scope.definitions[name] = Definition(names, tuple([index.height for index in indices]))
+    scope.definitions[name] = Definition(names)
+    if indices and indices[0].height:
+        scope.facts.heights[name] = tuple([index.height for index in indices])
 
 
 def _check_sizes(scope: TextScope, sizes: Mapping[str, int]) -> None:
@@ -123,7 +145,6 @@ class ExpressionBuilder(FactorBuilder):
         self.swaps: Swaps = swaps or {}
         self.level = 0
         self.done: list[syntax.Statement] = []
-        self.open = Occurrences()
         self.fresh = 0
         self.order: dict[str, int] = {}
         self.uses_heights = False
@@ -157,9 +178,9 @@ class ExpressionBuilder(FactorBuilder):
         for term in _terms(node.body):
             for name, heights in self.open.of(term).items():
                 if name in stand and any(h != stand[name] for h in heights):
-                    words = {"up": "above", "down": "below", "": "in brackets"}
-                    message = f"Index {name!r} stands {words[stand[name]]} on the left and {words[heights[0]]} here."
-                    raise self.fail(message, term, "A free index keeps its height on both sides.")
+                    other = next(h for h in heights if h != stand[name])
+                    message = f"Index {name!r} stands {WORDS[stand[name]]} on the left and {WORDS[other]} here."
+                    raise self.misplaced(message, term, "A free index keeps its height on both sides.")
 
     def _free_of(self, body: syntax.Node) -> tuple[str, ...]:
         """Without a left side: the indices that occur exactly once in their term."""
@@ -255,7 +276,7 @@ class ExpressionBuilder(FactorBuilder):
                 raise self._once(name, part)
         if self.uses_heights:
             for name, heights in summed.items():
-                if sorted(heights) != ["down", "up"]:
+                if any(heights) and sorted(heights) != ["down", "up"]:
                     raise self._height_clash(name, heights, where[name])
         return summed
 
@@ -269,9 +290,8 @@ class ExpressionBuilder(FactorBuilder):
         return self.fail(message, node, hint)
 
     def _height_clash(self, name: str, heights: list[str], node: syntax.Node) -> NotationError:
-        words = {"up": "above", "down": "below", "": "in brackets"}
-        message = f"Index {name!r} is summed and stands {' and '.join(words[h] for h in heights)}."
-        return self.fail(message, node, "A summed index stands exactly once above and once below.")
+        message = f"Index {name!r} is summed and stands {told(heights)}."
+        return self.misplaced(message, node, "A summed index stands exactly once above and once below.")
 
     def factor(self, node: syntax.Node, free: Free) -> Named:
         return _BUILDERS[type(node)](self, node, free)

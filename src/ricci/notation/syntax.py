@@ -183,10 +183,11 @@ class Statement:
 
 @dataclass(slots=True)
 class Statements:
-    """The statements of a text, in order, and the text."""
+    """The statements of a text, in order, the text, and the indices in it that stand above and below."""
 
     text: str
     statements: tuple[Statement, ...]
+    standing: Indices = ()
 
 
 class Bracket:

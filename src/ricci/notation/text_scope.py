@@ -15,6 +15,7 @@ from ricci.expr import Expr, Size, axis_size, dims, index_size, variable
 from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
 from ricci.notation.context import Check, Facts
+from ricci.notation.heights import KEEPS, changed
 
 
 @dataclass(slots=True)
@@ -22,8 +23,11 @@ class Definition:
     """A statement's left side and what it stands for."""
 
     names: tuple[str, ...]
-    heights: tuple[str, ...]
     expr: Expr | None = None
+
+
+class Subscripts(Exception):
+    """Lower indices are Cartesian: ``a_{ij} b_{jk}``, with none above, is ``a[i,j] b[j,k]``."""
 
 
 @dataclass(slots=True)
@@ -47,12 +51,17 @@ class TextScope:
     reads: dict[str, list[Read]] = field(default_factory=dict)
     starts: dict[str, Size] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
+    subscripts: bool = False  # whether no index stands above
     _class: dict[str, str] = field(default_factory=dict)
     _size: dict[str, Size] = field(default_factory=dict)
     _pending: set[str] = field(default_factory=set)
 
     def fail(self, message: str, node: syntax.Node | syntax.Index | syntax.Statement, hint: str = "") -> NotationError:
         return NotationError(message, self.text, node.start, node.end, hint)
+
+    def misplaced(self, message: str, node: syntax.Node, hint: str) -> Exception:
+        """The error for an index at a wrong height; where none stands above, subscripts are all that was meant."""
+        return Subscripts() if self.subscripts else self.fail(message, node, hint)
 
     # First pass: who is there.
 
@@ -140,7 +149,7 @@ class TextScope:
                 f"The order of {node.name!r} is not known here.", node, f"Write its indices: {node.name}[i]."
             )
         if indices and indices[0].height:
-            self.facts.heights.setdefault(node.name, tuple([index.height for index in indices]))
+            self.stands(node, node.name, tuple([index.height for index in indices]))
         for axis, index in enumerate(indices):
             if index.plain:
                 self._link(node.name, axis, index.terms[0][1])
@@ -151,6 +160,12 @@ class TextScope:
             else:
                 for _, name in index.terms:
                     self.reads.setdefault(name, []).append(Read(node.name, axis, index))
+
+    def stands(self, node: syntax.Node, name: str, found: tuple[str, ...]) -> None:
+        """Note the heights at which a tensor stands, which are the same wherever it has some."""
+        given = self.facts.heights.setdefault(name, found)
+        if given != found:
+            raise self.fail(changed(name, given, found), node, KEEPS)
 
     def _wrong_order(self, node: syntax.TensorNode, count: int, found: int) -> NotationError:
         s = "index" if count == 1 else "indices"

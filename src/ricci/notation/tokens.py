@@ -12,6 +12,7 @@ gathers ``x[t[u[i]]]`` do nest, and are kept on a list rather than on Python's s
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from math import inf
 from typing import NoReturn
 from unicodedata import decomposition, normalize
@@ -50,7 +51,7 @@ BETWEEN = re.compile(r"(?<=[\w'|])\s+(?=[\w|])")  # a blank where a comma should
 
 AFFINE = "An index is a sum of names times integers, as in x[2*i+k-1]."
 GATHER = "Compute it in a statement of its own, j[b] = …, and write x[j[b]]."
-BRACES = "Write x^i_j or x^{i j}_{k}; an index that is more than a name goes in brackets, x[i+1]."
+BRACES = "Write x^i_j or x^{i j}_{k}; a name with underscores goes in brackets, x[a_b]."
 
 # What the pass does with a piece; names, numbers, sizes and upper indices have no entry.
 KEEP, SKIP, OPEN, CLOSE, BREAK = range(5)
@@ -172,7 +173,7 @@ def is_label(token: str) -> bool:
 class IndexReader:
     """A place in the tokens of a text; reads indices there, in brackets or above and below."""
 
-    __slots__ = ("at", "ends", "functions", "starts", "text", "tokens")
+    __slots__ = ("at", "ends", "functions", "standing", "starts", "text", "tokens")
 
     def __init__(self, text: str, functions: frozenset[str]):
         if len(text) > LENGTH_LIMIT:
@@ -180,6 +181,7 @@ class IndexReader:
             raise NotationError(message, text, 0, 1, "Split it into several programs.")
         self.text, self.functions = text, functions
         self.tokens, self.starts, self.ends = tokenise(text)
+        self.standing: list[Index] = []  # those above and below
         self.at = 0
 
     def fail(self, message: str, first: int, last: int, hint: str) -> NoReturn:
@@ -204,15 +206,15 @@ class IndexReader:
         text = self.text[self.starts[first] : self.ends[last]]
         return text if len(text) <= 60 else text[:60] + "…"
 
-    def indices(self) -> Indices:
-        """The indices in the square brackets that open at this token."""
+    def indices(self, close: str = "]") -> Indices:
+        """The indices in the brackets that open at this token."""
         tokens, starts, ends = self.tokens, self.starts, self.ends
         found: list[Index] = []
         gathers: list[tuple[int, list[Index]]] = []  # those being read: where the name is, the indices before it
         at = self.at + 1
         while True:
             token, follow = tokens[at], tokens[at + 1]
-            if (follow == "," or follow == "]") and token.isidentifier():
+            if (follow == "," or follow == close) and token.isidentifier():
                 found.append(Index(starts[at], ends[at], ((1, token),), 0, (), True, None, ""))
                 at += 1
             elif follow == "[" and token.isidentifier():
@@ -229,7 +231,7 @@ class IndexReader:
                 before.append(self.gather(name, at, tuple(found)))
                 found = before
                 at += 1
-            if tokens[at] == "]":
+            if tokens[at] == close and not gathers:
                 self.at = at + 1
                 return tuple(found)
             if tokens[at] != ",":
@@ -303,15 +305,28 @@ class IndexReader:
 
     def heights(self) -> tuple[str, Indices | None]:
         """The name at this token and its upper and lower indices: None of them where its "^" makes a power."""
-        tokens = self.tokens
-        word = tokens[self.at]
+        word = self.tokens[self.at]
         found: list[Index] = []
         self.at += 1
-        if tokens[self.at] == "{":
+        if self.tokens[self.at] == "{":
             if not word[:-1] or word[-1] != "_":
                 self.fail("Braces stand only after '^' and '_'.", self.at, self.at, BRACES)
             word = word[:-1]
             self.braces("down", found)
+        return word, self.beside(found) or None
+
+    def has_heights(self, at: int) -> bool:
+        """Whether the token ``at`` puts indices above or below what it touches."""
+        token = self.tokens[at]
+        if not self.touches(at) or token[:1] not in ("^", "_"):
+            return False
+        if token[0] == "^":
+            return len(token) > 1 or (self.tokens[at + 1] == "{" and self.touches(at + 1))
+        return not token[1:2].isdigit()
+
+    def beside(self, found: list[Index]) -> Indices:
+        """The upper and lower indices from this token on, after those ``found`` already."""
+        tokens = self.tokens
         while self.touches(self.at):
             token = tokens[self.at]
             if token[0] == "^" and len(token) > 1:
@@ -324,7 +339,8 @@ class IndexReader:
                 self.lower(token, found)
             else:
                 break
-        return word, tuple(found) or None
+        self.standing += found
+        return tuple(found)
 
     def height(self, label: str, start: int, height: str) -> Index:
         """One upper or lower index: a name or an integer."""
@@ -349,9 +365,17 @@ class IndexReader:
             self.braces("down", found)
 
     def braces(self, height: str, found: list[Index]) -> None:
-        """The indices in braces: words with blanks or commas between them are names, a single run is letters."""
+        """The indices in braces: words with blanks or commas between them are names, a single run is letters.
+
+        A comma at the end makes a name, or a component, of what would be a run or a power: ``p_{mu,}``, ``x^{0,}``.
+        Other indices stand as they do in brackets, with commas between them: ``x^{2*i+k,j}``.
+        """
         first, last = self.at, self.partner(self.at)
         inside = range(first + 1, last)
+        if not all(self.tokens[at] == "," or self.tokens[at].isdigit() or is_label(self.tokens[at]) for at in inside):
+            found += [replace(index, height=height) for index in self.indices("}")]
+            return
+        count = len(found)
         apart = any(self.tokens[at] == "," or not self.touches(at) for at in inside[1:])
         due = True
         for self.at in inside:
@@ -366,7 +390,7 @@ class IndexReader:
                 found.append(self.height(token, start, height))
             else:
                 found += [self.height(run[0], start + run.start(), height) for run in LETTERS.finditer(token)]
-        if due:
+        if due and not (len(found) == count + 1 and self.tokens[last - 1] == "," and self.at == last - 1):
             self.fail("An index is missing in the braces.", first, last, BRACES)
         if height == "up" and len(inside) == 1 and not found[-1].terms:
             hint = f"Write **{found[-1].const} for a power, and brackets, x[{found[-1].const}], for a component."
@@ -378,7 +402,7 @@ class IndexReader:
         token, before = self.tokens[at], self.tokens[at - 1]
         if token == "]" and before == "[":
             self.fail("The brackets are empty.", at - 1, at, "Name an index, or write a scalar without brackets.")
-        if token in ("]", ",") or token in BINARY:
+        if token in ("]", "}", ",") or token in BINARY:
             self.fail(f"An index is missing after {before!r}.", at - 1, at - 1, "Write a name or an integer.")
         if token[:1] in DIGITS or token[:1] == ".":
             self.fail("A number in an index is an integer.", at, at, AFFINE)
@@ -392,7 +416,7 @@ class IndexReader:
         if before == "]" or token == "[":
             self.fail("An index that is gathered stands alone.", at, at, GATHER)
         if is_label(token) or token[:1] in DIGITS or token[:1] == "|":
-            opening = next(k for k in range(at, -1, -1) if self.tokens[k] == "[" and self.partner(k) >= at)
+            opening = next(k for k in range(at, -1, -1) if self.tokens[k] in "[{" and self.partner(k) >= at)
             written = self.source(max(opening - 1, 0), self.partner(opening))
             hint = f"Write {re.sub(BETWEEN, ',', written)}."
             self.fail(f"A comma is missing between {before!r} and {token!r}.", at - 1, at, hint)

@@ -26,7 +26,7 @@ def to_latex(
     facts: Facts,
     name: str | None,
     heights: tuple[str, ...] = (),
-    derived: tuple[str, Sequence[str], Sequence[tuple[str, Sequence[str]]]] | None = None,
+    derived: tuple[str, latex.Standing, Sequence[tuple[str, latex.Standing]]] | None = None,
 ) -> str:
     """``expr`` in LaTeX. A derivative, of a name with indices by names with indices, has that on its left side."""
     return latex.program(program(expr, names, facts, name, heights), latex.partials(*derived) if derived else None)

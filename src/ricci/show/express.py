@@ -40,7 +40,8 @@ from ricci.show.phrases import (
     sum_of,
     tensor_of,
 )
-from ricci.show.product_writer import ProductWriter, with_heights
+from ricci.show.product_writer import ProductWriter
+from ricci.show.standing import Standing
 
 _FLIPPED = {"<": ">", "<=": ">=", "==": "==", "!=": "!="}  # comparisons, with their operands exchanged
 
@@ -57,7 +58,8 @@ class SyntaxWriter(ProductWriter):
         super().__init__(facts, Namer(facts, [root]), names)
         self.root = root
         self.known = {} if known is None else known  # names of lines that were written before
-        self.height = dict(zip(names, heights, strict=False)) if any(heights) or facts.heights else {}
+        self.heights = heights
+        self.standing = Standing(facts.heights) if any(heights) or facts.heights else None
         for index, size in zip(names, root.shape, strict=True):
             self.namer.claim(index, size)
 
@@ -79,18 +81,25 @@ class SyntaxWriter(ProductWriter):
             if order:
                 self.first[part] = ((self.place.get(label, len(self.place)), label),)
             left = self.as_defined(part, indices_of(names))
-            statements.append(syntax.Statement(0, 0, label, left or None, body))
+            statements.append(self.stood(syntax.Statement(0, 0, label, left or None, body)))
         body = self.node(self.root, self.names, set(self.names))
+        last = self.stood(syntax.Statement(0, 0, name, indices_of(self.names) or None, body), self.heights)
+        body = last.body
         if name is None and free_indices(body) != self.names:
             used |= {n for s in statements for n in names_in(s.body)} | names_in(body)
             name = next(n for n in ("y", "z", "u", *map("y{}".format, range(1, 1000))) if n not in used)
-        left = with_heights(indices_of(self.names), [self.height.get(n, "") for n in self.names])
-        statements.append(syntax.Statement(0, 0, name, left or None, body))
+        statements.append(syntax.Statement(0, 0, name, last.indices, body))
         return syntax.Statements("", tuple(statements))
 
     def inside(self) -> list[Expr]:
         """What is written out where an input stands for it."""
         return []
+
+    def stood(self, statement: syntax.Statement, heights: Names = ()) -> syntax.Statement:
+        """A statement with its indices above and below, where the text has such."""
+        if self.standing is None:
+            return statement
+        return self.standing.statement(statement, heights or self.facts.heights.get(statement.name or "", ()))
 
     def fresh(self, e: Expr, axis: int, taken: set[str]) -> str:
         name = self.namer.fresh(e.shape[axis], self.namer.hints_of(e, axis), taken)
@@ -159,7 +168,7 @@ class SyntaxWriter(ProductWriter):
             return syntax.CallNode(0, 0, "triangle", tuple(tensor_of(n, ()) for n in names), None, None)
         if is_delta(e):
             pair = sorted(names, key=lambda n: self.names.index(n) if n in self.names else len(self.names))
-            return syntax.Delta(0, 0, with_heights(indices_of(tuple(pair)), [self.height.get(n, "") for n in pair]))
+            return syntax.Delta(0, 0, indices_of(tuple(pair)))
         left = [(c, n) for c, n in zip(coefs, names, strict=True) if isinstance(c, int) and c > 0]
         right = [(-1 * c, n) for c, n in zip(coefs, names, strict=True) if not (isinstance(c, int) and c > 0)]
         return syntax.Delta(0, 0, (self.affine(left, 0, taken), self.affine(right, -1 * const, taken)))

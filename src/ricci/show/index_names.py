@@ -16,7 +16,7 @@ from ricci.expr.dims import axis_size, index_size
 from ricci.expr.settle import SizeClasses
 from ricci.notation.context import Facts
 
-_LETTERS = "ijklmnpqrstuvwabcdefgh"
+LETTERS = "ijklmnpqrstuvwabcdefgh"
 
 
 class Namer:
@@ -66,7 +66,7 @@ class Namer:
         for name in hints[:1]:
             yield name + "'"
             yield name + "''"
-        yield from _LETTERS
+        yield from LETTERS
         for number in count(1):
             yield from (f"{letter}{number}" for letter in "ijk")
 

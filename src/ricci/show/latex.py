@@ -11,6 +11,7 @@ from ricci.notation.occurrences import Occurrences
 from ricci.show.phrases import signed
 
 SUM, TERM, ATOM = 0, 1, 2
+Standing = Sequence[tuple[str, str]]  # the names of indices, and where they stand
 _GREEK_LETTERS = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi "
     "omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
@@ -40,16 +41,16 @@ def statement(node: syntax.Statement, left: str | None = None, sign: str = "=") 
     return body if left is None else f"{left} {sign} {body}"
 
 
-def partials(name: str, names: Sequence[str], by: Sequence[tuple[str, Sequence[str]]]) -> str:
+def partials(name: str, own: Standing, by: Sequence[tuple[str, Standing]]) -> str:
     r"""The left side of a derivative: ``\frac{\partial^2 l}{\partial w_{n} \partial w_{p}}``."""
     order = f"^{{{len(by)}}}" if len(by) > 1 else ""
-    above = _subscripted(symbol(name), _plain(names))
-    below = " ".join(rf"\partial {_subscripted(symbol(x), _plain(own))}" for x, own in by)
+    above = _subscripted(symbol(name), _plain(own))
+    below = " ".join(rf"\partial {_subscripted(symbol(x), _plain(of_x))}" for x, of_x in by)
     return rf"\frac{{\partial{order} {above}}}{{{below}}}"
 
 
-def _plain(names: Sequence[str]) -> syntax.Indices:
-    return tuple([syntax.Index(0, 0, ((1, name),), plain=True) for name in names])
+def _plain(names: Standing) -> syntax.Indices:
+    return tuple([syntax.Index(0, 0, ((1, name),), plain=True, height=height) for name, height in names])
 
 
 def symbol(name: str) -> str:

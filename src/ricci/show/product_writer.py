@@ -64,8 +64,7 @@ class ProductWriter:
         if e in self.line:
             return syntax.TensorNode(0, 0, self.line[e], self.as_defined(e, indices) or None)
         assert isinstance(e, Variable)
-        heights = self.facts.heights.get(e.name, ())
-        return syntax.TensorNode(0, 0, e.name, with_heights(indices, heights) or None)
+        return syntax.TensorNode(0, 0, e.name, indices or None)
 
     def as_defined(self, e: Expr, indices: syntax.Indices) -> syntax.Indices:
         """Indices of a part in the order in which the user has defined it."""
@@ -305,9 +304,3 @@ class ProductWriter:
             if other == held:
                 return name
         return self.namer.fresh(size, (), set())
-
-
-def with_heights(indices: syntax.Indices, heights: Sequence[str]) -> syntax.Indices:
-    for index, height in zip(indices, heights, strict=False):
-        index.height = height
-    return indices

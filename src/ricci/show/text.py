@@ -6,6 +6,7 @@ from itertools import groupby
 
 from ricci.budget import spend
 from ricci.notation import syntax
+from ricci.notation.tokens import LETTERS
 from ricci.show.phrases import signed
 
 SUM, TERM, ATOM = 0, 1, 2  # what may stand in a place without brackets
@@ -32,10 +33,22 @@ def heights(these: syntax.Indices) -> str:
     """``^i_j``, ``^{i j}_{k l}``; below and directly after the name always with braces."""
     text = ""
     for height, group in groupby(these, key=lambda i: i.height):
-        names = [i.terms[0][1] for i in group]
-        bare = len(names) == 1 and (height == "up" or text)
-        text += ("^" if height == "up" else "_") + (names[0] if bare else "{" + " ".join(names) + "}")
+        group = list(group)
+        bare = len(group) == 1 and group[0].plain and (height == "up" or text)
+        text += ("^" if height == "up" else "_") + (index(group[0]) if bare else "{" + braced(group) + "}")
     return text
+
+
+def braced(these: list[syntax.Index]) -> str:
+    """Indices in braces: with blanks between names and components, otherwise with commas.
+
+    A word, or a component, that is alone has a comma after it: without one it would be letters, or a power.
+    """
+    words = [index(i) for i in these]
+    if not all(i.plain or not (i.terms or i.sizes or i.tensor) for i in these):
+        return ",".join(words)
+    alone = len(words) == 1 and not LETTERS.fullmatch(words[0])
+    return words[0] + "," if alone else " ".join(words)
 
 
 def index(i: syntax.Index) -> str:

@@ -18,10 +18,11 @@ from ricci.expr import Expr, add, one, product, substitute
 from ricci.expr import variable as input_node
 from ricci.expr.structures import is_zero
 from ricci.notation.context import Context, Facts
+from ricci.notation.heights import KEEPS, flipped, told
 from ricci.show.derivation import Derivation
 from ricci.show.derivation import derivation as show_derivation
 from ricci.show.index_names import Namer
-from ricci.user.formula import Formula, as_formula
+from ricci.user.formula import Formula, as_formula, check_labels
 from ricci.user.targets import By, Target, find, find_all, read, read_cut, root_of
 
 
@@ -31,6 +32,11 @@ class Origin(NamedTuple):
     formula: Formula
     by: By
     names: tuple[str, ...]
+
+    @property
+    def standing(self) -> tuple[tuple[str, str], ...]:
+        """The names of the axes of what it is by, each with the height that it has there."""
+        return tuple(zip(self.names, self.by.heights or ("",) * len(self.names), strict=True))
 
 
 def diff(
@@ -81,9 +87,14 @@ def _derived(formula: Formula, by: By, expr: Expr, namer: Namer) -> Formula:
     order = "" if len(names) == 1 else str(len(names))
     label = f"d{order}{root_of(formula).name or 'f'}_" + "_".join(f"d{name}" for name in names)
     indices, context = _new_names(formula, by, namer)
-    result = Formula(expr, (*formula.indices, *indices), context, label)
+    result = Formula(expr, (*formula.indices, *indices), context, label, _heights(formula.standing, by))
     result.origin = Origin(formula, by, indices)
     return result
+
+
+def _heights(before: tuple[str, ...], by: By) -> tuple[str, ...]:
+    """Where the indices of a derivative stand: those that it is by on the other side."""
+    return (*before, *flipped(by.heights or ("",) * len(by.node.shape)))
 
 
 def _new_names(formula: Formula, by: By, namer: Namer) -> tuple[tuple[str, ...], Context]:
@@ -93,6 +104,7 @@ def _new_names(formula: Formula, by: By, namer: Namer) -> tuple[tuple[str, ...],
         names = by.own
     if by.wanted is not None:
         _check_wanted(formula, by.node, by.wanted)
+        check_labels(by.wanted, by.heights)
     if names is None:
         taken, names = set(formula.indices), ()
         for axis, size in enumerate(by.node.shape):
@@ -182,7 +194,8 @@ def pushforward(formula: Formula, dots: Mapping[Any, Formula]) -> Formula:
     summed = {x: add([(1, dot) for dot in along]) for x, along in seeds.items()}
     expr = graph.pushforward(reading.stable, summed)
     context = context.merged(Context(Facts(derived=True)))
-    return Formula(reading.restored([expr])[0], (*formula.indices, *further), context)
+    names = (*formula.indices, *further)
+    return Formula(reading.restored([expr])[0], names, context, None, (*formula.standing, *directions[0].heights))
 
 
 class Direction(NamedTuple):
@@ -191,6 +204,12 @@ class Direction(NamedTuple):
     dot: Formula
     names: tuple[str, ...]
     further: tuple[str, ...]
+
+    @property
+    def heights(self) -> tuple[str, ...]:
+        """Where its further indices stand."""
+        own = dict(zip(self.dot.indices, self.dot.standing, strict=True))
+        return tuple([own[name] for name in self.further])
 
     def along(self, further: tuple[str, ...]) -> Expr:
         return product([(self.dot.expr, self.dot.indices)], (*self.names, *further))
@@ -217,7 +236,14 @@ def _direction(formula: Formula, by: By, dot: Formula) -> Direction:
             f"by name, and [{','.join(dot.indices)}] does not say which are [{listed}]; rename the indices of the "
             f"direction, or name those of the variable as the direction has them: '{by.name}[{example}]'."
         )
+    own = dict(zip(dot.indices, dot.standing, strict=True))
+    _check_heights(f"The direction for {by.name!r}", [own[name] for name in names], by.heights or ("",) * order)
     return Direction(dot, names, tuple([name for name in dot.indices if name not in names]))
+
+
+def _check_heights(what: str, found: Sequence[str], wanted: Sequence[str]) -> None:
+    if list(found) != list(wanted):
+        raise RuleError(f"{what} has its indices {told(found)}, and they belong {told(wanted)}. {KEEPS}")
 
 
 def _matched(called: Sequence[set[str]], indices: tuple[str, ...]) -> tuple[str, ...] | None:
@@ -255,7 +281,7 @@ def pullback(formula: Formula, wrt: Sequence[Target] | Target, y_bar: Formula | 
     """
     _check_formula(formula, "pullback")
     targets = find_all(formula, _flat([wrt]))
-    bar, further, context = one(formula.expr.shape), (), formula.context
+    bar, further, coming, context = one(formula.expr.shape), (), (), formula.context
     if y_bar is not None:
         given = as_formula(y_bar)
         if not set(given.indices) >= set(formula.indices):
@@ -264,6 +290,9 @@ def pullback(formula: Formula, wrt: Sequence[Target] | Target, y_bar: Formula | 
                 f"not [{','.join(given.indices)}]."
             )
         further = tuple([name for name in given.indices if name not in formula.indices])
+        own = dict(zip(given.indices, given.standing, strict=True))
+        _check_heights("What comes in", [own[name] for name in formula.indices], flipped(formula.standing))
+        coming = tuple([own[name] for name in further])
         bar = product([(given.expr, given.indices)], (*further, *formula.indices))
         context = context.merged(given.context)
     reading = read(formula, targets)
@@ -271,7 +300,7 @@ def pullback(formula: Formula, wrt: Sequence[Target] | Target, y_bar: Formula | 
     result = []
     for by, expr in zip(targets, reading.restored(graph.pullbacks(reading.stable, bar, reading.xs)), strict=True):
         names, known = _new_names(incoming, by, _namer(incoming))
-        result.append(Formula(expr, (*further, *names), known))
+        result.append(Formula(expr, (*further, *names), known, None, _heights(coming, by)))
     return tuple(result) if isinstance(wrt, (list, tuple)) else result[0]
 
 
@@ -290,7 +319,7 @@ def elimination_cost(
 
 def _somewhere(formulas: list[Formula], target: Target) -> By:
     """What a target means in the first of several formulas that has it."""
-    name = target.partition("[")[0].strip() if isinstance(target, str) else getattr(target, "name", "")
+    name = re.split(r"\[|\^|_\{", target)[0].strip() if isinstance(target, str) else getattr(target, "name", "")
     having = [f for f in formulas if name in f.context.facts.inputs or name in f.context.facts.definitions]
     using = [f for f in having if name in f.variables]
     return find((using or having or formulas)[0], target)

@@ -11,7 +11,7 @@ from ricci.expr import Size, dims
 from ricci.expr import variable as input_node
 from ricci.kinds import check_usable
 from ricci.notation.context import Context, Facts
-from ricci.notation.resolve import resolve
+from ricci.notation.resolve import named, resolve
 from ricci.user.formula import Formula, derive_in_text
 
 
@@ -35,18 +35,26 @@ def parse(text: str, result: str | None = None, *, sizes: Mapping[str, int] | No
     return last if result is None else last[result]
 
 
+_NAME = r"[^\W\d]\w*"
+_HEIGHTS = r"(?:\^?\{[^{}]*\}|\^[^\W_]+'*|_\w+'*|_\{[^{}]*\})"  # the name may end with the "_" of a brace
+
+
 def variable(text: str, value: Any = None) -> Formula:
-    """A variable, by name or with indices (``"X[m,n]"``), that may carry a value.
+    """A variable, by name or with indices (``"X[m,n]"``, ``"A^i_j"``), that may carry a value.
 
     >>> x = variable("x", 3.0)
     >>> float(((x + 2) * x)())
     15.0
     """
-    match = re.fullmatch(r"\s*([^\W\d]\w*)\s*(?:\[([^\[\]]*)\])?\s*", text)
-    if match is None:
+    match = re.fullmatch(rf"\s*({_NAME})\s*(?:\[([^\[\]]*)\])?\s*", text)
+    node = named(text) if match is None and re.fullmatch(rf"\s*{_NAME}{_HEIGHTS}+\s*", text) else None
+    if match is None and node is None:
         raise InputError(f"{text!r} does not name a variable; write a name, or a name with indices: 'X[m,n]'.")
-    name, inside = match.groups()
+    name, inside = match.groups() if match is not None else (node.name, "")  # type: ignore[union-attr]
     names = [word.strip() for word in inside.split(",")] if inside else []
+    heights = tuple([index.height for index in node.indices or ()]) if node is not None else ()
+    if node is not None:
+        names = [index.terms[0][1] if index.plain else "" for index in node.indices or ()]
     if value is not None:
         import numpy as np
 
@@ -62,13 +70,16 @@ def variable(text: str, value: Any = None) -> Formula:
     facts = Facts(inputs={name: len(names)}, groups=[(n, ((name, axis),)) for axis, n in enumerate(names)])
     if value is not None:
         facts.values[name] = value
-    return Formula(input_node(name, shape), names, Context(facts))
+    if heights:
+        facts.heights[name] = heights
+    return Formula(input_node(name, shape), names, Context(facts), None, heights)
 
 
 def tensors(text: str) -> tuple[Formula, ...]:
-    """Several variables at once: ``X, w = rc.tensors("X[m,n] w[n]")``."""
-    found = re.findall(r"[^\W\d]\w*\s*(?:\[[^\[\]]*\])?", text)
-    rest = re.sub(r"[^\W\d]\w*\s*(?:\[[^\[\]]*\])?", "", text).replace(",", "").strip()
+    """Several variables at once: ``X, w = rc.tensors("X[m,n] w[n]")``, ``A, x = rc.tensors("A^i_j x^j")``."""
+    one = rf"{_NAME}(?:{_HEIGHTS}+|\s*\[[^\[\]]*\])?"
+    found = re.findall(one, text)
+    rest = re.sub(one, "", text).replace(",", "").strip()
     if rest or not found:
         raise InputError(f"rc.tensors reads names with indices, as in 'X[m,n] w[n]', not {text!r}.")
     return tuple([variable(part) for part in found])

@@ -18,8 +18,9 @@ from ricci.expr.walk import reopened
 from ricci.functions.axes import open_factors
 from ricci.notation import syntax
 from ricci.notation.context import Context, Facts
+from ricci.notation.heights import FLIPPED, KEEPS, WORDS, changed
 from ricci.notation.occurrences import Occurrences, free_indices, in_indices
-from ricci.user.formula import Formula, as_formula
+from ricci.user.formula import Formula, as_formula, check_contracted, heights_of
 
 
 class Equation:
@@ -37,6 +38,7 @@ class Equation:
     def __init__(self, left: Formula, right: Formula):
         if set(left.indices) != set(right.indices):
             raise RuleError(f"The sides have different free indices: {_list(left.indices)} and {_list(right.indices)}.")
+        heights_of(left.indices, [left, right])
         self.left = left
         self.right = right if left.indices == right.indices else right.transpose(*left.indices)
 
@@ -45,8 +47,11 @@ class Equation:
         """A formula as an equation, with its own name, or ``y``, on the left."""
         left = right.name or "y"
         shape = tuple([axis_size(left, axis) for axis in range(right.order)])
+        heights = right.standing
         facts = Facts(inputs={left: right.order}, groups=[(n, ((left, a),)) for a, n in enumerate(right.indices)])
-        return cls(Formula(variable(left, shape), right.indices, Context(facts)), right)
+        if any(heights):
+            facts.heights[left] = heights
+        return cls(Formula(variable(left, shape), right.indices, Context(facts), None, heights), right)
 
     @property
     def indices(self) -> tuple[str, ...]:
@@ -140,6 +145,9 @@ class Equation:
                 f"Index {min(clash)!r} is already a dummy index of this equation and cannot be contracted again; "
                 "rename it in the factor."
             )
+        for name in self.indices:
+            if name in factor.indices:
+                check_contracted(self.left, name, factor, name)
         kept = [n for n in self.indices if n not in factor.indices] + [
             n for n in factor.indices if n not in self.indices
         ]
@@ -150,6 +158,12 @@ class Equation:
         for name in names:
             if name in self._dummies():
                 raise RuleError(f"Index {name!r} is already a dummy index and cannot be contracted again.")
+            height = dict(zip(self.indices, self.left.standing, strict=True)).get(name, "")
+            if height:
+                raise RuleError(
+                    f"Index {name!r} stands {WORDS[height]}, and only an index above is contracted with one below; "
+                    f"multiply by a tensor that has it {WORDS[FLIPPED[height]]}."
+                )
         return Equation(self.left.sum(*names), self.right.sum(*names))
 
     def substitute(self, other: Formula | Equation) -> Equation:
@@ -188,7 +202,8 @@ def _broadcast_hint(found: tuple[str, ...], wanted: tuple[str, ...]) -> str:
 
 def _times(side: Formula, factor: Formula, kept: list[str]) -> Formula:
     expr = contract([(side.expr, side.indices), (factor.expr, factor.indices)], kept)
-    return Formula(expr, kept, side.context.merged(factor.context))
+    own = {n: h for part in (side, factor) for n, h in zip(part.indices, part.standing, strict=True)}
+    return Formula(expr, kept, side.context.merged(factor.context), None, tuple([own[n] for n in kept]))
 
 
 def _printed_indices(side: Formula) -> Iterator[str]:
@@ -209,6 +224,9 @@ def _substituted(side: Formula, name: Variable, value: Formula) -> Formula:
             raise RuleError(
                 f"{name.name!r} has {len(found[0].shape)} indices here and {value.order} in the other equation."
             )
+        heights = context.facts.heights.get(name.name, ()) or ("",) * value.order
+        if heights != value.standing:
+            raise RuleError(f"{changed(name.name, heights, value.standing)} {KEEPS}")
         expr = reopened(substitute(side.expr, {found[0]: value.expr}))
         return Formula(expr, side.indices, context, side.name, side.heights)
     replaced = transform(side.expr, _Replacing(value.expr, name))

@@ -22,6 +22,7 @@ from ricci.expr.walk import loosened
 from ricci.functions.table import FUNCTIONS
 from ricci.kinds import kind_of
 from ricci.notation.context import EMPTY, Context, merged
+from ricci.notation.heights import FLIPPED, KEEPS, WORDS
 from ricci.notation.resolve import resolve
 from ricci.user.formula_methods import FormulaMethods
 
@@ -140,6 +141,16 @@ class Formula(FormulaMethods):
 
     # How it looks.
 
+    @property
+    def standing(self) -> tuple[str, ...]:
+        """Where each index stands, "up", "down" or "" in brackets: as was said, or as follows from the inputs."""
+        if self.heights or not self.context.facts.heights:
+            return self.heights or ("",) * self.order
+        from ricci.show.express import program
+
+        last = program(self.expr, self.indices, self.context.facts, None).statements[-1]
+        return tuple([index.height for index in last.indices or ()])
+
     def __str__(self) -> str:
         from ricci.show import to_text
 
@@ -152,8 +163,9 @@ class Formula(FormulaMethods):
         derived = None
         if self.chain:
             root = self.chain[0].origin.formula
-            by = [(step.origin.by.name, step.origin.names) for step in self.chain]
-            derived = (root.name or "f", root.indices, by)
+            own = zip(root.indices, root.standing, strict=True)
+            by = [(step.origin.by.name, step.origin.standing) for step in self.chain]
+            derived = (root.name or "f", tuple(own), by)
         return to_latex(self.expr, self.indices, self.context.facts, self.name, self.heights, derived)
 
     def matrix(self, latex: bool = False) -> str:
@@ -219,7 +231,7 @@ class Formula(FormulaMethods):
             raise InputError(f"The range of {names} was settled when the text was read; give its size to rc.parse.")
         text, known, position = self.source
         part = resolve(text, {**known, **sizes}, derive_in_text)[position]
-        return Formula(part.value.expr, part.value.names, part.context, part.name)
+        return Formula(part.value.expr, part.value.names, part.context, part.name, part.heights)
 
     # Arithmetic, aligned by index name; missing indices broadcast.
 
@@ -288,14 +300,18 @@ class Formula(FormulaMethods):
         if clash:
             raise RuleError(f"Both sides of @ have the index {clash.pop()!r}; rename one of them with .rename(…).")
         inner = ("inner",)
+        check_contracted(self, self.indices[-1], other, other.indices[0])
         expr = contract([(self.expr, (*left, inner)), (other.expr, (inner, *right))], (*left, *right))
-        return Formula(expr, (*left, *right), self.context.merged(other.context))
+        heights = heights_of((*left, *right), [self, other])
+        return Formula(expr, (*left, *right), self.context.merged(other.context), None, heights)
 
     def __rmatmul__(self, other: Any) -> Formula:
         return as_formula(other) @ self
 
     def _new(self, expr: Expr, indices: Iterable[str] | None = None) -> Formula:
-        return Formula(expr, self.indices if indices is None else indices, self.context)
+        names = self.indices if indices is None else tuple(indices)
+        own = dict(zip(self.indices, self.heights, strict=False))
+        return Formula(expr, names, self.context, None, tuple([own[name] for name in names]) if own else ())
 
     # Over axes.
 
@@ -351,6 +367,7 @@ class Formula(FormulaMethods):
         for name in result:
             if result.count(name) > 1:
                 raise RuleError(f"Renaming would give two free indices the name {name!r}; free indices are distinct.")
+        check_labels(new.values(), self.heights)
         return self._again(self.expr, tuple(result), self.name)
 
     def named(self, name: str | None) -> Formula:
@@ -498,17 +515,52 @@ def check_sizes(parts: Iterable[Formula]) -> dict[Hashable, Size]:
     return sizes
 
 
+def heights_of(names: Iterable[str], parts: Sequence[Formula]) -> tuple[str, ...]:
+    """Where indices stand in what is made of ``parts``: an index has one height in all of them."""
+    if not any(any(part.heights) for part in parts):
+        return ()
+    found: dict[str, str] = {}
+    for part in parts:
+        for name, height in zip(part.indices, part.standing, strict=True):
+            if found.setdefault(name, height) != height:
+                raise RuleError(
+                    f"Index {name!r} stands {WORDS[found[name]]} in one operand and {WORDS[height]} in another; "
+                    "an index has one height in what is added or multiplied entry by entry."
+                )
+    return tuple([found[name] for name in names])
+
+
+def check_contracted(first: Formula, name: str, second: Formula, other: str) -> None:
+    """Two indices may be contracted if one stands above and the other below, or both in brackets."""
+    if not any(first.heights) and not any(second.heights):
+        return
+    pair = [part.standing[part.indices.index(n)] for part, n in ((first, name), (second, other))]
+    if pair[0] != FLIPPED[pair[1]]:
+        raise RuleError(
+            f"Index {name!r} stands {WORDS[pair[0]]} in one operand and {WORDS[pair[1]]} in the other; "
+            "only an index above is contracted with one below. " + KEEPS
+        )
+
+
+def check_labels(names: Iterable[str], heights: Sequence[str]) -> None:
+    """Upper and lower indices are names without underscores, since these lead lower ones."""
+    wrong = next((name for name in names if any(heights) and "_" in name), None)
+    if wrong is not None:
+        raise RuleError(f"{wrong!r} has an underscore; an upper or lower index is a name without any.")
+
+
 def aligned(build: Callable[..., Expr], *operands: Operand) -> Formula:
     """An elementwise function of operands aligned by index name."""
     parts = [as_formula(operand) for operand in operands]
     if all(part.indices == parts[0].indices or not part.indices for part in parts[1:]):
         check_sizes(parts)
         longest = max((part.indices for part in parts), key=len)
-        return Formula(build(*[p.expr for p in parts]), longest, merged(p.context for p in parts))
+        heights = heights_of(longest, parts)
+        return Formula(build(*[p.expr for p in parts]), longest, merged(p.context for p in parts), None, heights)
     sizes = check_sizes(parts)
     names = tuple(map(str, sizes))
     exprs = [product([(p.expr, p.indices)], names, sizes) if p.indices else p.expr for p in parts]
-    return Formula(build(*exprs), names, merged(p.context for p in parts))
+    return Formula(build(*exprs), names, merged(p.context for p in parts), None, heights_of(names, parts))
 
 
 def multiplied(*operands: Operand) -> Formula:
@@ -517,7 +569,7 @@ def multiplied(*operands: Operand) -> Formula:
     sizes = check_sizes(parts)
     names = tuple(map(str, sizes))
     expr = product([(p.expr, p.indices) for p in parts], names)
-    return Formula(expr, names, merged(p.context for p in parts))
+    return Formula(expr, names, merged(p.context for p in parts), None, heights_of(names, parts))
 
 
 def apply(function: str, *operands: Operand) -> Formula:

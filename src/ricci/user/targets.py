@@ -16,11 +16,12 @@ from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 
 from ricci.calculus import modes
-from ricci.errors import InputError, nearest
+from ricci.errors import InputError, NotationError, nearest
 from ricci.expr import Expr, Variable, add, substitute, topological, transform, variables, zero
 from ricci.expr import variable as input_node
 from ricci.expr.walk import rebuild, rewritten
-from ricci.notation.resolve import has_derivatives, resolve
+from ricci.notation.heights import KEEPS, changed
+from ricci.notation.resolve import has_derivatives, named, resolve
 from ricci.simplify import simplify, simplify_all
 from ricci.user.formula import Formula, derive_in_text
 
@@ -40,6 +41,7 @@ class By:
     node: Expr
     wanted: tuple[str, ...] | None = None
     own: tuple[str, ...] | None = None  # the indices that it was written with
+    heights: tuple[str, ...] = ()  # where they stand
 
     @property
     def key(self) -> Hashable:
@@ -59,10 +61,24 @@ def find(formula: Formula, target: Target, inputs: Inputs | None = None) -> By:
         raise InputError(f"diff goes by a name or a formula, not {type(target).__name__}.")
     match = re.fullmatch(r"\s*([^\W\d]\w*)\s*(?:\[([^\[\]]*)\])?\s*", target)
     if match is None:
-        raise InputError(f"{target!r} is not a name, nor a name with indices such as 'x[p,q]'.")
+        return _with_heights(formula, target, inputs)
     name, inside = match.groups()
     wanted = None if inside is None else tuple([word.strip() for word in inside.split(",")])
     return _of_name(formula, name, wanted, inputs)
+
+
+def _with_heights(formula: Formula, target: str, inputs: Inputs) -> By:
+    """A target such as ``x^k``, at the heights that it has in the formula."""
+    node = named(target) if re.search(r"\^|_\{", target) else None
+    if node is None or not all(index.plain for index in node.indices or ()):
+        raise InputError(f"{target!r} is not a name, nor a name with indices such as 'x[p,q]' or 'x^p_q'.")
+    names, heights = zip(*[(index.terms[0][1], index.height) for index in node.indices or ()], strict=True)
+    found = _of_name(formula, node.name, names, inputs)
+    subscripts = not found.heights and "up" not in heights
+    if len(names) == len(found.node.shape) and heights != found.heights and not subscripts:
+        given = found.heights or ("",) * len(names)
+        raise NotationError(changed(node.name, given, heights), target, node.start, node.end, KEEPS)
+    return found
 
 
 def find_all(formula: Formula, targets: Sequence[Target]) -> list[By]:
@@ -83,7 +99,7 @@ def _of_formula(formula: Formula, target: Formula, inputs: Inputs) -> By:
     root = root_of(formula)
     if root.source and target.source and root.source[:2] == target.source[:2] and target.name is not None:
         found = _of_name(formula, target.name, None, inputs)
-        return By(found.name, found.kind, found.node, None, target.indices)
+        return By(found.name, found.kind, found.node, None, target.indices, found.heights)
     if isinstance(target.expr, Variable):
         return _of_name(formula, target.expr.name, None, inputs, target)
     if target.expr not in set(topological(formula.expr)) and target.expr not in set(topological(root.expr)):
@@ -91,7 +107,7 @@ def _of_formula(formula: Formula, target: Formula, inputs: Inputs) -> By:
             f"{target} is not part of the expression as it stands, so there is no derivative by it; "
             "name it in a statement of its own and use that name."
         )
-    return By(target.name or "t", "part", target.expr, None, target.indices)
+    return By(target.name or "t", "part", target.expr, None, target.indices, target.standing)
 
 
 def _of_name(
@@ -100,10 +116,10 @@ def _of_name(
     facts = formula.context.facts
     if name in facts.integers:
         raise InputError(f"{name!r} is an integer tensor, used as an index; there is no derivative by it.")
-    root = root_of(formula)
+    root, heights = root_of(formula), facts.heights.get(name, ())
     if root.source is not None and name in root.statements:
         value = root.statements[name]
-        return By(name, "definition", value.expr, wanted, value.indices)
+        return By(name, "definition", value.expr, wanted, value.indices, heights)
     own = given.indices if given is not None else None
     found = inputs.get(name, ())
     if len(found) > 1:
@@ -114,7 +130,7 @@ def _of_name(
             f"{name!r} has two meanings in the texts that this formula was made of; give one of them another name."
         )
     if found:
-        return By(name, "input", found[0], wanted, own)
+        return By(name, "input", found[0], wanted, own, heights)
     if name in facts.definitions:
         if facts.derived:
             raise InputError(
@@ -123,10 +139,10 @@ def _of_name(
             )
         if facts.definitions[name] not in set(topological(formula.expr)):
             raise InputError(f"{name!r} is not part of the expression as it stands, so there is no derivative by it.")
-        return By(name, "part", facts.definitions[name], wanted, facts.defined_indices[name])
+        return By(name, "part", facts.definitions[name], wanted, facts.defined_indices[name], heights)
     if name in facts.inputs:
         shape = facts.given_shape(name) if root.source is not None else facts.inputs[name]
-        return By(name, "input", input_node(name, shape) if given is None else given.expr, wanted, own)
+        return By(name, "input", input_node(name, shape) if given is None else given.expr, wanted, own, heights)
     known = [*facts.inputs, *facts.definitions]
     raise InputError(f"There is no variable {name!r}; there are {', '.join(known)}. {nearest(name, known)}".rstrip())
 
