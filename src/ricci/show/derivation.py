@@ -13,7 +13,7 @@ derives, also where parts are used again and again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ricci.calculus.graph import pushforward
 from ricci.calculus.local import identity
@@ -38,11 +38,13 @@ from ricci.expr.structures import natural
 from ricci.expr.walk import reopened
 from ricci.notation import syntax
 from ricci.notation.context import Facts
+from ricci.notation.heights import flipped
 from ricci.show import latex as latex_form
 from ricci.show import text as text_form
 from ricci.show.express import SyntaxWriter
 from ricci.show.lines import arranged_inner, is_large
-from ricci.show.phrases import Names, indices_of, tensor_of
+from ricci.show.phrases import Names, indices_of
+from ricci.show.standing import Standing
 from ricci.simplify import simplify
 
 MOST_STEPS = 300
@@ -121,7 +123,7 @@ class PendingWriter(SyntaxWriter):
     """Writes placeholders as the derivatives that they stand for."""
 
     def __init__(self, root: Expr, deriving: Deriving, solved: bool):
-        super().__init__(root, deriving.names, deriving.facts, (), deriving.known)
+        super().__init__(root, deriving.names, deriving.facts, deriving.heights, deriving.known)
         self.pending, self.x, self.solved = deriving.pending, deriving.x, solved
         for placeholder, u in self.pending.items():
             self.first[placeholder] = self.first_use(u)
@@ -165,7 +167,9 @@ class Deriving:
     ):
         self.y, self.x, self.facts, self.known = y, x, facts, known
         self.names = (*y_names, *x_names)
-        self.left = syntax.Derivative(0, 0, tensor_of(y_name, y_names), tensor_of(x.name, x_names))
+        given = [facts.heights.get(name) or ("",) * len(own) for name, own in ((y_name, y_names), (x.name, x_names))]
+        self.heights = (*given[0], *flipped(given[1])) if facts.heights else ()
+        self.left = syntax.Derivative(0, 0, _standing(y_name, y_names, facts), _standing(x.name, x_names, facts))
         self.pending: dict[Expr, Expr] = {}
         self.placeholder: dict[Expr, Expr] = {}
         live: set[Expr] = {x, *names_of_parts}
@@ -270,15 +274,15 @@ def derivation(
     if not isinstance(x, Variable):
         return []
     steps: list[DerivationStep] = []
-    definition = syntax.TensorNode(0, 0, y_name, indices_of(y_names) or None)
+    definition, heights = _standing(y_name, y_names, facts), facts.heights.get(y_name, ())
     if first:
-        steps.append(DerivationStep("definition", definition, SyntaxWriter(y, y_names, facts, (), known).program(None)))
+        defining = SyntaxWriter(y, y_names, facts, heights, known).program(None)
+        steps.append(DerivationStep("definition", definition, defining))
     trace: list = []
     better = simplify(y, trace)
     if better is not y:
-        steps.append(
-            DerivationStep(_rules(trace), definition, SyntaxWriter(better, y_names, facts, (), known).program(None))
-        )
+        simpler = SyntaxWriter(better, y_names, facts, heights, known).program(None)
+        steps.append(DerivationStep(_rules(trace), definition, simpler))
     deriving = Deriving(better, y_name, y_names, x, x_names, facts, known)
     if better in deriving.live and is_large(better):
         lines = line_by_line(better, y_name, y_names, x, x_names, facts, known)
@@ -296,8 +300,10 @@ def line_by_line(
     y: Expr, y_name: str, y_names: Names, x: Variable, x_names: Names, facts: Facts, known: dict[Expr, str]
 ) -> list[DerivationStep]:
     """The derivatives of all parts of ``y`` that have lines of their own and depend on ``x``, and of ``y``."""
-    writer = SyntaxWriter(y, y_names, facts, (), known)
+    writer = SyntaxWriter(y, y_names, facts, facts.heights.get(y_name, ()), known)
     *written, _ = writer.program(None).statements
+    if writer.standing is not None:
+        facts = replace(facts, heights={**facts.heights, **writer.standing.given})
     names = {s.name: tuple([i.terms[0][1] for i in s.indices or ()]) for s in written}
     stands: dict[Expr, Variable] = {}
     steps: list[DerivationStep] = []
@@ -323,6 +329,11 @@ def line_by_line(
         body[node] = product([(spread, natural(node))], range(len(node.shape)), dict(enumerate(node.shape)))
     last = Deriving(body[y], y_name, y_names, x, x_names, facts, known, stands.values())
     return [*steps, last.in_one()]
+
+
+def _standing(name: str, names: Names, facts: Facts) -> syntax.TensorNode:
+    """A tensor by name, with its indices where they stand."""
+    return syntax.TensorNode(0, 0, name, Standing.at(indices_of(names), facts.heights.get(name, ())) or None)
 
 
 def _rules(trace: list) -> str:

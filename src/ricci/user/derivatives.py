@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product as product_of
 from typing import Any, NamedTuple, overload
 
@@ -152,6 +153,8 @@ def derivation(formula: Formula) -> Derivation:
         shown = {x: input_node(by.name, x.shape) for x in reading.xs if x is not by.node}
         expr, x = substitute(reading.expr, shown), input_node(by.name, by.node.shape)
         facts = derived.context.facts
+        if any(source.standing):
+            facts = replace(facts, heights={**facts.heights, name: source.standing})
         steps += show_derivation(expr, name, source.indices, x, names, facts, known, first=not steps)
         name = f"d{name}_d{by.name}"
     return Derivation(steps)
