@@ -79,7 +79,11 @@ TEXTS = [
         "Index 'i' is summed and stands above and above.",
         "A summed index stands exactly once above and",
     ),
-    ("t = A_{i} «B_{i}»", "Index 'i' is summed and stands below and below.", "exactly once above and once below"),
+    (
+        "t = A_{i} «B_{i}» + c^j d_{j}",
+        "Index 'i' is summed and stands below and below.",
+        "exactly once above and once below",
+    ),
     ("t = A^i B^i «C_{i}»", "Index 'i' is summed and stands above and above and below.", "exactly once"),
     (
         "y^i = «A_{i}»",

@@ -7,11 +7,18 @@ every index of what is made of them stands.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 FLIPPED = {"up": "down", "down": "up", "": ""}
 WORDS = {"up": "above", "down": "below", "": "in brackets"}
 KEEPS = "A tensor keeps its heights; another one needs a metric: x_{i} is g_{i j} x^j, and x^i is inv(g)^{i j} x_{j}."
+
+ALL_OR_NONE = "All free indices stand above or below, or all in brackets."
+
+
+def mixed(heights: Collection[str]) -> bool:
+    """Whether some indices stand above or below and others in brackets."""
+    return any(heights) and not all(heights)
 
 
 def told(heights: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Which indices stand open in a piece of text, how often and at which height: what the rules of index notation speak of.
+"""Which indices stand open in a piece of text, how often and at which height: all that the rules of notation speak of.
 
 Factors of a product add up. Additive terms, the arguments of a function, a base and its exponent, and the two sides of
 a comparison are aligned by name, so the largest count stands for all. An axis that a function uses up

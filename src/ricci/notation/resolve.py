@@ -27,7 +27,7 @@ from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
 from ricci.notation.context import Context
 from ricci.notation.factors import Factor, FactorBuilder, Free, Named
-from ricci.notation.heights import WORDS, told
+from ricci.notation.heights import ALL_OR_NONE, WORDS, mixed, told
 from ricci.notation.occurrences import LEAVES, Open
 from ricci.notation.parser import parse_program
 from ricci.notation.text_scope import Definition, Subscripts, TextScope
@@ -70,6 +70,7 @@ def _resolved(
     program: syntax.Statements, sizes: Mapping[str, int], derive: Callable[[Expr, Expr], Expr], swaps: Swaps | None
 ) -> list[Resolved]:
     scope = TextScope(program.text, sizes)
+    scope.has_heights = any(index.height for index in program.standing)
     scope.subscripts = all(index.height == "down" for index in program.standing)
     results = []
     for statement in program.statements:
@@ -147,32 +148,29 @@ class ExpressionBuilder(FactorBuilder):
         self.done: list[syntax.Statement] = []
         self.fresh = 0
         self.order: dict[str, int] = {}
-        self.uses_heights = False
 
     # Statements.
 
     def statement(self, node: syntax.Statement) -> tuple[Named, tuple[str, ...]]:
         self.done.append(node)
-        heights = self._heights(node)
-        written = [h for hs in (*self.open.of(node.body).values(), *heights.values()) for h in hs]
-        self.uses_heights = any(written)
         if node.name is None:
             names = self._free_of(node.body)
+            stand = {name: self.open.of(node.body)[name][0] for name in names}
         else:
-            names = tuple([index.terms[0][1] for index in node.indices or ()])
+            stand = {index.terms[0][1]: index.height for index in node.indices or ()}
+            names = tuple(stand)
+        if self.scope.has_heights:
+            self._check_heights(node, stand)
+            if mixed(stand.values()):
+                raise self.misplaced(
+                    f"The free indices of this stand {told(tuple(stand.values()))}.", node, ALL_OR_NONE
+                )
         self.order = {name: position for position, name in enumerate(names)}
         value = self.sum(node.body, frozenset(names))
         if value.names and set(value.names) != set(names):
             raise self._missing(node.body, names, value.names)
         sizes = {name: self.scope.size(name, node.body) for name in names if name not in value.names}
-        stand = {name: (heights.get(name) or [""])[0] for name in names}
-        if self.uses_heights:
-            self._check_heights(node, stand)
         return Named(value.arranged(names, sizes), names), tuple([stand[name] for name in names])
-
-    def _heights(self, node: syntax.Statement) -> Open:
-        left = {index.terms[0][1]: [index.height] for index in node.indices or ()}
-        return {**self.open.of(node.body), **left} if left else self.open.of(node.body)
 
     def _check_heights(self, node: syntax.Statement, stand: dict[str, str]) -> None:
         for term in _terms(node.body):
@@ -274,7 +272,7 @@ class ExpressionBuilder(FactorBuilder):
         for name, part in where.items():
             if name not in summed and (_is_leaf(part) or self._kept(part, name)):
                 raise self._once(name, part)
-        if self.uses_heights:
+        if self.scope.has_heights:
             for name, heights in summed.items():
                 if any(heights) and sorted(heights) != ["down", "up"]:
                     raise self._height_clash(name, heights, where[name])
@@ -365,7 +363,7 @@ class ExpressionBuilder(FactorBuilder):
             rebuilt = again.statement(statement)[0].expr
             if statement.name is not None:
                 again.define(statement.name, rebuilt)
-        again.done, again.order, again.uses_heights = self.done, self.order, self.uses_heights
+        again.done, again.order = self.done, self.order
         body = again.sum(node.body, free)
         expr = self.derive(body.expr, apart)
         for key, old in saved.items():

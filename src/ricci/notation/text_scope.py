@@ -51,7 +51,8 @@ class TextScope:
     reads: dict[str, list[Read]] = field(default_factory=dict)
     starts: dict[str, Size] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
-    subscripts: bool = False  # whether no index stands above
+    has_heights: bool = False  # whether indices stand above or below
+    subscripts: bool = False  # whether none stands above
     _class: dict[str, str] = field(default_factory=dict)
     _size: dict[str, Size] = field(default_factory=dict)
     _pending: set[str] = field(default_factory=set)
@@ -59,7 +60,7 @@ class TextScope:
     def fail(self, message: str, node: syntax.Node | syntax.Index | syntax.Statement, hint: str = "") -> NotationError:
         return NotationError(message, self.text, node.start, node.end, hint)
 
-    def misplaced(self, message: str, node: syntax.Node, hint: str) -> Exception:
+    def misplaced(self, message: str, node: syntax.Node | syntax.Statement, hint: str) -> Exception:
         """The error for an index at a wrong height; where none stands above, subscripts are all that was meant."""
         return Subscripts() if self.subscripts else self.fail(message, node, hint)
 

@@ -222,6 +222,12 @@ class IndexReader:
                 found = []
                 at += 2
                 continue
+            elif (follow == "{" or follow[:1] == "^") and token.isidentifier():
+                self.at = at
+                word, inner = self.heights()
+                tensor = TensorNode(starts[at], ends[self.at - 1], word, inner)
+                found.append(Index(tensor.start, tensor.end, (), 0, (), False, tensor, ""))
+                at = self.at
             else:
                 self.at = at
                 found.append(self.affine())

@@ -2,8 +2,8 @@
 
 The core has no heights, so a tree is written without them first. Then every index is put where it belongs: tensors by
 name keep the heights that they were given, free indices have those of the left side, a summed index stands once above
-and once below, and ones, zeros and deltas stand as the rest needs them. What is left over is said with what the notation
-has: ``delta_{i i'} x^i'`` where a component above is used below, which a function of components may do, and
+and once below, and ones, zeros and deltas stand as the rest needs them. What is left over is said as the notation can:
+``delta_{i i'} x^i'`` where a component above is used below, which a function of components may do, and
 ``sum[i](…)`` where a sum is not over one index above and one below.
 """
 
@@ -120,8 +120,7 @@ class Standing:
             tensor = index.tensor
             if tensor is not None and tensor.indices and tensor.name in self.given:
                 own = zip(tensor.indices, self.given[tensor.name], strict=True)
-                inner = tuple([_standing(placed(i, h), "") for i, h in own])
-                tensor = syntax.TensorNode(0, 0, tensor.name, inner)
+                tensor = syntax.TensorNode(0, 0, tensor.name, tuple([placed(i, h) for i, h in own]))
             return syntax.Index(0, 0, terms, index.const, index.sizes, index.plain, tensor, height)
 
         return tuple([placed(index, h) for index, h in zip(indices, heights, strict=True)]), deltas

@@ -22,7 +22,7 @@ from ricci.expr.walk import loosened
 from ricci.functions.table import FUNCTIONS
 from ricci.kinds import kind_of
 from ricci.notation.context import EMPTY, Context, merged
-from ricci.notation.heights import FLIPPED, KEEPS, WORDS
+from ricci.notation.heights import ALL_OR_NONE, FLIPPED, KEEPS, WORDS, mixed, told
 from ricci.notation.resolve import resolve
 from ricci.user.formula_methods import FormulaMethods
 
@@ -78,6 +78,8 @@ class Formula(FormulaMethods):
         self.context = context
         self.name = name
         self.heights = heights
+        if mixed(heights):
+            raise RuleError(f"The indices {', '.join(self.indices)} stand {told(heights)}. {ALL_OR_NONE}")
         self.statements = {} if statements is None else statements
         self._settled: Expr | None = None
         self._function: Callable[..., Any] | None = None  # its value, compiled when it is first called
