@@ -16,6 +16,7 @@ TOP, INSIDE, NAMED = "at the top", "inside a function", "by name"
 # The rooms: each imports those on lines above its own, and no others.
 ORDER = [
     ["errors", "grid", "within"],
+    ["checked_calls"],
     ["budget", "caches", "wrapping"],
     ["kinds"],
     ["dispatch"],

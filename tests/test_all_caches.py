@@ -258,6 +258,7 @@ KEEPING = {"lru_cache", "cache", "OrderedDict", "WeakValueDictionary", "WeakKeyD
 # What looks like a cache and is none.
 TABLES = {
     "dispatch": "what rooms have registered when they were imported",
+    "checked_calls": "what rooms have registered when they were imported",
     "kinds": "what rooms have registered when they were imported",
     "expr.op": "the rows of functions",
     "tracing.lowerings": "the rows of NumPy's functions",

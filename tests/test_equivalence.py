@@ -436,7 +436,7 @@ def test_points_may_be_given():
 
 
 def test_what_is_no_formula_is_refused():
-    with pytest.raises(rc.InputError, match="compared with a formula"):
+    with pytest.raises(rc.InputError, match="takes a formula"):
         rc.parse("f = x").equivalent("x")  # pyright: ignore[reportArgumentType]
     with pytest.raises(rc.InputError, match="'x' has"):
         rc.parse("f = x").equivalent(rc.parse("f = 1[i] x[i]"))

@@ -347,7 +347,7 @@ CALLS = [
         rc.InputError,
         "Two variables are named 'x' and carry different values",
     ),
-    (lambda: rc.parse(3), rc.InputError, "rc.parse reads a text, not int."),  # pyright: ignore[reportArgumentType]
+    (lambda: rc.parse(3), rc.InputError, "rc.parse takes a text, not 3."),  # pyright: ignore[reportArgumentType]
     (lambda: rc.sofmax, AttributeError, "ricci has no 'sofmax'. Did you mean 'softmax'?"),  # pyright: ignore[reportAttributeAccessIssue]
     (lambda: rc.variabel, AttributeError, "Did you mean 'variable'?"),  # pyright: ignore[reportAttributeAccessIssue]
 ]

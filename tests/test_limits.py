@@ -167,5 +167,5 @@ def test_the_error_is_an_error_of_ricci_and_can_be_sent():
 
 @pytest.mark.parametrize("wrong", [{"seconds": -1}, {"nodes": -5}, {"seconds": float("nan")}])
 def test_limits_are_not_negative(wrong):
-    with pytest.raises(rc.InputError, match="not negative"), rc.limits(**wrong):
+    with pytest.raises(rc.InputError, match="0 or more"), rc.limits(**wrong):
         pass

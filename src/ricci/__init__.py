@@ -75,6 +75,7 @@ _LATER = {  # imported when first asked for; ``__init__.pyi``, made of this, say
         "InputError",
         "InvariantError",
         "LimitError",
+        "MatrixError",
         "MissingPackageError",
         "NonFiniteError",
         "NotationError",

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from ricci.errors import InputError, LimitError
+from ricci.checked_calls import takes
+from ricci.errors import LimitError
 from ricci.within import within
 
 _ACTIVITIES = {  # by the module whose functions are running, the longest name that fits
@@ -39,6 +40,7 @@ _ACTIVITIES = {  # by the module whose functions are running, the longest name t
 }
 
 
+@takes("rc.limits", seconds="amount or None", nodes="amount or None")
 @contextmanager
 def limits(seconds: float | None = None, nodes: int | None = None) -> Iterator[None]:
     """Inside, operations on expressions that take too much time, or too many nodes, end with ``LimitError``.
@@ -52,11 +54,6 @@ def limits(seconds: float | None = None, nodes: int | None = None) -> Iterator[N
     Traceback (most recent call last):
     ricci.errors.LimitError: Differentiating took more than 50 nodes, ...
     """
-    for name, value in (("seconds", seconds), ("nodes", nodes)):
-        if value is not None and not value >= 0:
-            raise InputError(
-                f"rc.limits was given {name}={value!r}; a limit is a number that is not negative, or None."
-            )
     with within(_budget, _Budget(seconds, nodes, _budget.get())):
         yield
 

@@ -56,6 +56,11 @@ class AbsentError(RicciError, AttributeError):
         return type(self), (str(self),)
 
 
+class MatrixError(RicciError, ValueError):
+    """A matrix that a function is not defined for: singular, or not positive definite. It is also the error of the
+    library that noticed it, ``np.linalg.LinAlgError`` or that of PyTorch."""
+
+
 class TraceError(RicciError, TypeError):
     """A function does with a traced array what only numbers can do."""
 

@@ -14,7 +14,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ricci.caches import Cache
-from ricci.errors import InputError, RuleError
+from ricci.checked_calls import allow, shown
+from ricci.errors import DTypeError, InputError, RuleError
 
 _known = Cache("kinds of types", 1000)  # some types are made on the fly
 
@@ -69,6 +70,9 @@ def _of_type(kind: type) -> str:
 
 
 _of_type._dynamo_marked_constant = True  # type: ignore  # torch.compile asks once, while it compiles
+
+
+allow("formula", "a formula, as rc.parse makes it", lambda value: kind_of(value) == "formula")
 
 
 def register_kind(name: str, kind: type) -> None:
@@ -127,6 +131,36 @@ def check_usable(value: Any, what: str = "An operand", name: str = "x") -> None:
         fault = remedy(value, what, name)
         if fault:
             raise InputError(fault)
+
+
+def check_numbers(value: Any, what: str, name: str = "x") -> None:
+    """An error if ``value`` is neither a real number nor an array or a list of them, also one of another kind.
+
+    >>> check_numbers(["a", None], "The value of 'x'")
+    Traceback (most recent call last):
+        ...
+    ricci.errors.DTypeError: The value of 'x' is made of real numbers, not of object: ['a', None].
+    """
+    check_usable(value, what, name)
+    kind = kind_of(value)
+    if kind in ("tensor", "traced", "torch", "jax", "cupy") or (kind == "number" and not isinstance(value, complex)):
+        return
+    if kind == "formula":
+        raise InputError(f"{what} is made of numbers, and a formula has none until it is called: f(x=x).")
+    import numpy as np
+
+    try:
+        dtype = np.asarray(value).dtype
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DTypeError(f"{what} cannot be made an array: {error}") from error
+    if dtype.kind not in "biuf" and not has_tensors(value):
+        raise DTypeError(f"{what} is made of real numbers, not of {dtype}: {shown(value)}.")
+
+
+def has_tensors(value: Any) -> bool:
+    """Whether there are tensors or traced arrays in nested lists."""
+    kind = kind_of(value)
+    return kind in ("tensor", "traced") or (kind == "list" and any(map(has_tensors, value)))
 
 
 def remedy(value: Any, what: str = "The array", name: str = "x") -> str:

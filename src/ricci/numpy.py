@@ -21,7 +21,10 @@ import numpy as _numpy
 
 from ricci.caches import cached
 from ricci.dispatch import PLAIN, rank_of, takers, tracing
+from ricci.errors import nearest
 from ricci.tracing.lowered import lowered
+from ricci.tracing.lowerings import name_of
+from ricci.tracing.own_errors import RAW, raise_own
 from ricci.tracing.rows import unknown
 
 _MAKING = frozenset([_numpy.array, _numpy.asarray, _numpy.asanyarray])  # arrays that a traced function makes traced
@@ -38,7 +41,12 @@ class _Wrapped:
         if self._function in _MAKING and tracing() is not None:
             return lowered(self._function, args, kwargs)  # so that it is an input, and can be indexed by traced arrays
         rank = rank_of(args if not kwargs else (*args, *kwargs.values()))
-        return self._function(*args, **kwargs) if rank <= PLAIN else takers[rank](self._function, args, kwargs)
+        if rank > PLAIN:
+            return takers[rank](self._function, args, kwargs)
+        try:
+            return self._function(*args, **kwargs)
+        except RAW as error:
+            raise_own(error, name_of(self._function), args)
 
     def __getattr__(self, name: str) -> Any:
         if name == "_function":
@@ -124,6 +132,8 @@ def __getattr__(name: str) -> Any:
         return _Namespace("special", scipy.special)
     if name.startswith("__"):
         raise AttributeError(name)
+    if not hasattr(_numpy, name):
+        raise AttributeError(f"ricci.numpy has no {name!r}. {nearest(name, dir(_numpy))}".rstrip())
     found = globals()[name] = _offered(getattr(_numpy, name))
     return found
 

@@ -12,17 +12,30 @@ from typing import Any
 
 import numpy as np
 
+from ricci.checked_calls import shown, takes
 from ricci.checks.differences import Arrays, CheckedCall, Function, along, basis, column, size_of
 from ricci.errors import GradientMismatchError, InputError
 from ricci.tracing import trees
 from ricci.transforms.linear import identity, jvp, vjp
 from ricci.transforms.transformed import Transformed
 
+MOST_ORDERS = 12  # of derivatives: each doubles the work
 MOST_ENTRIES = 400  # that are looked at one by one to say where a derivative is wrong
 RTOL = {"f8": 1e-6, "f4": 2e-4, "f2": 2e-2}
 MODES = {"forward": "forward", "fwd": "forward", "reverse": "reverse", "rev": "reverse"}
 
 
+@takes(
+    "rc.check_grads",
+    f="function",
+    order="count",
+    modes="names",
+    rtol="amount or None",
+    atol="amount or None",
+    eps="step or None",
+    kwargs="by name or None",
+    seed="count",
+)
 def check_grads(
     f: Callable[..., Any],
     args: Any,
@@ -45,9 +58,9 @@ def check_grads(
     >>> import numpy as np, ricci as rc
     >>> rc.check_grads(lambda x, w: np.tanh(x @ w).sum(), (np.ones((2, 3)), np.arange(3.0)))
     """
-    if not isinstance(order, int) or order < 0:
-        raise InputError(f"rc.check_grads: the order is a whole number, 1, 2 or more, not {order!r}.")
     chosen = _modes(modes)
+    if order > MOST_ORDERS:
+        raise InputError(f"rc.check_grads goes up to the order {MOST_ORDERS}, not to {shown(order)}.")
     call = CheckedCall(f, args if isinstance(args, tuple) else (args,), dict(kwargs or {}))
     tolerance = _Tolerance.of(call, rtol, atol)
     _check_value(call, tolerance)
@@ -57,6 +70,8 @@ def check_grads(
 
 def _modes(modes: Sequence[str] | str) -> list[str]:
     given = [modes] if isinstance(modes, str) else list(modes)
+    if not given:
+        raise InputError('rc.check_grads has nothing to check without modes; they are "forward" and "reverse".')
     for mode in given:
         if mode not in MODES:
             raise InputError(f'rc.check_grads: the modes are "forward" and "reverse", not {mode!r}.')

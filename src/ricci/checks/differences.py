@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ricci.checked_calls import takes
 from ricci.errors import DTypeError, InputError
 from ricci.kinds import check_usable
 from ricci.tracing import trees
@@ -55,6 +56,8 @@ class CheckedCall:
             self.value = f(*args, **kwargs)
         values, self.out_form = trees.flatten(self.value)
         self.smooth = [k for k, leaf in enumerate(values) if floating(leaf)]
+        if not values:
+            raise InputError(f"rc.{what}: {self.name} returns nothing. Did it forget to return its result?")
         if by is not None and len(self.smooth) < len(values):
             raise DTypeError(f"rc.{what}: {self.name} returns what is no floating array, and has no derivative.")
 
@@ -145,6 +148,7 @@ def size_of(x: np.ndarray) -> float:
     return size or 1.0
 
 
+@takes("rc.numerical_jacobian", f="function", argnums="places", eps="step or None")
 def numerical_jacobian(f: Callable[..., Any], *args: Any, argnums: Any = 0, eps: float | None = None) -> Any:
     """The Jacobian of ``f`` at ``args`` by differences: an array with the axes of the result, then of the argument.
 

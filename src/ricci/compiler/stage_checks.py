@@ -10,7 +10,7 @@ from symtable import SymbolTable, symtable
 from typing import Any, TypeVar
 
 from ricci.compiler.bind import Bound
-from ricci.compiler.emit.source import Source
+from ricci.compiler.emit.source import PROGRAM, Source
 from ricci.compiler.plan.loops import Loop
 from ricci.compiler.plan.plans import Plan
 from ricci.compiler.plan.program import Program, Step, Value
@@ -163,7 +163,7 @@ def _plan(stage: Plan) -> str:
 
 def _source(stage: Source) -> str:
     try:
-        functions = symtable(stage.text, "<ricci program>", "exec").get_children()
+        functions = symtable(stage.text, PROGRAM, "exec").get_children()
     except SyntaxError as error:
         return f"it is no Python: {error}"
     if not functions or functions[-1].get_name() != "program":

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ricci.checked_calls import takes
 from ricci.drawing.render import Drawing
 from ricci.drawing.trace_tables import MODES, Asked, TraceTable, of_formula, of_function
 from ricci.errors import InputError
@@ -21,6 +22,7 @@ from ricci.show import picture
 __all__ = ["Drawing", "TraceTable", "draw", "trace_table"]
 
 
+@takes("rc.draw", format="text or None", file="path or None", sizes="sizes or None", direction="text")
 def draw(
     what: Any,
     *,
@@ -102,6 +104,7 @@ def _values(
     return notes
 
 
+@takes("rc.trace_table", mode="text", tangents="by name or None", sizes="sizes or None", most="count")
 def trace_table(
     what: Any,
     /,

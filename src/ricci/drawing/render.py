@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+from ricci.checked_calls import takes
 from ricci.errors import InputError, MissingPackageError, RicciError
 
 TEXTS = ("dot", "gv")
@@ -22,6 +23,7 @@ HINT = (
 class Drawing:
     """A picture of a computation. ``dot`` is its text; notebooks show it, and ``save`` writes it to a file."""
 
+    @takes("rc.Drawing", dot="text", format="text or None")
     def __init__(self, dot: str, format: str | None = None):
         if format is not None and format not in (*TEXTS, *FORMATS):
             raise InputError(f"There is no format {format!r} to draw in; there are {', '.join((*FORMATS, *TEXTS))}.")
@@ -34,6 +36,7 @@ class Drawing:
         arrows = self.dot.count(" -> ")
         return f"<ricci.Drawing with {arrows} arrow{'s' * (arrows != 1)}; .dot is its text, .save(file) writes it>"
 
+    @takes("Drawing.render", format="text")
     def render(self, format: str = "svg") -> bytes:
         """The picture made by Graphviz: ``svg``, ``png`` or ``pdf``."""
         if format in TEXTS:
@@ -58,6 +61,7 @@ class Drawing:
             raise RicciError(f"Graphviz could not draw the picture; {program} says: {said or made.returncode}.")
         return made.stdout
 
+    @takes("Drawing.save", file="path")
     def save(self, file: Any) -> Path:
         """Write the picture to ``file``, in the format that its suffix names: .svg, .png, .pdf, .dot or .gv."""
         path = Path(file)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
+from ricci.checked_calls import shown
 from ricci.errors import InputError, ShapeError, nearest
 from ricci.expr import Expr, Shape, Variable, one, variable, zero
 from ricci.expr.dims import evaluate
@@ -113,7 +114,7 @@ class Asked:
         for one_of in wanted:
             name = known[one_of] if isinstance(one_of, int) and -len(known) <= one_of < len(known) else one_of
             name = getattr(name, "name", name)
-            if name not in known:
+            if not isinstance(name, str) or name not in known:
                 hint = nearest(str(name), known)
                 raise InputError(
                     f"There is no input {name!r} to differentiate by; there are {', '.join(known)}. {hint}".rstrip()
@@ -249,7 +250,10 @@ class TraceRun:
         """An array that comes in from outside, as a further input."""
         import numpy as np
 
-        array = np.asarray(value, dtype=float)
+        try:
+            array = np.asarray(value, dtype=float)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(f"What is given for {name} is an array of numbers, not {shown(value)}.") from error
         expected = tuple([evaluate(size, self._sizes()) for size in node.shape])
         check_given(name, array.shape, expected)
         key = f"{name} given"  # no input can have this name

@@ -238,7 +238,10 @@ def _of_types(error: Exception, pattern: str, tensors: Sequence[Any]) -> Excepti
     return error
 
 
-def wide_einsum(*operands: Any, op: Any = "multiply", reduce: Any = "sum", **sizes: Any) -> Any:
+_PRODUCT, _SUM = "multiply", "sum"
+
+
+def wide_einsum(*operands: Any, op: Any = _PRODUCT, reduce: Any = _SUM, **sizes: Any) -> Any:
     """Arrays multiplied, and summed over the axes that are not on the right; the pattern is first or last.
 
     Axes may be composite, with sizes by keyword, numbers are axes of that size, an axis named twice is a diagonal, axes
@@ -256,7 +259,7 @@ def wide_einsum(*operands: Any, op: Any = "multiply", reduce: Any = "sum", **siz
     >>> wide_einsum("i k, k j -> i j", road, road, op="add", reduce="min")[0]
     array([0., 2., 5.])
     """
-    if len(operands) == 3 and op == "multiply" and reduce == "sum" and not sizes:
+    if len(operands) == 3 and op is _PRODUCT and reduce is _SUM and not sizes:
         pattern, x, y = operands
         if pattern.__class__ is not str:
             x, y, pattern = operands

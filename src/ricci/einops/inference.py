@@ -10,9 +10,11 @@ What is wrong is a :class:`Misfit`, which functions on patterns and signatures p
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ricci.checked_calls import is_whole, shown
 from ricci.einops.grammar import ELLIPSIS, Groups, Joined, group_text, span_of, spans_of
 from ricci.einops.labels import Labels
 from ricci.errors import EinopsError
@@ -225,26 +227,34 @@ def all_plain(sizes: Iterable[Any]) -> bool:
 def sizes_given(lengths: Mapping[str, Any], pattern: str) -> Mapping[str, Any]:
     """The sizes given in a call, each as :func:`checked_size` has it."""
     for size in lengths.values():
-        if size.__class__ is not int or size < 0:
+        if size.__class__ is not int or not 0 <= size <= sys.maxsize:
             return {name: checked_size(name, size, pattern) for name, size in lengths.items()}
     return lengths
 
 
 def checked_size(name: str, size: Any, pattern: str) -> Any:
     """The size given for an axis: an ``int``, or a symbol of a framework, which is left as it is."""
-    if size.__class__ is not int and type(size).__module__.split(".")[0] in _WITH_SYMBOLS:
+    if size.__class__ is not int and _is_symbol(size):
         return size
     try:
-        if isinstance(size, bool):
+        if not is_whole(size):
             raise TypeError
         found = operator.index(size)
     except TypeError:
         hint = f"Write {name}={int(size)}." if _is_whole(size) else ""
-        message = f"The size of axis {name} must be an integer, not {size!r}."
+        message = f"The size of axis {name} must be an integer, not {shown(size)}."
         raise EinopsError(message, pattern, *span_of(pattern, name), hint) from None
     if found < 0:
         raise EinopsError(f"The size of axis {name} cannot be negative: {found}.", pattern, *span_of(pattern, name))
+    if found > sys.maxsize:
+        raise EinopsError(f"The size of axis {name} is too large for any array.", pattern, *span_of(pattern, name))
     return found
+
+
+def _is_symbol(size: Any) -> bool:
+    """Whether this is a size that a framework, or ricci, does not know yet: no array, and none of ricci's own."""
+    package = type(size).__module__.split(".")[0]
+    return package in _WITH_SYMBOLS and not (package == "ricci" and hasattr(size, "shape"))
 
 
 def _is_whole(size: Any) -> bool:

@@ -13,12 +13,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ricci.caches import cached
+from ricci.checked_calls import shown
 from ricci.einops import grammar
 from ricci.einops.backends.base import Backend, Run
 from ricci.einops.grammar import Parsed, names_of, span_of
 from ricci.einops.inference import merged_sizes, solved, undetermined
 from ricci.einops.labels import Kind, Labels, read
-from ricci.errors import EinopsError, EinopsValueError, nearest
+from ricci.errors import EinopsError, EinopsTypeError, EinopsValueError, nearest
 
 REDUCTIONS = ("min", "max", "sum", "mean", "prod", "any", "all")
 MORE_REDUCTIONS = ("logsumexp", "var", "std", "norm", "argmax", "argmin")
@@ -221,7 +222,10 @@ def _by_function(backend: Backend, x: Any, todo: Moves, function: Callable) -> A
     whole = [*order, *reduced]
     if whole != list(range(len(whole))):
         x = backend.transpose(x, whole)
-    return function(x, tuple(range(len(order), len(whole))))
+    found = function(x, tuple(range(len(order), len(whole))))
+    if not hasattr(found, "shape"):
+        raise EinopsTypeError(f"A reduction is a function of an array and axes; it gives an array, not {shown(found)}.")
+    return found
 
 
 def of_something(function: Callable, operation: str) -> Callable:

@@ -151,7 +151,7 @@ def make_rearrange(wide: bool) -> Callable:
                     latest, sizes, run = recent.get(pattern, nothing)
                     if kind is not latest or axes_lengths != sizes or sum(axes_lengths.values()).__class__ is not int:
                         run = calls.get(key_of(kind, pattern, "rearrange", axes_lengths))
-            except TypeError:  # not a pattern, or sizes that are no numbers
+            except (TypeError, ValueError):  # not a pattern, or sizes that are no numbers
                 run = None
             if run is not None:
                 return run(tensor)
@@ -213,7 +213,7 @@ def make_reduce(wide: bool) -> Callable:
                     latest, sizes, run = recent.get((pattern, reduction), nothing)
                     if kind is not latest or axes_lengths != sizes or sum(axes_lengths.values()).__class__ is not int:
                         run = calls.get(key_of(kind, pattern, reduction, axes_lengths))
-            except TypeError:  # not a pattern, or sizes that are no numbers
+            except (TypeError, ValueError):  # not a pattern, or sizes that are no numbers
                 run = None
             if run is not None:
                 return run(tensor)

@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ricci.checked_calls import shown
 from ricci.einops.backends.base import Backend
 from ricci.einops.inference import total
 from ricci.einops.moves import MORE_REDUCTIONS, REDUCTIONS
 from ricci.einops.pairwise import aligned, summed
 from ricci.einops.splitting import Factored
-from ricci.errors import EinopsError, nearest
+from ricci.errors import EinopsError, EinopsTypeError, nearest
 
 # What the operations are called where they are not called as in NumPy.
 _ALIASES = {"power": "pow"}
@@ -30,15 +31,17 @@ _BLOCK = {"numpy": 1 << 19, "torch": 1 << 23}  # numbers in a block; other kinds
 
 def check_names(op: Any, reduce: Any) -> None:
     """Raise for an operation or a reduction that there is not."""
-    if not callable(op) and op not in OPERATIONS:
-        hint = nearest(str(op), OPERATIONS)
-        raise EinopsError(
-            f"Unknown operation {op}. Expect a function of two arrays or one of {', '.join(OPERATIONS)}.", hint=hint
-        )
-    known = REDUCTIONS + MORE_REDUCTIONS
-    if not callable(reduce) and reduce not in known:
-        hint = nearest(str(reduce), known)
-        raise EinopsError(f"Unknown reduction {reduce}. Expect a function or one of {', '.join(known)}.", hint=hint)
+    _check_name("operation", "a function of two arrays", op, OPERATIONS)
+    _check_name("reduction", "a function", reduce, REDUCTIONS + MORE_REDUCTIONS)
+
+
+def _check_name(what: str, function: str, given: Any, known: Sequence[str]) -> None:
+    if callable(given) or (isinstance(given, str) and given in known):
+        return
+    name = given if isinstance(given, str) else shown(given)
+    raise EinopsError(
+        f"Unknown {what} {name}. Expect {function} or one of {', '.join(known)}.", hint=nearest(name, known)
+    )
 
 
 def combined(
@@ -88,7 +91,12 @@ def _whole(backend: Backend, parts: Sequence[Any], kept: int, operate: Callable,
     if not axes:  # a reduction over one number is not always that number: a norm, a place
         x = backend.reshape(x, (*backend.shape(x), 1))
         axes = (kept,)
-    return backend.reduce(x, reduce, axes) if reduce.__class__ is str else reduce(x, axes)
+    if reduce.__class__ is str and hasattr(x, "shape"):
+        return backend.reduce(x, reduce, axes)
+    found = reduce(x, axes) if hasattr(x, "shape") else x
+    if not hasattr(found, "shape"):
+        raise EinopsTypeError(f"The functions of an einsum give arrays, not {shown(found)}.")
+    return found
 
 
 def _in_blocks(

@@ -7,9 +7,11 @@ single factor that is not a tensor is left to that factor. What cannot be summed
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from ricci.checked_calls import shown
 from ricci.errors import NotationError
 from ricci.expr import (
     Expr,
@@ -130,8 +132,10 @@ def _check_sizes(scope: TextScope, sizes: Mapping[str, int]) -> None:
     for name, size in sizes.items():
         if isinstance(size, bool) or not isinstance(size, int) or size < 0:
             raise NotationError(
-                f"The size of index {name!r} must be a whole number that is not negative, not {size!r}."
+                f"The size of index {name!r} must be a whole number that is not negative, not {shown(size)}."
             )
+        if size > sys.maxsize:
+            raise NotationError(f"The size of index {name!r} is too large for any array.")
         if name not in scope.names:
             known = ", ".join(sorted(scope.names)) or "none"
             raise NotationError(f"There is no index {name!r} to have a size; the indices are {known}.", scope.text)

@@ -12,6 +12,7 @@ gathers ``x[t[u[i]]]`` do nest, and are kept on a list rather than on Python's s
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import replace
 from math import inf
 from typing import NoReturn
@@ -20,6 +21,7 @@ from unicodedata import decomposition, normalize
 from ricci.errors import NotationError
 from ricci.notation.syntax import Index, Indices, TensorNode
 
+LARGEST = sys.float_info.max
 LENGTH_LIMIT = 1_000_000
 NESTING_LIMIT = 100
 
@@ -303,6 +305,8 @@ class IndexReader:
         """The value of a number, which is the token ``at`` or a part of it."""
         try:
             value = int(token) if token.isdigit() else float(token)
+            if value > LARGEST:  # of the floats
+                value = inf
         except ValueError:  # Python limits the digits of an integer
             value = inf
         if value == inf:

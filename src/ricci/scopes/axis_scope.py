@@ -15,12 +15,14 @@ from __future__ import annotations
 
 import operator
 import re
+import sys
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any, NamedTuple, SupportsIndex
 
 from ricci.caches import LOCKS
+from ricci.checked_calls import is_whole, shown, takes
 from ricci.einops.watch import AxisUse, Part, UsedAt, Watcher, innermost, user_line
 from ricci.errors import AxisError, AxisSizeError, AxisSpaceError, InputError, NotationError, caret, nearest
 
@@ -268,6 +270,7 @@ class AxisScope(Watcher):
         return f"\n  The input has shape {shapes}; so far the scope has {known}."
 
 
+@takes("rc.axes", names="text", inherit="flag")
 def axes(names: str = "", /, *, inherit: bool = True, **sizes: SupportsIndex) -> AxisScope:
     """A scope in which each axis name has one size, and in which the names declared here are index spaces of their own.
 
@@ -292,9 +295,9 @@ def axes(names: str = "", /, *, inherit: bool = True, **sizes: SupportsIndex) ->
 
 def natural(name: str, size: Any, text: str) -> int:
     """A size given by the user, as an int."""
-    if not isinstance(size, bool) and hasattr(size, "__index__") and operator.index(size) >= 0:
+    if is_whole(size) and 0 <= operator.index(size) <= sys.maxsize:
         return operator.index(size)
-    raise InputError(f"The size of axis {name!r} in {text} is {size!r}; a size is a whole number, 0 or more.")
+    raise InputError(f"The size of axis {name!r} in {text} is {shown(size)}; a size is a whole number, 0 or more.")
 
 
 def differ(first: Any, second: Any) -> bool:

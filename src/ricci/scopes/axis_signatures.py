@@ -16,6 +16,7 @@ from numbers import Number
 from typing import Any, ClassVar, NamedTuple, SupportsIndex, TypeVar, cast
 
 from ricci.caches import Cache, cached
+from ricci.checked_calls import takes
 from ricci.einops.grammar import ELLIPSIS, SIGNATURE, Groups, Joined, array_span, names_of, parse, spans_of
 from ricci.einops.inference import Misfit, all_plain, differ, divides, infer, total
 from ricci.einops.labels import Kind, Labels, labelled
@@ -373,6 +374,7 @@ class signature:
 
     enabled: ClassVar[bool] = True
 
+    @takes("rc.signature", scope="flag")
     def __init__(self, text: str, /, *, scope: bool = True, **sizes: SupportsIndex) -> None:
         if not isinstance(text, str):
             raise InputError('A signature is a text: write @rc.signature("b t d, d e -> b t e") above the function.')

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ricci.checked_calls import shown
 from ricci.errors import InputError, RuleError, ShapeError
 from ricci.kinds import check_usable
 from ricci.tensor.links import GraphNode, Recorded, settled
@@ -58,8 +59,8 @@ def _seed(root: Recorded, gradient: Any) -> Any:
         check_usable(gradient, "The gradient given to backward", "gradient")
         try:
             seed = np.array(gradient, dtype=root.dtype)[()]
-        except (TypeError, ValueError) as error:
-            raise InputError(f"backward: gradient={gradient!r} is not an array of numbers.") from error
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(f"backward: gradient={shown(gradient)} is not an array of numbers.") from error
     if seed.shape != shape:
         raise ShapeError(f"backward: the gradient has the shape {seed.shape}, and the tensor {shape}; they must agree.")
     return seed

@@ -16,6 +16,7 @@ from ricci.tensor.recording_mode import mode
 from ricci.tensor.tensor import Tensor
 from ricci.tracing.array_methods import OPERATORS
 from ricci.tracing.operand import Operand
+from ricci.tracing.own_errors import RAW
 
 
 def _operator(function: Callable[[Any, Any], Any], ufunc: np.ufunc, swapped: bool, general: Callable) -> Callable:
@@ -32,12 +33,11 @@ def _operator(function: Callable[[Any, Any], Any], ufunc: np.ufunc, swapped: boo
         if not (plain and self.requires_grad and self._axes is None and mode().recording) or mode().watch is not None:
             return general(self, other)
         result = new(Tensor)
-        if swapped:
-            result._value = function(number, self._value)
-            args = (other, self)
-        else:
-            result._value = function(self._value, number)
-            args = (self, other)
+        args = (other, self) if swapped else (self, other)
+        try:
+            result._value = function(number, self._value) if swapped else function(self._value, number)
+        except RAW:
+            return general(self, other)  # which says what is wrong
         result._grad = result._hooks = result._links = result.name = result._axes = None
         result.requires_grad = True
         result.node = GraphNode(ufunc, args)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ricci.caches import Cache, OfFunctions, cached
+from ricci.checked_calls import shown
 from ricci.dispatch import FormulaCall, Rule
 from ricci.errors import AxisError, DTypeError, InputError, LimitError, RicciError, TraceError, nearest
 from ricci.functions.table import FUNCTIONS
@@ -28,6 +29,7 @@ from ricci.tracing.array import has_traced
 from ricci.tracing.lowerings import name_of
 from ricci.tracing.meanings import is_torch
 from ricci.tracing.meanings import plain as plain_array
+from ricci.tracing.own_errors import RAW, raise_own
 from ricci.tracing.own_functions import own_function
 from ricci.tracing.rows import table, unknown
 from ricci.tracing.trees import flatten, mapped, unflatten
@@ -101,7 +103,10 @@ def short(function: Any, args: tuple) -> Any:
             values.append(a)
     if native is None:
         return _evaluated(function, kept(args) if copied else args, {}, tensors, False)
-    value = native(*values)
+    try:
+        value = native(*values)
+    except RAW as error:
+        raise_own(error, _spelled(function), values)
     if not isinstance(value, (np.ndarray, np.generic)) or value.dtype.kind == "c":
         needed = needed and mode().recording
         node = GraphCall(function, kept(args), {}, tuple(tensors)) if needed else None
@@ -145,12 +150,12 @@ def call(function: Any, args: tuple, kwargs: dict) -> Any:
     if rule is not None and (rule.native is None or named or (rule.of_floats and not _are_floats(values))):
         given = (kept(args), kept(kwargs)) if needed else (args, kwargs)
         return _evaluated(rule, *given, tensors, named)
-    if rule is not None:
-        value, known = rule.native(*values, **more), True  # type: ignore[misc]
-    else:
-        native: Any = getattr(function[0], function[1]) if type(function) is tuple else function
-        known = function in table()
+    known = rule is not None or function in table()
+    native: Any = rule.native if rule is not None else function if type(function) is not tuple else getattr(*function)
+    try:
         value = native(*(values if known else [_read_only(v) for v in values]), **more)
+    except RAW as error:
+        raise_own(error, _spelled(function), values)
     node = None
     if needed or named:
         if not known:
@@ -160,6 +165,12 @@ def call(function: Any, args: tuple, kwargs: dict) -> Any:
         if (kwargs and rule is None) or named:  # so that what cannot be differentiated is refused here; for the names
             node = _resolved(node, value, needed)
     return _wrapped(function, value, node, needed, tensors, named)
+
+
+def _spelled(function: Any) -> str:
+    """An operation as users write it."""
+    name = operation_name(function)
+    return {"getitem": "x[…]", "setitem": "x[…] = …"}.get(name, name)
 
 
 def _are_floats(values: Sequence[Any]) -> bool:
@@ -275,8 +286,9 @@ def _wrapped(
             results.append(made(leaf, kept, number, k, names))
         elif kind and kind in "iu" and whole:
             results.append(made(leaf, None, axes=names))
-        elif kind == "c" and any(t.requires_grad for t in tensors):
-            raise DTypeError(f"{operation_name(function)} gives complex numbers here; ricci computes with real ones.")
+        elif kind and kind not in "biu" and any(t.requires_grad for t in tensors):
+            given = "complex numbers" if kind == "c" else f"an array of the type {leaf.dtype}"
+            raise DTypeError(f"{operation_name(function)} gives {given} here; ricci computes with real numbers.")
         else:
             results.append(leaf)
     watch = mode().watch
@@ -411,6 +423,8 @@ def axes_of(axes: Any, shape: tuple[int, ...]) -> tuple[str | None, ...] | None:
     """Names of axes as they are given, ``"b t"`` or a sequence, checked; ``_`` and None leave an axis without one."""
     if axes is None:
         return None
+    if not isinstance(axes, (str, list, tuple)):
+        raise InputError(f"axes={shown(axes)} names no axes; write a text, axes='b t', or a list of names.")
     names = tuple(axes.split()) if isinstance(axes, str) else tuple(axes)
     names = tuple([None if name == "_" else name for name in names])
     if len(names) != len(shape):

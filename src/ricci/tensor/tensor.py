@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ricci.checked_calls import takes
 from ricci.dispatch import offered
 from ricci.errors import DTypeError, InputError, RuleError, TraceError
 from ricci.kinds import check_usable
@@ -23,6 +24,7 @@ from ricci.tensor.recorder import KIND, axes_of, call, made, of_torch, raw
 from ricci.tensor.recording_mode import mode, no_grad
 from ricci.tracing.basics import checked_dtype
 from ricci.tracing.frames import user_place
+from ricci.tracing.own_errors import RAW, raise_own
 
 DIGITS = 4  # that a printed tensor shows after the point
 ONLY_LOOKING = ("numpy.testing", "matplotlib", "_pytest", "pandas")  # take the values, and give none back
@@ -53,6 +55,7 @@ class Tensor(Recorded):
 
     __slots__ = ()
 
+    @takes("rc.Tensor", requires_grad="flag or None", name="name or None")
     def __init__(
         self,
         value: Any,
@@ -106,7 +109,10 @@ class Tensor(Recorded):
 
     def item(self, *args: Any) -> Any:
         """The one entry, or that at a position, as a number of Python."""
-        return np.asarray(self._value).item(*args)
+        try:
+            return np.asarray(self._value).item(*args)
+        except RAW as error:
+            raise_own(error, "t.item", [self])
 
     def tolist(self) -> Any:
         """The entries as nested lists."""
@@ -190,6 +196,7 @@ class Tensor(Recorded):
 
     # Gradients
 
+    @takes("t.backward", retain_graph="flag", create_graph="flag")
     def backward(self, gradient: Any = None, retain_graph: bool = False, create_graph: bool = False) -> None:
         """Gradients of this tensor by all that it was made of, added to their ``grad``.
 
@@ -218,14 +225,16 @@ class Tensor(Recorded):
 
     @grad.setter
     def grad(self, value: Tensor | np.ndarray | float | list | None) -> None:
-        if value is not None and np.shape(value) != self.shape:
-            raise InputError(f"The gradient of a tensor of shape {self.shape} has that shape, not {np.shape(value)}.")
-        self._grad = value if value is None or isinstance(value, Tensor) else Tensor(value, False, dtype=self.dtype)
+        given = value if value is None or isinstance(value, Tensor) else Tensor(value, False, dtype=self.dtype)
+        if given is not None and given.shape != self.shape:
+            raise InputError(f"The gradient of a tensor of shape {self.shape} has that shape, not {given.shape}.")
+        self._grad = given
 
     def zero_grad(self) -> None:
         """Forget the gradient."""
         self._grad = None
 
+    @takes("t.requires_grad_", requires_grad="flag")
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Say whether this leaf has a gradient; returns the tensor."""
         if self.node is not None:
@@ -239,6 +248,7 @@ class Tensor(Recorded):
         """The same values, as a leaf that gradients do not flow through."""
         return made(self._value, None, axes=self._axes)
 
+    @takes("t.register_hook", hook="function")
     def register_hook(self, hook: Callable[[Tensor], Any]) -> Hook:
         """Call ``hook`` with the gradient of this tensor whenever it is known; what it returns takes its place.
 
@@ -290,7 +300,7 @@ def _as_array(value: Any, requires_grad: bool | None, dtype: Any) -> np.ndarray:
         value = value.detach().cpu().numpy()
     try:
         array = np.array(value, dtype=dtype)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"Tensor(…) takes a number, an array or nested lists of numbers: {error}") from error
     if (
         array.dtype.kind == "i"

@@ -22,7 +22,7 @@ import numpy as np
 from ricci.caches import Cache, cached
 from ricci.dispatch import Rule, register
 from ricci.errors import DTypeError, InputError, RuleError
-from ricci.kinds import check_usable
+from ricci.kinds import check_numbers
 from ricci.tensor.links import Links, Recorded, numbers
 from ricci.tensor.recorder import call, made, raw, short
 from ricci.tensor.recording_mode import mode
@@ -30,6 +30,7 @@ from ricci.tracing.array_methods import IN_PLACE
 from ricci.tracing.frames import current, user_place
 from ricci.tracing.in_place import SIGNS, VIEWS, WRITERS
 from ricci.tracing.lowerings import name_of
+from ricci.tracing.own_errors import RAW, raise_own
 
 Read = tuple[Any, tuple, tuple, int]  # a call that gives a view: function, more arguments, named ones, which result
 
@@ -223,7 +224,7 @@ def _refresh(owner: Recorded) -> None:
 
 def _put_item(t: Any, key: Any, value: Any) -> None:
     """``t[key] = value``."""
-    check_usable(value, "The value put into a tensor")
+    check_numbers(value, "The value put into a tensor", "v")
     if isinstance(value, Recorded) and value._links is not None and value._links.of is t:
         function, args, *_ = value._links.reads[-1]
         if function is getitem and type(args[0]) is type(key) and repr(args[0]) == repr(key):
@@ -232,7 +233,10 @@ def _put_item(t: Any, key: Any, value: Any) -> None:
     if mode().recording and (t.requires_grad or getattr(value, "requires_grad", False)):
         new = call(_SET, (t, value, key), {})
     else:
-        new = made(_with_entries(t._value, raw(value, []), raw(key, [])), None)
+        try:
+            new = made(_with_entries(t._value, raw(value, []), raw(key, [])), None)
+        except RAW as error:
+            raise_own(error, "x[…] = v", [t, value])
     change(t, new, "x[…] = v")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ricci.checked_calls import is_whole, shown
 from ricci.errors import AxisError, DTypeError, ShapeError, TraceError
 from ricci.expr import Expr, constant
 from ricci.expr.moving import expanded, stacked
@@ -81,7 +82,10 @@ def _of_sequence(x: Sequence) -> Traced:
                 raise ShapeError(f"np.stack takes arrays of one shape, not {parts[0].shape} and {part.shape}.")
         return fresh(stacked([part.expr for part in parts]), common(*parts))
     check_usable(x, "An array beside a traced array")
-    return lift(np.asarray(x))
+    try:
+        return lift(np.asarray(x))
+    except (ValueError, OverflowError) as error:
+        raise DTypeError(f"{shown(x)} cannot be made an array: {error}") from error
 
 
 def numpy_dtype(dtype: Any) -> np.dtype:
@@ -136,6 +140,8 @@ def normal_axis(x: Traced, axis: int) -> int:
         axis.__index__()
     if isinstance(axis, str):
         raise AxisError(f"Axis {axis!r} is a name, and the array has axes by number: its shape is {x.shape}.")
+    if not is_whole(axis):
+        raise AxisError(f"An axis is a whole number, not {shown(axis)}: the array has the shape {x.shape}.")
     if not -x.ndim <= axis < x.ndim:
         raise AxisError(f"Axis {axis} is out of bounds: the array has the shape {x.shape}.")
     return int(axis) % x.ndim
@@ -145,7 +151,7 @@ def normal_axes(x: Traced, axis: int | Sequence[int] | None) -> tuple[int, ...]:
     """Axes counted from the front; None stands for all."""
     if axis is None:
         return tuple(range(x.ndim))
-    chosen = (axis,) if isinstance(axis, (int, np.integer)) else tuple(axis)
+    chosen = tuple(axis) if isinstance(axis, (list, tuple, range)) or np.ndim(axis) == 1 else (axis,)
     found = tuple([normal_axis(x, a) for a in chosen])
     if len(set(found)) < len(found):
         raise AxisError(f"An axis is named twice in {chosen}.")

@@ -180,11 +180,16 @@ def user_place() -> CodePlace | None:
     """The innermost line that is neither in ricci nor in NumPy, SciPy or PyTorch."""
     frame: Any = sys._getframe(1)
     while frame is not None:
-        file = frame.f_code.co_filename
-        if not file.startswith((OURS, _NUMPY)) and not file.startswith("<frozen") and not _in_library(frame):
-            return CodePlace(file, frame.f_lineno, frame.f_code.co_name)
+        if in_code(frame):
+            return CodePlace(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
         frame = frame.f_back
     return None
+
+
+def in_code(frame: Any) -> bool:
+    """Whether a frame is of the user's code: neither in ricci nor in NumPy, SciPy or PyTorch."""
+    file = frame.f_code.co_filename
+    return not file.startswith((OURS, _NUMPY)) and not file.startswith("<frozen") and not _in_library(frame)
 
 
 def scipy_function() -> str | None:

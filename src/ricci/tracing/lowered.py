@@ -12,6 +12,7 @@ from ricci.tracing.frames import current
 from ricci.tracing.likeness import with_meaning
 from ricci.tracing.lowerings import located
 from ricci.tracing.meanings import of_torch
+from ricci.tracing.own_errors import RAW, raise_own
 from ricci.tracing.rows import row_of
 
 
@@ -28,8 +29,10 @@ def lowered(function: Any, args: tuple, kwargs: dict) -> Any:
     except TypeError as error:
         unbound = _unbound(row, args, kwargs) if isinstance(row, Rule) else None
         if unbound is None:
-            raise
+            raise_own(error, row.name, args)
         raise located(unbound, row.name) from error
+    except RAW as error:
+        raise_own(error, row.name, args)
     frame = current()
     if frame is not None:
         for part in result if isinstance(result, (tuple, list)) else (result,):

@@ -14,6 +14,7 @@ import numpy as np
 
 from ricci.dispatch import call, change, offered, public
 from ricci.errors import InputError, absent
+from ricci.kinds import check_numbers
 from ricci.tracing.array_methods import ArrayMethods
 from ricci.tracing.other_methods import written
 
@@ -153,7 +154,7 @@ class Operand(ArrayMethods):
         return call(np.copy, (call(np.ravel, (self,), {"order": order}),), {})
 
     def view(self, dtype: Any = None, type: Any = None) -> Self:
-        if type is not None or (dtype is not None and np.dtype(dtype) != self.dtype):
+        if type is not None or (dtype is not None and not _is_type(dtype, self.dtype)):
             raise InputError("x.view(…) reads memory as another type; write x.astype(…) for the numbers in that type.")
         return self[...]
 
@@ -179,6 +180,14 @@ class Operand(ArrayMethods):
     def fill(self, value: Any) -> Any:
         """Every entry set to ``value``."""
         self[...] = value
+
+
+def _is_type(dtype: Any, own: np.dtype) -> bool:
+    """Whether a type that is given in any way is one of NumPy's."""
+    try:
+        return np.dtype(dtype) == own
+    except TypeError:
+        return False
 
 
 class Flat:
@@ -218,6 +227,7 @@ class At:
     def _change(self, how: str, value: Any) -> Any:
         if self.key is None:
             raise InputError(f"Say where: x.at[0].{how}(value).")
+        check_numbers(value, f"x.at[…].{how}")
         return call(changed, (self.array, self.key, value, how), {})
 
     def set(self, value: Any) -> Any:

@@ -13,6 +13,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from ricci.caches import Cache, cached
+from ricci.checked_calls import takes
 from ricci.errors import InputError
 
 LEAF = ("leaf",)
@@ -211,6 +212,7 @@ def order_as(form: Form, like: Form) -> list[int] | None:
     return found
 
 
+@takes("rc.tree_map", function="function")
 def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
     """``function`` of the leaves of trees of one form.
 

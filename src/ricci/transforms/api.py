@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Concatenate, Literal, Unpack, overload
 
+from ricci.checked_calls import shown, takes
 from ricci.compiler.compressed.result import Compressed
 from ricci.compiler.run.function import Compiled
 from ricci.errors import InputError
@@ -16,6 +17,8 @@ from ricci.transforms.linear import identity, linearize, vjp
 from ricci.transforms.transformed import Transformed
 from ricci.transforms.typed import A, Argnums, Blocks, OfFirst, P, R, Several, TransformOptions, X
 from ricci.wrapping import MadeOf
+
+MOST_ORDERS = 1000  # of a Taylor series
 
 
 @overload
@@ -45,6 +48,7 @@ def grad(
 def grad(
     function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Unpack[TransformOptions]
 ) -> Transformed[..., Any]: ...
+@takes("rc.grad", argnums="argnums", has_aux="flag")
 def grad(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Transformed:
     """The gradient of a function whose result is a scalar, by the argument ``argnums``, or by several.
 
@@ -97,6 +101,7 @@ def value_and_grad(
 def value_and_grad(
     function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Unpack[TransformOptions]
 ) -> Transformed[..., Any]: ...
+@takes("rc.value_and_grad", argnums="argnums", has_aux="flag")
 def value_and_grad(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Transformed:
     """The value and the gradient, what they share computed once.
 
@@ -135,6 +140,7 @@ def jacobian(
     mode: str = "auto",
     **options: Unpack[TransformOptions],
 ) -> Transformed[..., Any]: ...
+@takes("rc.jacobian", argnums="argnums", has_aux="flag", mode="text")
 def jacobian(
     function: Callable, argnums: Argnums = 0, has_aux: bool = False, *, mode: str = "auto", **options: Any
 ) -> Transformed:
@@ -162,6 +168,7 @@ def jacfwd(
 def jacfwd(
     function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Unpack[TransformOptions]
 ) -> Transformed[..., Any]: ...
+@takes("rc.jacfwd", argnums="argnums", has_aux="flag")
 def jacfwd(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Transformed:
     """The Jacobian by forward mode."""
     derive = partial(deriving.jacobian, argnums=argnums, mode="forward", what="jacfwd")
@@ -179,6 +186,7 @@ def jacrev(
 def jacrev(
     function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Unpack[TransformOptions]
 ) -> Transformed[..., Any]: ...
+@takes("rc.jacrev", argnums="argnums", has_aux="flag")
 def jacrev(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Transformed:
     """The Jacobian by reverse mode."""
     derive = partial(deriving.jacobian, argnums=argnums, mode="reverse", what="jacrev")
@@ -225,6 +233,7 @@ def hessian(
     compressed: bool = False,
     **options: Unpack[TransformOptions],
 ) -> Transformed[..., Any]: ...
+@takes("rc.hessian", argnums="argnums", has_aux="flag", mode="text", compressed="flag")
 def hessian(
     function: Callable,
     argnums: Argnums = 0,
@@ -255,6 +264,7 @@ def hvp(
 ) -> Transformed[..., A]: ...
 @overload
 def hvp(function: Callable, argnums: Argnums = 0, **options: Unpack[TransformOptions]) -> Transformed[..., Any]: ...
+@takes("rc.hvp", argnums="argnums")
 def hvp(function: Callable, argnums: Argnums = 0, **options: Any) -> Transformed:
     """The Hessian times a direction, which is the last argument of the call; the Hessian is not made.
 
@@ -265,6 +275,7 @@ def hvp(function: Callable, argnums: Argnums = 0, **options: Any) -> Transformed
     return Transformed(function, partial(deriving.hvp, argnums=argnums), "hvp", extras=1, argnums=argnums, **options)
 
 
+@takes("rc.gauss_newton_vp", function="function", loss="function or None", argnums="argnums")
 def gauss_newton_vp(
     function: Callable, loss: Callable | None = None, argnums: Argnums = 0, **options: Unpack[TransformOptions]
 ) -> Transformed[..., Any]:
@@ -301,9 +312,9 @@ class _GaussNewton(MadeOf):
         self.loss, self.argnums = loss, argnums
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        *rest, v = args
-        single = isinstance(self.argnums, int)
-        numbers = [k % len(rest) for k in ([self.argnums] if single else self.argnums)]  # type: ignore[list-item, operator, union-attr]
+        *rest, v = args or (None,)
+        single = not isinstance(self.argnums, (list, tuple))
+        numbers = _places([self.argnums] if single else self.argnums, len(rest))  # type: ignore[arg-type]
 
         def of_chosen(*chosen: Any) -> Any:
             given = dict(zip(numbers, chosen, strict=True))
@@ -317,6 +328,17 @@ class _GaussNewton(MadeOf):
         return found[0] if single else found
 
 
+def _places(argnums: Sequence[Any], count: int) -> list[int]:
+    """The places of arguments of a call of ``rc.gauss_newton_vp``, that has this many before the direction."""
+    for number in argnums:
+        if isinstance(number, str) or not -count <= number < count:
+            raise InputError(
+                f"rc.gauss_newton_vp: argnums={number!r} asks for an argument that the call does not have; it has "
+                f"{count} by position, numbered from 0, and after them the direction."
+            )
+    return [number % count for number in argnums]
+
+
 @overload
 def hessian_diagonal(
     function: OfFirst[A, P, R], argnums: Literal[0] = 0, **options: Unpack[TransformOptions]
@@ -325,6 +347,7 @@ def hessian_diagonal(
 def hessian_diagonal(
     function: Callable, argnums: Argnums = 0, **options: Unpack[TransformOptions]
 ) -> Transformed[..., Any]: ...
+@takes("rc.hessian_diagonal", argnums="argnums")
 def hessian_diagonal(function: Callable, argnums: Argnums = 0, **options: Any) -> Transformed:
     """The second derivative by each entry alone; the rest of the Hessian is not computed.
 
@@ -336,6 +359,7 @@ def hessian_diagonal(function: Callable, argnums: Argnums = 0, **options: Any) -
     return Transformed(function, derive, "hessian_diagonal", argnums=argnums, **options)
 
 
+@takes("rc.laplacian", argnums="argnums")
 def laplacian(function: Callable[P, R], argnums: Argnums = 0, **options: Unpack[TransformOptions]) -> Transformed[P, R]:
     """The sum of the second derivatives by each entry.
 
@@ -347,6 +371,7 @@ def laplacian(function: Callable[P, R], argnums: Argnums = 0, **options: Unpack[
     return Transformed(function, derive, "laplacian", argnums=argnums, **options)
 
 
+@takes("rc.taylor", order="count", argnums="argnums")
 def taylor(
     function: Callable[..., R], order: int, argnums: Argnums = 0, **options: Unpack[TransformOptions]
 ) -> Transformed[..., tuple[R, ...]]:
@@ -356,10 +381,8 @@ def taylor(
     >>> rc.taylor(np.exp, 3)(0.0, 2.0)
     (np.float64(1.0), np.float64(2.0), np.float64(4.0), np.float64(8.0))
     """
-    if not isinstance(order, int) or order < 0:
-        raise InputError(
-            f"rc.taylor takes an order, a whole number that is not negative: rc.taylor(f, 3), not {order!r}."
-        )
+    if order > MOST_ORDERS:
+        raise InputError(f"rc.taylor goes up to the order {MOST_ORDERS}, not to {shown(order)}.")
     return Transformed(
         function, partial(deriving.taylor, order=order, argnums=argnums), "taylor", extras=1, argnums=argnums, **options
     )
@@ -373,6 +396,7 @@ def elementwise_grad(
 def elementwise_grad(
     function: Callable, argnums: Argnums = 0, **options: Unpack[TransformOptions]
 ) -> Transformed[..., Any]: ...
+@takes("rc.elementwise_grad", argnums="argnums")
 def elementwise_grad(function: Callable, argnums: Argnums = 0, **options: Any) -> Transformed:
     """The derivative entry by entry, of a function that works entry by entry; for any other it is an error.
 

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from ricci.caches import Cache
+from ricci.checked_calls import is_whole, shown, takes
 from ricci.errors import InputError, ShapeError, TraceError
 from ricci.expr import Expr, topological, variable
 from ricci.expr.moving import moved_axis
@@ -54,7 +55,7 @@ class Mapped(Transformed[..., Any]):
         names = getattr(leaf, "axes", None) or ()
         return names.index(self.axis_name) if self.axis_name in names else None
 
-    def recorded(self, arguments: Arguments, reached: Reach | None = None) -> Recording:
+    def _record(self, arguments: Arguments, reached: Reach | None = None) -> Recording:
         axes = self._axes(arguments)
         size = self._size(arguments, axes)
         leaves = []
@@ -62,6 +63,8 @@ class Mapped(Transformed[..., Any]):
             shape = getattr(leaf, "shape", ())
             leaves.append(leaf if axis is None else _without(leaf, shape, axis))
         inner = record(self.function, replace(arguments, leaves=leaves), self.has_aux, reached=reached)
+        if not inner.outputs:
+            raise InputError(f"rc.vmap: {inner.name} returns nothing. Did it forget to return its result?")
         if inner.drawn:
             raise TraceError(
                 f"rc.vmap: {inner.name} draws random numbers, and runs once for all entries of the mapped axis, which "
@@ -137,17 +140,17 @@ class Mapped(Transformed[..., Any]):
 
 
 def _within(axis: int, order: int, what: str) -> int:
-    if not isinstance(axis, int) or not -order <= axis < order:
+    if not is_whole(axis) or not -order <= axis < order:
         raise InputError(f"rc.vmap: {what}={axis!r} names no axis of an array that has {order} axes.")
-    return axis % order
+    return int(axis) % order
 
 
 def _prefix(axes: Any, form: Form, what: str, function: Any) -> list[Any]:
     """An axis for each leaf of ``form``: ``axes`` may be one for all, or a tree that goes part of the way."""
-    if axes is None or isinstance(axes, int):
+    if axes is None or is_whole(axes):
         return [axes] * trees.count(form)
-    if form == LEAF:
-        raise InputError(f"rc.vmap: {what} has a {type(axes).__name__} where an argument is one array.")
+    if form == LEAF or not isinstance(axes, (dict, list, tuple)):
+        raise InputError(f"rc.vmap: {what} has {shown(axes)} where the number of an axis, or None, is wanted.")
     parts = [axes[k] for k in trees.keys(form)] if isinstance(axes, dict) else list(axes)
     if len(parts) != len(form[2]):
         raise InputError(f"rc.vmap: {what} has {len(parts)} entries where there are {len(form[2])}.")
@@ -161,6 +164,7 @@ def _without(leaf: Any, shape: Sequence[int], axis: int) -> Shaped:
     return Shaped(tuple([shape[k] for k in rest]), leaf.dtype, leaf, tuple([names[k] for k in rest]))
 
 
+@takes("rc.vmap", function="function", axis_name="name or None", axis_size="count or None")
 def vmap(
     function: Callable,
     in_axes: Any = 0,

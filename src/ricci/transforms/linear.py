@@ -16,6 +16,7 @@ import numpy as np
 
 from ricci.caches import OfFunctions
 from ricci.calculus.graph import pullbacks
+from ricci.checked_calls import takes
 from ricci.compiler.run.engines import target_of
 from ricci.dispatch import recorded
 from ricci.errors import DTypeError, InputError, ShapeError
@@ -76,6 +77,7 @@ def jvp(
     *,
     fused: bool | None = None,
 ) -> tuple[R, R, X]: ...
+@takes("rc.jvp", function="function", has_aux="flag", fused="flag or None")
 def jvp(
     function: Callable,
     primals: Sequence[Any],
@@ -275,6 +277,7 @@ def vjp(
 def vjp(
     function: Callable[..., tuple[R, X]], *primals: Any, has_aux: Literal[True], fused: bool | None = None
 ) -> tuple[R, Callable[[Any], tuple[Any, ...]], X]: ...
+@takes("rc.vjp", function="function", has_aux="flag", fused="flag or None")
 def vjp(function: Callable, *primals: Any, has_aux: bool = False, fused: bool | None = None) -> tuple:
     """The value, and a function from gradients by the results to gradients by the arguments.
 
@@ -316,6 +319,7 @@ def linearize(
 def linearize(
     function: Callable[..., tuple[R, X]], *primals: Any, has_aux: Literal[True], fused: bool | None = None
 ) -> tuple[R, Callable[..., R], X]: ...
+@takes("rc.linearize", function="function", has_aux="flag", fused="flag or None")
 def linearize(function: Callable, *primals: Any, has_aux: bool = False, fused: bool | None = None) -> tuple:
     """The value, and the derivative as a function of directions, one for each argument.
 

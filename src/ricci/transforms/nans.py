@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ricci.checked_calls import takes
 from ricci.compiler.compressed.result import CompressedFunction
 from ricci.compiler.pipeline import evaluate, prepare
 from ricci.errors import NonFiniteError
@@ -31,6 +32,7 @@ class debug_nans(ModeScope):
     ricci.errors.NonFiniteError: In the derivative of <lambda>, an infinity arises in sqrt...
     """
 
+    @takes("rc.debug_nans", infinities="flag")
     def __init__(self, infinities: bool = True):
         super().__init__(watch=watch_value, infinities=infinities)
         self.infinities = infinities

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ricci.checked_calls import takes
 from ricci.dispatch import recorded
 from ricci.expr import Expr
 from ricci.functions.elementwise import barrier, recomputed
@@ -26,6 +27,7 @@ from ricci.transforms.typed import P, R
 from ricci.wrapping import MadeOf
 
 
+@takes("rc.checkpoint", function="function")
 def checkpoint(function: Callable[P, R]) -> Callable[P, R]:
     """The same function; its derivative computes inner values again, which takes time and saves memory.
 

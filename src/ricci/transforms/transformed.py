@@ -11,18 +11,21 @@ other results. What happens to a call depends on the arguments alone:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Generic, overload
 
 import numpy as np
 
 from ricci.caches import Cache
+from ricci.checked_calls import check, is_whole, shown
 from ricci.compiler.compressed.result import CompressedFunction
 from ricci.compiler.pipeline import prepare
 from ricci.compiler.run.engines import target_named, target_of
 from ricci.compiler.run.function import Compiled
+from ricci.compiler.run.matrix_faults import explained
 from ricci.dispatch import recorded
-from ricci.errors import DTypeError, InputError
+from ricci.errors import DTypeError, InputError, RicciError, nearest
 from ricci.expr import Expr, rebuild
 from ricci.notation.context import Facts
 from ricci.tracing import frames, trees
@@ -70,19 +73,23 @@ class Transformed(MadeOf, Generic[P, R_co]):
         if unknown:
             known = f"argnums, has_aux, static_argnums, static_argnames, backend, fused, {', '.join(COMPILER_OPTIONS)}"
             raise InputError(f"rc.{what} has no option {next(iter(unknown))!r}; options of transforms are {known}.")
-        if fused not in (True, False, None):
-            raise InputError(
-                f"rc.{what}: fused is True, False or None, which leaves it to measured times; not {fused!r}."
-            )
+        check(f"rc.{what}", "function", function, "function")
+        for name, value, kind in (
+            ("static_argnums", static_argnums, "places"),
+            ("static_argnames", static_argnames, "names"),
+            ("fused", fused, "flag or None"),
+            ("jit", chosen.get("jit"), "flag or None"),
+        ):
+            check(f"rc.{what}", name, value, kind)
         function = as_function(function, what, argnums)
-        if not callable(function):
-            raise InputError(f"rc.{what} takes a function, not {type(function).__name__}: {function!r:.60}.")
         super().__init__(function)
         self.derive, self.what, self.argnums = derive, what, argnums
-        nums = (static_argnums,) if isinstance(static_argnums, int) else static_argnums
-        self.static_argnums = frozenset(nums)
+        nums: Any = (static_argnums,) if is_whole(static_argnums) else static_argnums
+        self.static_argnums = frozenset(map(int, nums))
         names = (static_argnames,) if isinstance(static_argnames, str) else static_argnames
         self.static_argnames = frozenset(names)
+        if nums or names:
+            check_static(function, what, self.static_argnums, self.static_argnames)
         self.backend = None if backend is None else target_named(backend).name
         self.extras, self.has_aux, self.compressed = extras, has_aux, compressed
         given = {**(options or {}), **chosen}
@@ -175,7 +182,35 @@ class Transformed(MadeOf, Generic[P, R_co]):
 
     def recorded(self, arguments: Arguments, reached: Reach | None = None) -> Recording:
         """What the function does with arguments of this kind, before it is derived."""
+        try:
+            return self._record(arguments, reached)
+        except (TypeError, AttributeError, ValueError, IndexError, KeyError) as error:
+            unfit = None if isinstance(error, RicciError) else self._unfit(arguments)
+            if unfit is None:
+                raise
+            raise unfit from error
+
+    def _record(self, arguments: Arguments, reached: Reach | None = None) -> Recording:
         return record(self.function, arguments, self.has_aux, reached=reached)
+
+    def _unfit(self, arguments: Arguments) -> DTypeError | None:
+        """The error for an argument that the transform is by and that holds no arrays, whatever the function does."""
+        if self.what in ("compile", "trace"):
+            return None
+        count, _, forms = arguments.form
+        argnums = range(count) if self.argnums is None else self.argnums
+        chosen = {k % count for k in ([argnums] if isinstance(argnums, int) else argnums) if is_whole(k) and count}
+        start, name = 0, getattr(self.function, "__name__", "the function")
+        for k, form in enumerate(forms[:count]):
+            stop = start + trees.count(form)
+            if k in chosen and not any(arguments.arrays[start:stop]):
+                given = shown(trees.unflatten(form, arguments.leaves[start:stop]))
+                return DTypeError(
+                    f"rc.{self.what} takes arrays of floating numbers; argument {k} of {name} holds none: it is "
+                    f"{given}. Write 2.0 in place of 2, or np.array(…, float)."
+                )
+            start = stop
+        return None
 
     def _made(self, recording: Recording, arguments: Arguments, guards: Guards) -> Version:
         arrays = arguments.traced
@@ -197,6 +232,24 @@ class Transformed(MadeOf, Generic[P, R_co]):
             derived = self.derive(self.recorded(arguments))
             found = placed(derived, dict(zip(derived.inputs, outer, strict=True)))
             return like_tensor(of_torch(arguments.leaves), found)
+
+
+def check_static(function: Callable, what: str, numbers: Collection[int], names: Collection[str]) -> None:
+    """An error for static arguments that the function does not have, where its parameters can be told."""
+    try:
+        own = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        return
+    kinds = {p.kind for p in own.values()}
+    places = [p for p in own.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    listed = f"{getattr(function, '__name__', 'the function')} has {', '.join(own) or 'no parameters'}"
+    for number in numbers:
+        if inspect.Parameter.VAR_POSITIONAL not in kinds and not -len(places) <= number < len(places):
+            raise InputError(f"rc.{what}: static_argnums={shown(number)} is the number of no argument; {listed}.")
+    for name in names:
+        if inspect.Parameter.VAR_KEYWORD not in kinds and name not in own:
+            hint = nearest(name, own)
+            raise InputError(f"rc.{what}: static_argnames={name!r} names no argument; {listed}. {hint}".rstrip())
 
 
 def placed(derived: Recording, values: Mapping[Any, Traced]) -> Any:
@@ -306,6 +359,15 @@ class Version:
 
     def run(self, arrays: Sequence[Any]) -> Any:
         """The results for arrays of this kind."""
+        try:
+            return self._run(arrays)
+        except Exception as error:
+            fault = explained(error, self.compiled.stage, self.recording.lines)
+            if fault is None:
+                raise
+            raise fault from error
+
+    def _run(self, arrays: Sequence[Any]) -> Any:
         if self.direct is not None and self.simple is not None:
             results = self.direct(*[arrays[p] for p in self.simple])
         elif self.simple is not None:

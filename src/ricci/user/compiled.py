@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from ricci.checked_calls import shown, takes
 from ricci.compiler.compressed.result import CompressedFunction
 from ricci.compiler.pipeline import prepare
 from ricci.compiler.run.function import Compiled
@@ -49,6 +50,7 @@ def compile(
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
 ) -> Transformed[P, R]: ...
+@takes("rc.compile", compressed="flag", simplify="flag", fused="flag or None", jit="flag or None")
 def compile(
     formulas: Formula | Iterable[Formula] | Callable,
     backend: str | None = None,
@@ -90,10 +92,10 @@ def compile(
     if more:
         raise InputError(f"compile knows no option {next(iter(more))!r} for formulas.")
     single = kind_of(formulas) == "formula"
-    parts: list[Formula] = [formulas] if single else list(formulas)  # type: ignore
+    parts: list[Formula] = [formulas] if single or not isinstance(formulas, Iterable) else list(formulas)  # type: ignore
     for part in parts:
         if kind_of(part) != "formula":
-            raise InputError(f"compile takes formulas, not a {type(part).__name__}; make one with rc.parse(…).")
+            raise InputError(f"compile takes formulas, not {shown(part)}; make one with rc.parse(…).")
     if not parts:
         raise InputError("compile takes at least one formula.")
     names: dict[str, Size] = {}

@@ -23,6 +23,7 @@ from typing import Any, Generic, TypeVar, overload
 import numpy as np
 
 from ricci.calculus.modes import derivative
+from ricci.checked_calls import takes
 from ricci.compiler.run.outside import Outside
 from ricci.dispatch import FORMULA, TENSOR, rank_now
 from ricci.errors import InputError, RuleError, ShapeError, TraceError
@@ -438,6 +439,7 @@ def _arrays(found: Recording, number: int, name: str) -> list[Expr]:
     return outputs
 
 
+@takes("rc.custom", function="function")
 def custom(function: Callable[P, R]) -> Custom[P, R]:
     """A function whose derivative is given by a rule: ``.derivative``, ``.jvp`` or ``.vjp``; one is enough.
 
@@ -452,6 +454,4 @@ def custom(function: Callable[P, R]) -> Custom[P, R]:
     >>> rc.grad(lambda x: sigmoid(x).sum())(np.zeros(2))
     array([0.25, 0.25])
     """
-    if not callable(function):
-        raise InputError(f"rc.custom is for functions, not {type(function).__name__}.")
     return Custom(as_function(function, "custom"))

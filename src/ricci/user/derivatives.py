@@ -14,6 +14,7 @@ from itertools import product as product_of
 from typing import Any, NamedTuple, overload
 
 from ricci.calculus import graph, modes
+from ricci.checked_calls import shown, takes
 from ricci.errors import InputError, RuleError
 from ricci.expr import Expr, add, one, product, substitute
 from ricci.expr import variable as input_node
@@ -40,6 +41,7 @@ class Origin(NamedTuple):
         return tuple(zip(self.names, self.by.heights or ("",) * len(self.names), strict=True))
 
 
+@takes("rc.diff", formula="formula", mode="text", effort="amount")
 def diff(
     formula: Formula,
     *wrt: Target | Sequence[Target],
@@ -53,17 +55,11 @@ def diff(
     >>> print(diff(parse("y[i,j] = x[i,k] a[k,j]"), "x[p,q]"))
     dy_dx[i,j,p,q] = delta[i,p] a[q,j]
     """
-    _check_formula(formula, "diff")
     if not _flat(wrt):
         raise InputError('diff needs to know by what: formula.diff("x").')
     for target in _flat(wrt):
         formula = _diff_once(formula, target, mode, cut, effort)
     return formula
-
-
-def _check_formula(formula: object, what: str) -> None:
-    if not isinstance(formula, Formula):
-        raise InputError(f"rc.{what} takes a formula first, as rc.parse makes it, not {type(formula).__name__}.")
 
 
 def _flat(wrt: Sequence[Any]) -> list[Target]:
@@ -160,9 +156,9 @@ def derivation(formula: Formula) -> Derivation:
     return Derivation(steps)
 
 
+@takes("rc.diff_all", formula="formula", mode="text")
 def diff_all(formula: Formula, *wrt: Target | Sequence[Target], mode: str = "reverse") -> tuple[Formula, ...]:
     """The derivatives by several variables, in one sweep; each is what ``diff`` by it alone gives."""
-    _check_formula(formula, "diff_all")
     if not _flat(wrt):
         raise InputError('diff_all needs to know by what: formula.diff_all("x", "w").')
     targets = find_all(formula, _flat(wrt))
@@ -173,13 +169,13 @@ def diff_all(formula: Formula, *wrt: Target | Sequence[Target], mode: str = "rev
     return tuple([_derived(formula, by, expr, namer.again()) for by, expr in pairs])
 
 
+@takes("rc.pushforward", formula="formula")
 def pushforward(formula: Formula, dots: Mapping[Any, Formula]) -> Formula:
     """The derivative along given directions (jvp): ``rc.pushforward(f, {"w": w_dot})``.
 
     A direction has the indices of its variable, in any order, and perhaps further ones, which the result then has too,
     after its own.
     """
-    _check_formula(formula, "pushforward")
     if not isinstance(dots, Mapping):
         raise InputError('pushforward takes the directions by name: rc.pushforward(f, {"w": w_dot}).')
     if not dots:
@@ -275,6 +271,7 @@ def _check_further(formula: Formula, by: By, found: tuple[str, ...], wanted: tup
 def pullback(formula: Formula, wrt: Target, y_bar: Formula | None = None) -> Formula: ...
 @overload
 def pullback(formula: Formula, wrt: Sequence[Target], y_bar: Formula | None = None) -> tuple[Formula, ...]: ...
+@takes("rc.pullback", formula="formula")
 def pullback(formula: Formula, wrt: Sequence[Target] | Target, y_bar: Formula | None = None) -> Any:
     """The gradients that flow back to the inputs when ``y_bar`` comes in (vjp), all in one sweep.
 
@@ -282,7 +279,8 @@ def pullback(formula: Formula, wrt: Sequence[Target] | Target, y_bar: Formula | 
     ones, which the results then have too, before their own. A list of inputs gives a tuple of formulas, a single one a
     formula.
     """
-    _check_formula(formula, "pullback")
+    if not _flat([wrt]):
+        raise InputError('pullback needs to know by what: rc.pullback(f, "x").')
     targets = find_all(formula, _flat([wrt]))
     bar, further, coming, context = one(formula.expr.shape), (), (), formula.context
     if y_bar is not None:
@@ -307,20 +305,25 @@ def pullback(formula: Formula, wrt: Sequence[Target] | Target, y_bar: Formula | 
     return tuple(result) if isinstance(wrt, (list, tuple)) else result[0]
 
 
+@takes("rc.elimination_cost", mode="text", effort="amount")
 def elimination_cost(
     formula: Formula | Sequence[Formula], wrt: Target | Sequence[Target], mode: str = "auto", effort: float = 0.0
 ) -> int:
     """The multiplications that a mode takes to accumulate the Jacobian; deltas and ±1 are free."""
-    formulas = [formula] if isinstance(formula, Formula) else list(formula)
+    formulas = [formula] if isinstance(formula, Formula) else formula if isinstance(formula, (list, tuple)) else []
+    if not formulas or not all(isinstance(f, Formula) for f in formulas):
+        raise InputError(f"rc.elimination_cost takes a formula, or a list of them, not {shown(formula)}.")
     everything = formulas[0].context
     for other in formulas[1:]:
         everything = everything.merged(other.context)
+    if not _flat([wrt]):
+        raise InputError('elimination_cost needs to know by what: rc.elimination_cost(f, "x").')
     targets = [_somewhere(formulas, target) for target in _flat([wrt])]
     readings = [read(f, targets) for f in formulas]
     return modes.eliminated([reading.expr for reading in readings], readings[0].xs, mode, effort)[1]
 
 
-def _somewhere(formulas: list[Formula], target: Target) -> By:
+def _somewhere(formulas: Sequence[Formula], target: Target) -> By:
     """What a target means in the first of several formulas that has it."""
     name = re.split(r"\[|\^|_\{", target)[0].strip() if isinstance(target, str) else getattr(target, "name", "")
     having = [f for f in formulas if name in f.context.facts.inputs or name in f.context.facts.definitions]

@@ -6,15 +6,17 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from ricci.checked_calls import takes
 from ricci.errors import InputError, ShapeError
 from ricci.expr import Size, dims
 from ricci.expr import variable as input_node
-from ricci.kinds import check_usable
+from ricci.kinds import check_numbers
 from ricci.notation.context import Context, Facts
 from ricci.notation.resolve import named, resolve
 from ricci.user.formula import Formula, derive_in_text
 
 
+@takes("rc.parse", text="text", result="text or None", sizes="sizes or None")
 def parse(text: str, result: str | None = None, *, sizes: Mapping[str, int] | None = None) -> Formula:
     """Read equations in index notation; the value is the last statement, or the one named by ``result``.
 
@@ -22,8 +24,6 @@ def parse(text: str, result: str | None = None, *, sizes: Mapping[str, int] | No
     >>> print(m)
     m[b] = 1/|h| 1[h] x[b,h]
     """
-    if not isinstance(text, str):
-        raise InputError(f"rc.parse reads a text, not {type(text).__name__}.")
     statements: dict[str, Formula] = {}
     last = None
     for position, part in enumerate(resolve(text, sizes or {}, derive_in_text)):
@@ -39,6 +39,7 @@ _NAME = r"[^\W\d]\w*"
 _HEIGHTS = r"(?:\^?\{[^{}]*\}|\^[^\W_]+'*|_\w+'*|_\{[^{}]*\})"  # the name may end with the "_" of a brace
 
 
+@takes("rc.variable", text="text")
 def variable(text: str, value: Any = None) -> Formula:
     """A variable, by name or with indices (``"X[m,n]"``, ``"A^i_j"``), that may carry a value.
 
@@ -58,7 +59,7 @@ def variable(text: str, value: Any = None) -> Formula:
     if value is not None:
         import numpy as np
 
-        check_usable(value, f"The value of {name!r}", name)
+        check_numbers(value, f"The value of {name!r}", name)
         shape: tuple[Size, ...] = np.shape(value)
         names = names or list("ijklmnpqrstuvw"[: len(shape)])
         if len(names) != len(shape):
@@ -75,6 +76,7 @@ def variable(text: str, value: Any = None) -> Formula:
     return Formula(input_node(name, shape), names, Context(facts), None, heights)
 
 
+@takes("rc.tensors", text="text")
 def tensors(text: str) -> tuple[Formula, ...]:
     """Several variables at once: ``X, w = rc.tensors("X[m,n] w[n]")``, ``A, x = rc.tensors("A^i_j x^j")``."""
     one = rf"{_NAME}(?:{_HEIGHTS}+|\s*\[[^\[\]]*\])?"

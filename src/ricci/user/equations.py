@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from ricci.errors import RuleError
+from ricci.checked_calls import takes
+from ricci.errors import InputError, RuleError
 from ricci.expr import Expr, Product, Variable, axis_size, product, rebuild, substitute, transform, variable
 from ricci.expr.build.product import contract
 from ricci.expr.walk import reopened
@@ -35,6 +36,7 @@ class Equation:
     a[i] g[j] = b[i,k] c[k] g[j]
     """
 
+    @takes("rc.Equation", left="formula", right="formula")
     def __init__(self, left: Formula, right: Formula):
         if set(left.indices) != set(right.indices):
             raise RuleError(f"The sides have different free indices: {_list(left.indices)} and {_list(right.indices)}.")
@@ -43,6 +45,7 @@ class Equation:
         self.right = right if left.indices == right.indices else right.transpose(*left.indices)
 
     @classmethod
+    @takes("rc.Equation.of", right="formula")
     def of(cls, right: Formula) -> Equation:
         """A formula as an equation, with its own name, or ``y``, on the left."""
         left = right.name or "y"
@@ -112,21 +115,26 @@ class Equation:
 
     # What may be done to both sides.
 
+    @takes("eq.rename")
     def rename(self, **names: str) -> Equation:
         """Rename free indices, on both sides."""
         dummies = self._dummies()
         for old, new in names.items():
-            if old in self.indices and new in dummies:
+            if old in self.indices and isinstance(new, str) and new in dummies:
                 raise RuleError(f"{new!r} is a dummy index of this equation; a free index needs a name of its own.")
         return Equation(self.left.rename(names), self.right.rename(names))
 
+    @takes("eq.apply", function="function")
     def apply(self, function: Callable[[Formula], Formula]) -> Equation:
         """Map both sides by an elementwise function: ``eq.apply(rc.exp)``."""
         left, right = function(self.left), function(self.right)
+        if not isinstance(left, Formula) or not isinstance(right, Formula):
+            raise InputError(f"eq.apply: the function gives a {type(left).__name__}, not a formula: eq.apply(rc.exp).")
         if left.indices != self.indices:
             raise RuleError("A function of both sides works entry by entry; to sum over a free index use contract.")
         return Equation(left, right)
 
+    @takes("eq.add")
     def add(self, tensor: Any) -> Equation:
         """Add a tensor with the same indices, or a scalar, to both sides."""
         term = as_formula(tensor)
@@ -136,6 +144,7 @@ class Equation:
             raise RuleError(f"{rule}: {_list(term.indices)} to {_list(self.indices)}. {hint}".rstrip())
         return Equation(self.left + term, self.right + term)
 
+    @takes("eq.multiply")
     def multiply(self, tensor: Any) -> Equation:
         """Multiply both sides by a scalar, by new free indices, or by a free index, which is contracted then."""
         factor = as_formula(tensor)
@@ -153,6 +162,7 @@ class Equation:
         ]
         return Equation(*(_times(side, factor, kept) for side in (self.left, self.right)))
 
+    @takes("eq.contract", names="text")
     def contract(self, *names: str) -> Equation:
         """Sum both sides over free indices."""
         for name in names:
@@ -166,9 +176,12 @@ class Equation:
                 )
         return Equation(self.left.sum(*names), self.right.sum(*names))
 
+    @takes("eq.substitute")
     def substitute(self, other: Formula | Equation) -> Equation:
         """Use another equation in this one: its left side is replaced by its right side, or, where the left side does
         not occur, its right side by its left side."""
+        if not isinstance(other, (Formula, Equation)):
+            raise InputError(f"eq.substitute takes an equation or a formula, not a {type(other).__name__}.")
         given = other.equation if isinstance(other, Formula) else other
         name = given.left.expr
         if not isinstance(name, Variable):

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ricci.checked_calls import check
 from ricci.errors import InputError
 from ricci.expr import Expr, product, substitute, variable, variables
 from ricci.expr.settle import settled
@@ -53,8 +54,9 @@ def equivalent(f: Formula, g: Formula, at: Iterable[Mapping[str, Any]] | None = 
     values are compared at these points alone, each a mapping from inputs to arrays: for equations that are only meant
     to hold for symmetric matrices, say, or for probabilities.
     """
-    if not isinstance(g, Formula):
-        raise InputError(f"A formula is compared with a formula, as rc.parse makes it, not with {type(g).__name__}.")
+    at = None if at is None else list(at)
+    for point in at or ():
+        check("f.equivalent", "a point of at", point, "by name")
     if f == g:
         return True
     if f.order != g.order:

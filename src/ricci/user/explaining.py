@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Unpack
 
 from ricci.caches import lazy
+from ricci.checked_calls import takes
 from ricci.errors import InputError
 from ricci.expr import Expr, Variable, topological, variables
 from ricci.notation.context import Context, Facts
@@ -26,6 +27,7 @@ MOST_SHOWN = 400  # nodes of formulas that are written out
 MOST_DERIVED = 60  # nodes of a function whose derivation is written out
 
 
+@takes("rc.trace", function="function")
 def trace(function: Callable[P, Any], **options: Unpack[TransformOptions]) -> Callable[P, Any]:
     """The expression that a function computes: a formula of its arguments, for arrays like those of the call.
 
@@ -119,6 +121,7 @@ class Explanation:
     __repr__ = __str__
 
 
+@takes("rc.explain", function="function")
 def explain(function: Callable[P, Any], **options: Unpack[TransformOptions]) -> Callable[P, Explanation]:
     """The formula, the derivation, the plan and the source of a transformed function, for the arguments of a call.
 

@@ -10,9 +10,11 @@ matter.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from ricci.checked_calls import is_index, shown, takes
 from ricci.dispatch import offered, public, register
 from ricci.errors import AxisError, InputError, RuleError, ShapeError, nearest
 from ricci.expr import Expr, Size, constant, dims, index_size, product, variables
@@ -132,6 +134,7 @@ class Formula(FormulaMethods):
     def __iter__(self) -> Iterator[Any]:
         raise InputError("A formula is not a sequence; use index notation, or call it and iterate over the result.")
 
+    @takes("f[…]", name="text")
     def __getitem__(self, name: str) -> Formula:
         """Another statement of the program that this one comes from."""
         if name not in self.statements:
@@ -170,6 +173,7 @@ class Formula(FormulaMethods):
             derived = (root.name or "f", tuple(own), by)
         return to_latex(self.expr, self.indices, self.context.facts, self.name, self.heights, derived)
 
+    @takes("f.matrix", latex="flag")
     def matrix(self, latex: bool = False) -> str:
         """The formula in matrix notation, ``Xᵀ diag(s) X``, where it can be said so; in LaTeX if asked."""
         from ricci.show.matrix_notation import to_matrix
@@ -201,7 +205,7 @@ class Formula(FormulaMethods):
         """The value for arrays or numbers as inputs, whose sizes are checked; traced arrays and tensors record it."""
         if arrays:
             raise self._by_name(arrays)
-        if sizes and isinstance(sizes, Mapping) and not self.context.facts.ranges.keys().isdisjoint(sizes):
+        if isinstance(sizes, Mapping) and not self.context.facts.ranges.keys().isdisjoint(sizes):
             return self._read_again(sizes)(sizes=None, **inputs)
         if self._function is None:
             self._function = self._as_written()
@@ -317,9 +321,12 @@ class Formula(FormulaMethods):
 
     # Over axes.
 
+    @takes("f.axes", names="text")
     def axes(self, *names: str) -> tuple[int, ...]:
         """The positions of the named axes, ``"i j"`` or ``"i", "j"``; all of them where none is named."""
         words = [word for name in names for word in re.split(r"[\s,]+", name.strip()) if word]
+        if names and not words:
+            raise AxisError("An empty text names no axis; leave it out for all axes, or write their names: 'i j'.")
         for word in words:
             if word not in self.indices:
                 listed = f"[{','.join(self.indices)}]" if self.indices else "none: it is a scalar"
@@ -333,21 +340,30 @@ class Formula(FormulaMethods):
         """An elementwise function of the table of this formula and others."""
         return apply(function, self, *others)
 
+    @takes("f.over", function="text", axes="text")
     def over(self, function: str, *axes: str) -> Formula:
         """A function of the table over named axes: ``x.over("softmax", "k")``."""
-        row = FUNCTIONS[function]
+        row = FUNCTIONS.get(function)
+        if row is None or row.kind not in ("reduce", "keep"):
+            known = [name for name, row in FUNCTIONS.items() if row.kind in ("reduce", "keep")]
+            raise InputError(
+                f"f.over: {function!r} is no function over axes; these are {', '.join(known)}. "
+                f"{nearest(function, known)}".rstrip()
+            )
         places = self.axes(*axes)
         if row.kind == "keep":
             return self._new(row(self.expr, places))
         kept = [name for position, name in enumerate(self.indices) if position not in places]
         return self._new(row(self.expr, places), kept)
 
+    @takes("f.sum", axes="text")
     def sum(self, *axes: str) -> Formula:
         """The sum over the named axes, or over all: ``u.sum("m")``."""
         places = self.axes(*axes)
         kept = [name for position, name in enumerate(self.indices) if position not in places]
         return self._new(contract([(self.expr, self.indices)], kept), kept)
 
+    @takes("f.transpose", axes="text")
     def transpose(self, *axes: str) -> Formula:
         """The axes in the order named, or reversed."""
         places = self.axes(*axes) if axes else tuple(reversed(range(self.order)))
@@ -361,9 +377,16 @@ class Formula(FormulaMethods):
         """The axes reversed."""
         return self.transpose()
 
+    @takes("f.rename", names="by name or None")
     def rename(self, names: Mapping[str, str] | None = None, **more: str) -> Formula:
         """The same tensor with other index names: ``y.rename(i="p")``."""
         new = {**(names or {}), **more}
+        for old, name in new.items():
+            if not is_index(name):
+                raise InputError(
+                    f"f.rename: {name!r} is not a name of an index; write letters, digits and underscores, the first "
+                    f'one no digit: f.rename({old}="p").'
+                )
         self.axes(*new)
         result = [new.get(name, name) for name in self.indices]
         for name in result:
@@ -372,6 +395,7 @@ class Formula(FormulaMethods):
         check_labels(new.values(), self.heights)
         return self._again(self.expr, tuple(result), self.name)
 
+    @takes("f.named", name="name or None")
     def named(self, name: str | None) -> Formula:
         """The same tensor with another name on the left side."""
         return self._again(self.expr, self.indices, name)
@@ -386,6 +410,7 @@ class Formula(FormulaMethods):
 
     # Derivatives.
 
+    @takes("f.diff")
     def diff(
         self,
         *wrt: Target | Sequence[Target],
@@ -396,6 +421,7 @@ class Formula(FormulaMethods):
         """The derivative by variables, one after another: ``loss.diff("w", "w")``, ``y.diff("x[p,q]")``."""
         return public("diff")(self, *wrt, mode=mode, cut=cut, effort=effort)
 
+    @takes("f.diff_all")
     def diff_all(self, *wrt: Target | Sequence[Target], mode: str = "reverse") -> tuple[Formula, ...]:
         """The derivatives by several variables, in one sweep."""
         return public("diff_all")(self, *wrt, mode=mode)
@@ -431,6 +457,7 @@ class Formula(FormulaMethods):
         fused: bool | None = None,
         jit: bool | None = None,
     ) -> Compiled: ...
+    @takes("f.compile")
     def compile(self, backend: str | None = None, **options: Any) -> Compiled:
         """A fast function of arrays: for "numpy", "torch" or "jax", or for whatever arrays it is called with.
 
@@ -441,6 +468,7 @@ class Formula(FormulaMethods):
         """
         return public("compile")(self, backend, **options)
 
+    @takes("f.equivalent", other="formula", at="points or None")
     def equivalent(self, other: Formula, at: Iterable[Mapping[str, Any]] | None = None) -> bool | Undecided:
         """Whether both are equal wherever both are defined.
 
@@ -500,6 +528,8 @@ def as_formula(value: Operand) -> Formula:
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
         value = value.item()
     if isinstance(value, (int, float)) or type(value).__name__ == "Fraction":
+        if isinstance(value, int) and abs(value) > sys.float_info.max:
+            raise InputError(f"The number {shown(value)} is too large to compute with; scale the quantities.")
         return Formula(constant(value))
     what = type(value).__name__
     raise InputError(f"A {what} cannot be part of a formula; make it an input with rc.variable(name, value).")

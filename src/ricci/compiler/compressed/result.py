@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ricci.caches import once
+from ricci.checked_calls import shown
 from ricci.compiler.bind import Setting
 from ricci.compiler.compressed.parts import Parts, take_apart
 from ricci.compiler.compressed.shell import Shell
@@ -26,7 +27,7 @@ from ricci.compiler.prepare.prepared import Prepared
 from ricci.compiler.run.function import Compiled
 from ricci.compiler.run.runner import Runner
 from ricci.dispatch import at_once
-from ricci.errors import InputError, ShapeError
+from ricci.errors import DTypeError, InputError, ShapeError
 from ricci.expr import Expr
 from ricci.kinds import check_usable
 from ricci.show.index_names import Namer
@@ -163,7 +164,12 @@ class Compressed:
 
 def _array(v: Any) -> Any:
     check_usable(v, "What a compressed result is multiplied with", "v")
-    return v if hasattr(v, "shape") and hasattr(v, "dtype") else np.asarray(v)
+    if hasattr(v, "shape") and hasattr(v, "dtype"):
+        return v
+    try:
+        return np.asarray(v)
+    except (TypeError, ValueError) as error:
+        raise DTypeError(f"A compressed result is multiplied with arrays, not with {shown(v)}: {error}") from error
 
 
 class CompressedFunction(Compiled):

@@ -16,6 +16,7 @@ from ricci.compiler.plan.plans import Plan
 from ricci.compiler.plan.program import OUTSIDE, Labels, Number, Operand, Result, Step, Value, number_key
 
 INDENT = "    "
+PROGRAM, SOURCE = "<ricci program>", "__source__"  # its file, and where among its names its text is
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,8 @@ class Source:
     def function(self) -> Callable[..., Any]:
         """The function that the source defines. The source is ours: no text of a user is in it."""
         names = {**self.scope, **{name: kernel.function for name, kernel in self.kernels.items()}}
-        exec(compile(self.text[self.text.index("def program(") :], "<ricci program>", "exec"), names)
+        text = names[SOURCE] = self.text[self.text.index("def program(") :]
+        exec(compile(text, PROGRAM, "exec"), names)
         return names["program"]
 
 

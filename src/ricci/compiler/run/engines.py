@@ -23,10 +23,10 @@ def target_named(name: str) -> Target:
     >>> target_named("numpy").name
     'numpy'
     """
-    found = _made.get(name)
+    found = _made.get(name) if isinstance(name, str) else None
     if found is not None:
         return found
-    if name not in TARGETS:
+    if not isinstance(name, str) or name not in TARGETS:
         hint = nearest(str(name), TARGETS)
         raise InputError(f"There is no backend {name!r}; the backends are {', '.join(TARGETS)}. {hint}".rstrip())
     module, own = TARGETS[name]

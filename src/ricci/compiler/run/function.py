@@ -18,6 +18,7 @@ from ricci.compiler.pipeline import ready, whole
 from ricci.compiler.plan.plans import Plan
 from ricci.compiler.prepare.prepared import Prepared
 from ricci.compiler.run.engines import target_named, target_of
+from ricci.compiler.run.matrix_faults import explained
 from ricci.compiler.run.runner import Runner, Switch
 from ricci.dispatch import call_formula, recorded, remember_calls, tracing
 from ricci.errors import InputError, LimitError, RicciError
@@ -95,7 +96,13 @@ class Compiled:
             run = self._shortcuts.known.get(key) or self._shortcuts[key]
         except (AttributeError, TypeError):
             run = None
-        return run(*ordered) if run is not None else self._first(args, inputs)  # type: ignore
+        try:
+            return run(*ordered) if run is not None else self._first(args, inputs)  # type: ignore
+        except Exception as error:
+            fault = explained(error, self.stage)
+            if fault is None:
+                raise
+            raise fault from error
 
     def _arranged(self, args: tuple, inputs: dict[str, Any]) -> tuple | None:
         """The inputs by position, those that nothing depends on left out; none where something is missing or wrong."""
@@ -113,7 +120,8 @@ class Compiled:
     # The first call with these shapes and types
 
     def _first(self, args: tuple, inputs: dict[str, Any]) -> Any:
-        sizes, facts = check_sizes(inputs.pop("sizes", None)), self.stage.facts
+        own = "sizes" in self._known and not isinstance(inputs.get("sizes"), Mapping)  # an input of that name
+        sizes, facts = check_sizes(None if own else inputs.pop("sizes", None)), self.stage.facts
         settled = ", ".join(name for name in sizes if name in facts.ranges)
         if settled:
             raise InputError(f"The range of {settled} was settled when the text was read; give its size to rc.parse.")

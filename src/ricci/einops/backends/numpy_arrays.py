@@ -11,6 +11,7 @@ import numpy as np
 
 from ricci.einops.backends.base import Backend, Run
 from ricci.einops.pairwise_numpy import contraction_numpy, einsum_numpy
+from ricci.errors import EinopsTypeError
 
 _UFUNCS: dict[str, Any] = {
     "sum": np.add.reduce,
@@ -95,7 +96,10 @@ def with_numbers(xs: Sequence[Any]) -> list[Any]:
     if all(hasattr(x, "shape") for x in xs):
         return list(xs)
     types = [x.dtype for x in xs if isinstance(getattr(x, "dtype", None), np.dtype)]
-    return [x if hasattr(x, "shape") else np.asarray(x, np.result_type(x, *types)) for x in xs]
+    try:
+        return [x if hasattr(x, "shape") else np.asarray(x, np.result_type(x, *types)) for x in xs]
+    except OverflowError as error:
+        raise EinopsTypeError(f"A number is too large for the arrays that it stands beside: {error}.") from error
 
 
 def _tiled(units: tuple, expanded: tuple, merged: tuple | None) -> Run:
