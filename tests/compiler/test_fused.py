@@ -729,7 +729,7 @@ def test_every_transform_takes_fused(name):
     parts = lambda x: list(x) if isinstance(x, tuple) else [x]  # noqa: E731
     for a, b in zip(parts(plain), parts(fused), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)
-    with pytest.raises(InputError, match="fused is True, False or None"):
+    with pytest.raises(InputError, match="takes True or False, or None, for fused"):
         transform(loss, fused="yes")(*drawn())
 
 
