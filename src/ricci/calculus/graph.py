@@ -15,7 +15,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from copy import copy
 
-from ricci.calculus.local import Edge, combine, compose, edge_of, identity, in_steps, local, parallel, vanishes
+from ricci.calculus.local import (
+    Edge,
+    combine,
+    compose,
+    composed,
+    edge_of,
+    identity,
+    in_steps,
+    local,
+    parallel,
+    vanishes,
+)
 from ricci.expr import Expr, add, topological
 from ricci.expr.structures import zero
 
@@ -151,9 +162,9 @@ def adjoints(output: Expr, bar: Expr, inputs: Sequence[Expr]) -> dict[Expr, Expr
             continue
         parts = incoming.pop(node)
         total[node] = parts[0] if len(parts) == 1 else add([(1, part) for part in parts])
-        if node in graph.below:
-            for low, edge in graph.below[node].items():
-                incoming.setdefault(low, []).append(compose(edge_of(total[node], lead), edge).expr())
+        pulled = edge_of(total[node], lead)
+        for low, edge in graph.below.get(node, {}).items():
+            incoming.setdefault(low, []).append(composed(pulled, edge))
     return total
 
 

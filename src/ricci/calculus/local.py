@@ -40,6 +40,7 @@ from ricci.expr import (
     product,
     variable,
 )
+from ricci.expr.numbers import times
 from ricci.expr.structures import is_zero
 
 Label = Hashable
@@ -48,6 +49,7 @@ INNER = 1 << 20  # the labels of the inner of two derivatives begin here; those 
 MOST_TERMS = 16  # products that distributing a sum may make
 FEW = 2  # terms that are distributed although nothing merges in them
 _APART = frozenset([Structure, Sum])  # what is looked at beside the product that it is in
+_LOOSE = frozenset([Product, Sum])  # what structures may be taken out of
 NESTED = 2  # sums among the factors of terms of sums, so deep are looked through for structures
 
 
@@ -154,6 +156,8 @@ def opened(coef: Number, factors: list[Factor], kept: set[Label]) -> list[tuple[
 
     Many terms of a sum that hold no such structure stay together; a few may merge with others, or cancel.
     """
+    if not any([type(f) in _LOOSE and not kept.issuperset(labels) for f, labels in factors]):  # noqa: C419
+        return [(coef, factors)]
     waiting = [(coef, factors)]
     done: list[tuple[Number, list[Factor]]] = []
     while waiting:
@@ -253,8 +257,11 @@ def _structures(e: Expr, deep: int = NESTED) -> list[tuple[Structure, tuple[int,
     if type(e) is Product and not e.sums:
         if _APART.isdisjoint(map(type, e.args)):
             return []
-        dense = [set(axes) for a, axes in e.factors() if _is_dense(a)]
         found = [(a, axes) for a, axes in e.factors() if isinstance(a, Structure)]
+        totals = [a for a in e.args if deep and type(a) is Sum]
+        if not found and not any(_structures(term, deep - 1) for total in totals for term in total.args):
+            return []
+        dense = [set(axes) for a, axes in e.factors() if _is_dense(a)]
         found = [(a, axes) for a, axes in found if a.relation[0] != ">=" or not any(set(axes) <= own for own in dense)]
         sums = [(a, axes) for a, axes in e.factors() if deep and isinstance(a, Sum) and not _is_mask(a, axes, dense)]
         inner = [(term, axes) for a, axes in sums for term in a.args]
@@ -281,10 +288,15 @@ def _taken_apart(e: Expr, labels: tuple[Label, ...]) -> list[Factor]:
 
 def compose(outer: Edge, inner: Edge) -> Edge:
     """The chain rule: ``∂w/∂v`` and ``∂v/∂u`` give ``∂w/∂u``."""
+    return edge_of(composed(outer, inner), len(outer.out))
+
+
+def composed(outer: Edge, inner: Edge) -> Expr:
+    """The same as one expression."""
     if inner.linear is not None:
-        return edge_of(_pulled(inner.linear, outer.expr()), len(outer.out))
+        return _pulled(inner.linear, outer.expr())
     if outer.linear is not None:
-        return edge_of(applied(outer.linear, inner.expr()), len(outer.out))
+        return applied(outer.linear, inner.expr())
     name: dict[Label, Label] = dict(zip(inner.out, outer.into, strict=True))
     own = [labels for _, factors in inner.terms for _, labels in factors]
     for label in chain(inner.into, inner.sizes, *own):
@@ -294,11 +306,11 @@ def compose(outer: Edge, inner: Edge) -> Edge:
     into = tuple(map(rename, inner.into))
     sizes = {**dict(zip(map(rename, inner.sizes), inner.sizes.values(), strict=True)), **outer.sizes}
     terms = [
-        (c * d, fs + [(e, tuple(map(rename, labels))) for e, labels in gs])
+        (times(c, d), fs + [(e, tuple(map(rename, labels))) for e, labels in gs])
         for c, fs in outer.terms
         for d, gs in inner.terms
     ]
-    return edge_of(_summed(terms, (*outer.out, *into), sizes, outer.into), len(outer.out))
+    return _summed(terms, (*outer.out, *into), sizes, outer.into)
 
 
 # Functions that are linear in their last operand; what that carries behind its own axes are columns

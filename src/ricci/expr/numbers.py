@@ -97,7 +97,7 @@ def joins(a: Number, b: Number) -> bool:
     >>> joins(1e-3, 1e3), joins(2, 1e-9), joins(1e-9, 1e-9)
     (True, True, False)
     """
-    if a == 1 or b == 1:
+    if (type(a) is int and a == 1) or (type(b) is int and b == 1):
         return True
     a, b = abs(float(a)), abs(float(b))
     both = a * b
@@ -106,6 +106,13 @@ def joins(a: Number, b: Number) -> bool:
     far = max(a, 1 / a) if a else math.inf, max(b, 1 / b) if b else math.inf
     now = max(both, 1 / both) if both else math.inf
     return now <= max(far) or (min(far) <= 4 and now <= _FAR)
+
+
+def times(a: Number, b: Number) -> Number:
+    """``a * b``, where one of them is often 1: a fraction takes its time to find that out."""
+    if type(a) is int and a == 1:
+        return b
+    return a if type(b) is int and b == 1 else a * b
 
 
 def exact_factor(c: Number) -> bool:

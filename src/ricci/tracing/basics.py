@@ -188,8 +188,9 @@ def _aligned(xs: Sequence[Traced], shape: tuple[int, ...]) -> list[Expr]:
 
 def pointwise(build: Callable[..., Expr], *xs: Traced, dtype: Any) -> Traced:
     """An elementwise function of operands, broadcast together."""
-    shape = broadcast_shape(*[x.shape for x in xs])
-    expr = build(*_aligned(xs, shape))
+    exprs = [x.expr for x in xs]
+    shape: Any = broadcast_shape(*[expr.shape for expr in exprs])  # type: ignore[arg-type]
+    expr = build(*[e if not e.shape or e.shape == shape else expanded(e, shape) for e in exprs])
     if expr.shape != shape:
         expr = expanded(expr, shape)
     return fresh(expr, dtype, all([x.weak for x in xs]))  # noqa: C419  (a list is faster)

@@ -192,6 +192,7 @@ class Builder:
 
     def map(self, name: str, *operands: Operand, order: Labels | None = None) -> Operand:
         """An elementwise function. The axes of the result are in ``order``, or in that of the largest operand."""
+        given = operands
         kinds = tuple([_kind(v) for v, _ in operands])
         if _ONLY_NUMBERS.issuperset(kinds):
             numbers = [value for value, _ in operands]
@@ -219,7 +220,8 @@ class Builder:
         known = self._but_for_a_number(name, operands) if name in ODD else None
         if known is not None:
             return known
-        kinds = tuple([_kind(v) for v, _ in operands])
+        if operands is not given:
+            kinds = tuple([_kind(v) for v, _ in operands])
         kind = maps_to(name, kinds)
         if (kind == "f" or "f" in kinds) and not _REAL.issuperset(kinds):
             operands = tuple(
@@ -351,11 +353,15 @@ class Builder:
 
     def scaled(self, operand: Operand, coef: Number) -> Operand:
         """The operand times a number; a fraction makes floats of integers, also where it is a whole one."""
+        if type(coef) is int and coef == 1:
+            return operand
         negative, found = self.multiple(operand, coef)
         return self.map("negative", found) if negative else found
 
     def multiple(self, operand: Operand, coef: Number) -> tuple[bool, Operand]:
         """The operand times a number, or the negative of that, if that is there already: one value is rounded once."""
+        if type(coef) is int and coef == 1:
+            return False, operand
         if isinstance(coef, float):
             operand = self.cast(operand, "f")
         operand, coef = self._unscaled(operand, coef)

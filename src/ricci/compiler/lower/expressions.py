@@ -291,11 +291,12 @@ class ExpressionLowering:
 
     def _common(self, terms: Mapping[Expr, Any], others: Sequence[Any] = ()) -> Any:
         """How often a sum is that of its terms, each taken once: ``2 (x - y)`` has fewer steps than ``2 x - 2 y``."""
+        if len(terms) + len(others) < 2:
+            return 1
         sizes = {abs(c) for c in (*terms.values(), *others)}
-        whole = len(terms) + len(others) > 1 and not any(
-            a in self.opening.within or isinstance(a, Structure) for a in terms
-        )
-        return sizes.pop() if whole and len(sizes) == 1 and min(sizes) > 1 else 1
+        if len(sizes) > 1 or min(sizes) <= 1:
+            return 1
+        return 1 if any(a in self.opening.within or isinstance(a, Structure) for a in terms) else sizes.pop()
 
     def _plus(self, total: list[Operand], term: Operand, coef: Number) -> list[Operand]:
         """``total + coef * term``; a list, so that nothing at all is a total too."""

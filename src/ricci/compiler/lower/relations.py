@@ -108,6 +108,8 @@ class Resolving:
         A position that axes are merged into only to be read by another relation waits until the axes are those of
         arrays, which are reshaped then: so a reshape to sizes that do not divide the old ones is one.
         """
+        if len(self.relations) == 1:
+            return 0
         places = [p for p, r in enumerate(self.relations) if r.kind == "=="]
         for p in places:
             if self._merged(self.relations[p]) is not None:

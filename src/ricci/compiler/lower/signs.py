@@ -25,7 +25,8 @@ def _is_nonnegative(node: Expr, sure: set[Expr]) -> bool:
     if isinstance(node, Product):
         return _paired(node, sure)
     if isinstance(node, Sum):
-        return all(c >= 0 and a in sure for c, a in zip(node.coefs, node.args, strict=True)) or _below_one(node)
+        known = sure.issuperset(node.args) and min(node.coefs) >= 0
+        return known or (len(node.args) == 2 and _below_one(node))
     return isinstance(node, (Elementwise, Function)) and _of_row(node, sure)
 
 
@@ -57,12 +58,11 @@ def _of_row(node: Elementwise | Function, sure: set[Expr]) -> bool:
 
 def _below_one(node: Sum) -> bool:
     """``1 - f`` where ``f`` is at most 1: a sigmoid, or a square of what lies between -1 and 1."""
-    parts = list(zip(node.coefs, node.args, strict=True))
-    if len(parts) != 2:
+    at = [_is_one(a) for a in node.args]
+    if at.count(True) != 1:
         return False
-    one = next((p for p in parts if _is_one(p[1])), None)
-    other = next((p for p in parts if not _is_one(p[1])), None)
-    return one is not None and other is not None and one[0] > 0 and -one[0] <= other[0] <= 0 and _at_most_one(other[1])
+    (one, _), (other, rest) = sorted(zip(node.coefs, node.args, strict=True), key=lambda part: not _is_one(part[1]))
+    return one > 0 and -one <= other <= 0 and _at_most_one(rest)
 
 
 def _is_one(e: Expr) -> bool:

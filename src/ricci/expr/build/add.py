@@ -90,34 +90,36 @@ def _collect(terms: Sequence[tuple[Number, Expr]], shape: Shape) -> dict[Expr, N
         room -= len(parts) - 1
         if len(parts) == 1 or room < 0:
             found += _unscaled(coef, e)
-        elif coef * times == 1:
+            continue
+        factor = coef * times
+        if factor == 1:
             found += parts
-        elif spreads(coef * times, tuple([c for c, _ in parts])):
-            found += [(coef * times * c, part) for c, part in parts]
+        elif spreads(factor, tuple([c for c, _ in parts])):
+            found += [(factor * c, part) for c, part in parts]
         else:
-            whole.append((coef, e, [(coef * times * c, part) for c, part in parts]))
+            whole.append((coef, e, [(factor * c, part) for c, part in parts]))
     collected: dict[Expr, Number] = {}
     for c, part in found:
         if type(part) in _SPREAD and (part.shape or not shape):
-            collected[part] = collected.get(part, 0) + c
+            collected[part] = collected[part] + c if part in collected else c
         else:
             _put(collected, c, part, shape)
     for coef, e, parts in whole:
         merges = any(_spread(part, shape) in collected for _, part in parts)
         for c, part in parts if merges else _unscaled(coef, e):
             _put(collected, c, part, shape)
-    return {e: 1 if c == 1 else number(c) for e, c in collected.items() if c != 0}
+    return {e: c if type(c) is int and c == 1 else number(c) for e, c in collected.items() if c != 0}
 
 
 def _merged(terms: Sequence[tuple[Number, Expr]]) -> dict[Expr, Number]:
     """Terms that are the same, sums among them, added up: ``s - 0.2 s`` is ``0.8 s``, whatever ``s`` consists of."""
     found: dict[Expr, Number] = {}
     for coef, e in terms:
-        if type(e) in _OPAQUE:
-            found[e] = found.get(e, 0) + coef
-        else:
-            for c, a in _unscaled(coef, as_scalar(e)):
-                found[a] = found.get(a, 0) + c
+        if e.shape and type(e) not in _OPAQUE:
+            e = as_scalar(e)
+        if type(e) is Sum:
+            ((coef, e),) = _unscaled(coef, e)
+        found[e] = found[e] + coef if e in found else coef
     return found
 
 
@@ -158,9 +160,10 @@ def _unscaled(coef: Number, e: Expr) -> list[tuple[Number, Expr]]:
 
 
 def _sorted_terms(terms: list[tuple[Number, Expr]]) -> tuple[tuple[Expr, ...], Shape, tuple[Number, ...]]:
-    keys = [e.key for _, e in terms]
-    terms = [terms[k] for k in sorted(range(len(terms)), key=keys.__getitem__)]
-    return tuple([e for _, e in terms]), _common_shape(terms), tuple([1 if c == 1 else number(c) for c, _ in terms])
+    if len(terms) != 2 or terms[0][1].key > terms[1][1].key:
+        terms = sorted(terms, key=lambda term: term[1].key)
+    coefs = tuple([c if type(c) is int and c == 1 else number(c) for c, _ in terms])
+    return tuple([e for _, e in terms]), _common_shape(terms), coefs
 
 
 def rearranged(e: Sum, labels: tuple[int, ...]) -> Expr:
@@ -196,6 +199,8 @@ def _build(collected: dict[Expr, Number], shape: Shape) -> Expr:
         terms.sort(key=form.__getitem__)
         tied = tied_first([form[e] for e in terms])
     coefs = [collected[e] for e in terms]
+    if not shape:
+        return make(Sum, *_sorted_terms(list(zip(coefs, terms, strict=True))))
 
     def build(args: tuple[Expr, ...]) -> Expr:
         # permuting a term may have brought out a coefficient
@@ -234,10 +239,13 @@ def _common_factors(terms: list[Expr]) -> tuple[list[Factor], bool] | None:
     A contraction is taken apart only where that makes nothing larger: what is left of each term is one operand with
     the axes of all the others, or has no axes beside those of the factor.
     """
-    if not (isinstance(terms[0], Product) or isinstance(terms[1], Product)):
+    if type(terms[0]) is not Product and type(terms[1]) is not Product:
         return None  # the two differ
-    if _leaves(terms[0]).isdisjoint(_leaves(terms[1])):
-        return None
+    common = _leaves(terms[0])
+    for e in terms[1:]:
+        common &= _leaves(e)
+        if not common:
+            return None
     for opened in (False, True):
         found = [_factors(e, opened) for e in terms]
         candidates = found[0]
@@ -256,9 +264,13 @@ def _common_factors(terms: list[Expr]) -> tuple[list[Factor], bool] | None:
 
 def _leaves(e: Expr) -> set[Expr]:
     """All that could be a common factor of ``e``: a quick look before the thorough one."""
-    if not isinstance(e, Product):
+    if type(e) is not Product:
         return {e}
-    return {*e.args, *[b for a in e.args if isinstance(a, Product) for b in a.args]}
+    found: set[Expr] = {e} if e.sums else set(e.args)
+    for a in (e,) if e.sums else e.args:
+        if type(a) is Product and a.sums and Structure not in map(type, a.args):
+            found.update(a.args)
+    return found
 
 
 def _is_cheap(factor: Factor, terms: list[list[Factor]]) -> bool:

@@ -25,6 +25,10 @@ _LEAVES = 12
 
 def canonical_order(factors: Sequence[Factor], rank: dict[Label, int]) -> list[Factor]:
     """``factors`` in canonical order; ``rank`` holds the labels of the output and their places there."""
+    if len(factors) == 2 and factors[0][0].key != factors[1][0].key:
+        first, second = factors
+        before = (symmetric(first[0]), first[0].key) < (symmetric(second[0]), second[0].key)
+        return [first, second] if before else [second, first]
     ordered = sorted(factors, key=lambda factor: (symmetric(factor[0]), factor[0].key))
     if len({e.key for e, _ in ordered}) == len(ordered):
         return ordered

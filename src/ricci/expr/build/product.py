@@ -41,7 +41,7 @@ from ricci.expr.nodes import (
     Variable,
     constructors,
 )
-from ricci.expr.numbers import Number, joins, loose, moves, number
+from ricci.expr.numbers import Number, joins, loose, moves, number, times
 from ricci.expr.structures import DELTA, ONE, ZERO, affine, is_one, natural, one, zero
 
 _OPAQUE = (Variable, Elementwise, Function)
@@ -60,7 +60,7 @@ def product(
     out = tuple(out)
     operands = _with_powers([(e, tuple(labels)) for e, labels in operands])
     found = _Flattened(operands, out, dict(sizes) if sizes else {})
-    if found.moved != 1 and not moves(found.moved):
+    if found.scaled and not moves(found.moved):
         found = _Flattened(operands, out, dict(sizes) if sizes else {}, moving=False)
     size, factors = found.size, found.factors
     coefs = [*found.numbers, found.moved]
@@ -131,7 +131,7 @@ def _times(coefs: Sequence[Number], e: Expr) -> Expr:
     coef: Number = 1
     for c in sorted(coefs, key=lambda c: (abs(c), c < 0)) if len(coefs) > 1 else coefs:
         if joins(coef, c):
-            coef = coef * c
+            coef = times(coef, c)
         else:
             e = scale(c, e)
     return e if coef == 1 else scale(number(coef), e)
@@ -280,12 +280,12 @@ class _Flattened:
                 self.stack.append((e.args[0], labels))
             return
         c, rest = primitive(e)
-        if c != 1:
+        if type(c) is not int or c != 1:
             if not self.moving and c != -1:
                 c, rest = (1, e) if c > 0 else (-1, scale(-1, e))
-            self.moved = self.moved * c
-        if c != 1:
-            self.scaled.append((e, rest))
+            self.moved = times(self.moved, c)
+            if c != 1:
+                self.scaled.append((e, rest))
         if rest is e or isinstance(rest, Sum):
             axes = natural(rest)
             if len(axes) < len(labels):  # a number times something that repeats

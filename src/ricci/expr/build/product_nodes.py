@@ -23,10 +23,8 @@ def components(factors: list[Factor], summed: set[Label], out: tuple[Label, ...]
     rank = {label: position for position, label in enumerate(out)}
     if len(factors) == 1:
         return [_contraction(factors, rank)]
-    if len(factors) == 2:
-        first, second = (summed.intersection(labels) for _, labels in factors)
-        if not first.isdisjoint(second):
-            return [_contraction(factors, rank)]
+    if len(factors) == 2 and not summed.intersection(factors[0][1]).isdisjoint(factors[1][1]):
+        return [_contraction(factors, rank)]
     group = list(range(len(factors)))  # of each factor, the first one that it is linked with
     home: dict[Label, int] = {}
     for p, (_, labels) in enumerate(factors):

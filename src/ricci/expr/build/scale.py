@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ricci.expr.dims import Dim
 from ricci.expr.nodes import Constant, Data, Elementwise, Expr, Structure, Sum, make
-from ricci.expr.numbers import Number, content, divide, exact_factor, joins, loose, moves, number
+from ricci.expr.numbers import Number, content, divide, exact_factor, joins, loose, moves, number, times
 from ricci.expr.structures import ZERO, zero
 
 LONG = 4  # terms of a sum that is not multiplied out, but for the sake of like terms
@@ -43,7 +43,7 @@ def scale(coef: Number, e: Expr) -> Expr:
     if coef == 0:
         return zero(e.shape)
     if isinstance(e, Sum):
-        coefs = tuple([number(coef * c) for c in e.coefs])
+        coefs = tuple([number(times(coef, c)) for c in e.coefs])
         if len(coefs) == 1 and joins(coef, e.coefs[0]):
             return e.args[0] if coefs[0] == 1 else make(Sum, e.args, e.shape, coefs)
         if len(coefs) > 1 and spreads(coef, e.coefs):
