@@ -106,7 +106,7 @@ TEXTS = [
     ("«exp» = x", "The name 'exp' is reserved.", "Choose another name, such as exp_1."),
     ("y[i,«i»] = x[i]", "The index 'i' stands twice on the left side.", "multiply the right side by delta[i,i']"),
     # characters and operators
-    ("y = x «@» a", "The character '@' has no meaning here.", "Name the indices of a matrix product: x[i,k] a[k,j]."),
+    ("y = x «@» a", "The character '@' has no meaning here.", "Name the indices: x[i] a[i]."),
     ("y[i] = a[i] «+»+ b[i]", "There is nothing after '+'.", "Write what should follow, or leave it out."),
     ("«# nothing»", "The text has no statement.", "Write one, such as y[i] = x[i,j] w[j]."),
     ("y = a\nz = y + «c[i]»", ONCE.format("i"), "sum[i](…)"),

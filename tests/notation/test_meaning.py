@@ -134,7 +134,8 @@ def test_an_index_in_two_factors_is_summed_over_their_product():
     """Rule 3 makes no exception for brackets: i is in both factors, so this is a sum of quotients."""
     given = arrays("a[i] b[i]")
     a, b = given.values()
-    assert_value("s = (a[i] b[i]) / (a[i] a[i])", given, (a * b / (a * a)).sum())
+    with pytest.warns(rc.ReadingWarning, match=r"For a sum write: s = \(a\[i\] b\[i\]\) / \(a\[k\] a\[k\]\)"):
+        assert_value("s = (a[i] b[i]) / (a[i] a[i])", given, (a * b / (a * a)).sum())
     assert_value("n = a[i] b[i]; d = a[i] a[i]; s = n / d", given, (a @ b) / (a @ a))
 
 

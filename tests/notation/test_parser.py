@@ -373,7 +373,7 @@ ERRORS = [
     ("2 |i", "|", "'|' has no meaning here", "|i|"),
     ("|x[i]|", "|", "'|' has no meaning here", "abs("),
     # characters and numbers
-    ("x @ y", "@", "'@' has no meaning here", "x[i,k] a[k,j]"),
+    ("x @ y", "@", "'@' has no meaning here", "Name the indices: x[i] y[i]."),
     ("a $ b", "$", "'$' has no meaning here", "letters, digits and underscores"),
     ("x²", "²", "'²' has no meaning here", "**2"),
     ("x_₁", "₁", "'₁' has no meaning here", "x_1"),

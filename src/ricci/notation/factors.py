@@ -6,6 +6,7 @@ tensors by name.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -170,7 +171,8 @@ class FactorBuilder:
             raise self.fail(f"There is no function {node.name!r}.", node, nearest(node.name, FUNCTIONS))
         if len(node.args) != function.arity:
             s = "argument" if function.arity == 1 else "arguments"
-            raise self.fail(f"{node.name} takes {function.arity} {s}, not {len(node.args)}.", node)
+            hint = self._fewer(node) if len(node.args) > 1 else ""
+            raise self.fail(f"{node.name} takes {function.arity} {s}, not {len(node.args)}.", node, hint)
         if function.kind == "elementwise":
             if node.axes is not None or node.result is not None:
                 raise self.fail(f"{node.name} works entry by entry and takes no axes.", node, f"Write {node.name}(…).")
@@ -233,10 +235,7 @@ class FactorBuilder:
     def _whole(self, node: syntax.CallNode, function: Op) -> Named:
         """``det(A)``, ``inv(A)[i,j]``, ``sum(x)``: functions of whole tensors by name."""
         if not all(isinstance(a, syntax.TensorNode) and a.indices is None for a in node.args):
-            axes = "i,j" if function.kind == "matrix" else "k"
-            raise self.fail(
-                f"{node.name} needs to know which axes it works on.", node, f"Write {node.name}[{axes}](…)."
-            )
+            raise self.fail(f"{node.name} needs to know which axes it works on.", node, self._with_axes(node, function))
         if function.kind == "keep":
             raise self.fail(f"{node.name} needs the axis it works along.", node, f"Write {node.name}[k](x[k]).")
         parts = [self._whole_tensor(a) for a in node.args if isinstance(a, syntax.TensorNode)]
@@ -262,6 +261,34 @@ class FactorBuilder:
         if len(known) == len(found) and any(found) and known != found:
             raise self.fail(changed(f"{node.name}(…)", known, found), node, KEEPS)
         return self.indexed(value, node.result, "")
+
+    def _source(self, node: syntax.Node) -> str:
+        return self.scope.text[node.start : node.end]
+
+    def _fewer(self, node: syntax.CallNode) -> str:
+        """What to write for ``max(a, b)`` and ``norm(x, 2)``."""
+        first, *rest = [self._source(a) for a in node.args]
+        pair = {"max": "maximum", "min": "minimum"}.get(node.name)
+        for other in rest if pair else ():
+            first = f"{pair}({first}, {other})"
+        return f"Write {first}." if pair else f"Write {node.name}({first})." if IN_TEXT[node.name].arity == 1 else ""
+
+    def _with_axes(self, node: syntax.CallNode, function: Op) -> str:
+        """What to write for a function of an expression without the axes that it works on: all that are open in it."""
+        inside = ", ".join(self._source(a) for a in node.args)
+        once = [name for name, heights in Occurrences().of(node.args[0]).items() if len(heights) == 1]
+        number = 2 if function.kind == "matrix" else len(once)
+        if not once and function.kind == "matrix" and re.fullmatch(r"[\w\s*']+", inside):
+            from ricci.notation.translations import product
+
+            written, free = product(inside)
+            if len(free) == 2:
+                return f"Write {node.name}[{','.join(free)}]({written})."
+        if not once or len(once) != number or len(inside) > 60:
+            return f"Write {node.name}[{'i,j' if function.kind == 'matrix' else 'k'}](…)."
+        if function.kind == "keep" and len(once) > 1:
+            return f"Write {node.name}[{once[-1]}]({inside}), with the index that it works along."
+        return f"Write {node.name}[{','.join(once)}]({inside})."
 
 
 def _example(node: syntax.CallNode, value: Expr) -> str:

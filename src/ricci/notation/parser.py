@@ -19,7 +19,18 @@ from ricci.errors import NotationError, nearest
 from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
 from ricci.notation.syntax import Bracket, Indices, Node, Statement, Statements, TensorNode
-from ricci.notation.tokens import BINARY, COMPARISONS, DIGITS, LEADS, NESTING_LIMIT, RESERVED, IndexReader, too_deep
+from ricci.notation.tokens import (
+    BINARY,
+    COMPARISONS,
+    DIGITS,
+    INVERSE,
+    LEADS,
+    NESTING_LIMIT,
+    RESERVED,
+    IndexReader,
+    in_other_words,
+    too_deep,
+)
 
 
 def parse_program(text: str, functions: frozenset[str]) -> Statements:
@@ -147,7 +158,10 @@ class Parser(IndexReader):
         follow = self.tokens[self.at + 1]
         if follow != "(" and follow[0] not in DIGITS and follow[0] != ".":
             message = "The sign '^' makes a power only before a number or '('."
-            self.fail(message, self.at, self.at, "Write ** and the exponent, or put the exponent in brackets, x^(…).")
+            hint = "Write ** and the exponent, or put the exponent in brackets, x^(…)."
+            if follow == "-" and isinstance(base, TensorNode) and base.indices is None and base.name[0].isupper():
+                hint = INVERSE.format(base.name)
+            self.fail(message, self.at, self.at, hint)
         self.wait(base)
 
     def fold(self, frame: Bracket, node: Node) -> Node:
@@ -182,6 +196,9 @@ class Parser(IndexReader):
     def comma(self, frame: Bracket, token: str) -> None:
         if not frame.head:
             hint = "Separate statements by ';', and write a product without a sign or with '*'."
+            before, after = self.tokens[self.at - 1], self.tokens[self.at + 1]
+            if before.isdigit() and after.isdigit():
+                hint = f"Write a decimal point: {before}.{after}."
             self.fail("A comma stands only between indices and between arguments.", self.at, self.at, hint)
         frame.args.append(frame.finish(self.ends[self.at - 1]))
         self.at += 1
@@ -303,23 +320,33 @@ class Parser(IndexReader):
 
     def bad_left_side(self) -> NoReturn:
         hint = "Write a name with its indices before '=': y[i] = …"
+        if self.tokens[self.at - 1] in ("+", "-", "*", "/") and self.touches(self.at):
+            left, sign = self.source(self.first, self.at - 2), self.tokens[self.at - 1]
+            hint = f"Give the result a name of its own: z = {left} {sign} …, with the indices on both sides."
         self.fail("The left side of '=' is not a name.", self.first, self.at - 1, hint)
 
     def equals(self, frame: Bracket, token: str) -> NoReturn:
         if frame.outer is None and not self.named:
             self.bad_left_side()
         message = "The sign '=' stands only after a left side." if frame.outer else "A statement has only one '='."
-        self.fail(message, self.at, self.at, "Write == to compare, and ';' between statements.")
+        hint = "Write == to compare, and ';' between statements."
+        if self.tokens[self.at - 1] in ("axis", "axes", "dim", "keepdims"):
+            hint = f"An axis has a name: {frame.head}[i](x[i,j]) works on the first of x, and leaves j."
+        self.fail(message, self.at, self.at, hint)
 
     def no_function(self, word: str, axes: Indices | None, at: int) -> NoReturn:
+        from ricci.notation.translations import function_instead
+
         bracket = self.at if axes else at + 1
         written = self.source(at, bracket - 1)
         hint = f"Write {written} * (…) for a product."
+        inside = self.text[self.ends[bracket] : self.starts[self.partner(bracket)]]
+        translated = "" if axes else function_instead(word, inside, self.functions)
         close = nearest(word, sorted(self.functions))
         if at == self.first and self.tokens[self.partner(bracket) + 1] == "=":
             hint = f"A statement defines a tensor, by its name and indices: {written} = …"
-        elif close:
-            hint = f"{close} {hint}"
+        elif translated or close:
+            hint = translated or f"{close} {hint}"
         self.fail(f"There is no function {word!r}.", at, at, hint)
 
     def after_indices(self, at: int) -> None:
@@ -364,7 +391,7 @@ class Parser(IndexReader):
             message = f"The function {head!r} has no argument." if head else "The bracket is empty."
             self.fail(message, at - 1, at, "Write an expression between '(' and ')'.")
         if token in (";", ")", ",") or token in BINARY:
-            hint = "Write what should follow, or leave it out."
+            hint = in_other_words(self.text, self.starts[at]) or "Write what should follow, or leave it out."
             self.fail(f"There is nothing after {before!r}.", at - 1, at - 1, hint)
         self.odd_operand(token)
 
@@ -373,6 +400,8 @@ class Parser(IndexReader):
         if token[-1] == "'":
             bare = token.strip("^'")
             hint = f"Primes are for indices, as in x[i']; call the tensor {bare}_1."
+            transposed = in_other_words(self.text, self.starts[self.at])
+            hint = f"{transposed} {hint}" if transposed else hint
             self.fail("A tensor has no prime.", self.at, self.at, hint)
         if token == "[":
             self.fail("Indices stand directly after a name.", self.at, self.at, "Write x[i], or use round brackets.")

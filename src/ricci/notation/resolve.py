@@ -7,6 +7,7 @@ single factor that is not a tensor is left to that factor. What cannot be summed
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -28,11 +29,13 @@ from ricci.expr import (
 from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
 from ricci.notation.context import Context
+from ricci.notation.doubts import doubts
 from ricci.notation.factors import Factor, FactorBuilder, Free, Named
 from ricci.notation.heights import ALL_OR_NONE, WORDS, mixed, told
 from ricci.notation.occurrences import LEAVES, Open
 from ricci.notation.parser import parse_program
 from ricci.notation.text_scope import Definition, Subscripts, TextScope
+from ricci.notation.tokens import in_other_words
 
 _COMPARE = {row.sign: row for row in IN_TEXT.values() if row.sign and row.type == "truth"}
 FUNCTION_NAMES = frozenset(IN_TEXT)
@@ -52,20 +55,27 @@ Swaps = Mapping[str, Callable[[Expr], Expr]]  # for some definitions, what is us
 
 
 def resolve(
-    text: str, sizes: Mapping[str, int], derive: Callable[[Expr, Expr], Expr], swaps: Swaps | None = None
+    text: str,
+    sizes: Mapping[str, int],
+    derive: Callable[[Expr, Expr], Expr],
+    swaps: Swaps | None = None,
+    doubtful: list[str] | None = None,
 ) -> list[Resolved]:
     """All statements of ``text``, in order.
 
     ``derive(y, x)`` is the derivative that ``D(y, x[i])`` stands for. Where a definition is used that ``swaps`` names,
-    what it makes of the value is used instead.
+    what it makes of the value is used instead. Messages for what has two readings are put into ``doubtful``.
     """
     program = parse_program(text, FUNCTION_NAMES)
     try:
-        return _resolved(program, sizes, derive, swaps)
+        results = _resolved(program, sizes, derive, swaps)
     except Subscripts:
         for index in program.standing:
             index.height = ""
-        return _resolved(program, sizes, derive, swaps)
+        results = _resolved(program, sizes, derive, swaps)
+    if doubtful is not None:
+        doubtful += doubts(program)
+    return results
 
 
 def _resolved(
@@ -151,6 +161,7 @@ class ExpressionBuilder(FactorBuilder):
         self.level = 0
         self.done: list[syntax.Statement] = []
         self.fresh = 0
+        self.products: list[list[syntax.Node]] = []  # those around the place that is built now, with sums
         self.order: dict[str, int] = {}
 
     # Statements.
@@ -198,11 +209,47 @@ class ExpressionBuilder(FactorBuilder):
         extra = [name for name in found if name not in wanted]
         shown = lambda names: "[" + ",".join(names) + "]" if names else "none"  # noqa: E731
         message = f"This term has the free indices {shown(found)} where {shown(wanted)} are wanted."
-        if lacking:
+        renamed = self._renamed(node, lacking)
+        if renamed:
+            hint = f"Index {lacking[0]!r} is summed over the product, since several of its factors have it.\n"
+            hint += f"For a sum in each of them, rename it: {renamed}"
+        elif lacking:
             hint = f"Multiply by the one-tensor to broadcast: 1[{','.join(lacking)}] * …"
         else:
             hint = f"Sum over it with sum[{','.join(extra)}](…), or put it on the left side."
         return self.fail(message, node, hint)
+
+    def _renamed(self, node: syntax.Node, lacking: list[str]) -> str:
+        """The product around a term, where each of its factors could sum over what the term lacks: renamed in them."""
+        for parts in self.products if lacking else ():
+            inside = [p for p in parts if any(name in self.open.of(p) for name in lacking)]
+            if len(inside) < 2 or not any(p.start <= node.start and node.end <= p.end for p in inside):
+                continue
+            if all(self._sums_alone(p, name) for p in inside for name in lacking if name in self.open.of(p)):
+                return self._with_primes(parts, lacking)
+        return ""
+
+    def _sums_alone(self, part: syntax.Node, name: str) -> bool:
+        """Whether an index is summed within each term of a bracket that has it."""
+        while isinstance(part, (syntax.Power, syntax.Neg)):
+            part = part.base if isinstance(part, syntax.Power) else part.body
+        if _is_leaf(part):
+            return False
+        return all(len(self.open.of(term).get(name, ("", ""))) > 1 for term in _terms(part))
+
+    def _with_primes(self, parts: list[syntax.Node], names: list[str]) -> str:
+        """The text of a product with indices renamed, by primes, in all factors that have them but the first."""
+        text, changed = self.scope.text, {}
+        for name in names:
+            for primes, part in enumerate([p for p in parts if name in self.open.of(p)]):
+                for index in _indices_in(part) if primes else ():
+                    old = changed.get((index.start, index.end), text[index.start : index.end])
+                    changed[index.start, index.end] = re.sub(rf"\b{name}\b(?!')", name + "'" * primes, old)
+        statement = self.done[-1]
+        shown, at = "", statement.start
+        for (start, end), index in sorted(changed.items()):
+            shown, at = shown + text[at:start] + index, end
+        return shown + text[at : statement.end]
 
     # Sums, terms and factors. ``free`` are the indices that may stand open in the result.
 
@@ -237,6 +284,8 @@ class ExpressionBuilder(FactorBuilder):
         parts = node.factors if isinstance(node, syntax.ProductNode) else ((1, node),)
         summed = self._summed(parts, free)
         inside = free | summed.keys() if summed else free
+        if summed:
+            self.products.append([part for _, part in parts])
         operands: list[Factor] = []
         names: dict[str, None] = {}
         for exponent, part in parts:
@@ -252,6 +301,7 @@ class ExpressionBuilder(FactorBuilder):
                 own = value.names
             names.update(dict.fromkeys(own))
         if summed:
+            self.products.pop()
             self.fresh += 1
             label = {name: (name, self.fresh) for name in summed}
             operands = [(e, tuple([label.get(x, x) for x in labels])) for e, labels in operands]
@@ -289,6 +339,10 @@ class ExpressionBuilder(FactorBuilder):
     def _once(self, name: str, node: syntax.Node) -> NotationError:
         message = f"Index {name!r} occurs once in its term and is not on the left side."
         hint = f"To sum over it, write sum[{name}](…) or multiply by 1[{name}]; to keep it, put it on the left side."
+        if isinstance(node, syntax.TensorNode) and [i.height for i in node.indices or ()] == ["up"]:
+            written = f"exp({name})" if node.name == "e" else f"{node.name}**{name}"
+            transposed = in_other_words(self.scope.text, node.start) if name == "T" else ""
+            hint = transposed or f"For a power write {written}. {hint}"
         return self.fail(message, node, hint)
 
     def _height_clash(self, name: str, heights: list[str], node: syntax.Node) -> NotationError:
@@ -405,3 +459,19 @@ def _is_leaf(node: syntax.Node) -> bool:
 
 def _terms(node: syntax.Node) -> list[syntax.Node]:
     return [term for _, term in node.terms] if isinstance(node, syntax.SumNode) else [node]
+
+
+def _indices_in(node: syntax.Node) -> list[syntax.Index]:
+    """All indices in a tree, those of gathers too."""
+    found: list[syntax.Index] = []
+    stack: list = [node]
+    while stack:
+        node = stack.pop()
+        for part in ("indices", "axes", "result"):
+            for index in getattr(node, part, None) or ():
+                if index.tensor is None:
+                    found.append(index)
+                else:
+                    stack.append(index.tensor)
+        stack += syntax.children(node)
+    return found

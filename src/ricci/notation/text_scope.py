@@ -7,6 +7,7 @@ every such read is inside its tensor, starting at the first one), or else it is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -16,6 +17,7 @@ from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
 from ricci.notation.context import Check, Facts
 from ricci.notation.heights import KEEPS, changed
+from ricci.notation.tokens import in_other_words
 
 
 @dataclass(slots=True)
@@ -133,7 +135,7 @@ class TextScope:
     def _tensor(self, node: syntax.TensorNode, order: int | None) -> None:
         if node.name in IN_TEXT:
             brackets = "" if node.indices is None else self.text[node.start + len(node.name) : node.end]
-            hint = f"Write {node.name}{brackets}(…), with no space before the bracket."
+            hint = applied(node.name, brackets, self.text[node.end :])
             raise self.fail(f"{node.name!r} is a function and cannot be the name of a tensor.", node, hint)
         self.facts.mentions.setdefault(node.name)
         indices = node.indices or ()
@@ -171,6 +173,8 @@ class TextScope:
     def _wrong_order(self, node: syntax.TensorNode, count: int, found: int) -> NotationError:
         s = "index" if count == 1 else "indices"
         hint = "A tensor keeps its number of indices in a program."
+        if re.search(r"\^(?:T\b|\{T\})", self.text):
+            hint = in_other_words(self.text, node.start) or hint
         return self.fail(f"{node.name!r} has {count} {s} elsewhere and {found} here.", node, hint)
 
     def _link(self, tensor: str, axis: int, index: str) -> None:
@@ -314,3 +318,12 @@ class TextScope:
                     raise self.fail(message, read.index, hint)
             elif room is not least or least != 0:
                 self.facts.checks.append(Check(room, message, self.text, read.index.start, read.index.end))
+
+
+def applied(function: str, brackets: str, rest: str) -> str:
+    """What to write where a function has no bracket: ``sin x``, ``sin^2(x)``."""
+    argument = re.match(r"(\^\d+)?(?:\s+([^\W\d]\w*(?:\[[^\[\]]*\])?)|\(([^()]*)\))", rest)
+    if brackets or not argument or not (argument[1] or argument[2]):
+        return f"Write {function}{brackets}(…), with no space before the bracket."
+    power = f"**{argument[1][1:]}" if argument[1] else ""
+    return f"Write {function}({argument[2] or argument[3]}){power}."

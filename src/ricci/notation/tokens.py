@@ -51,8 +51,10 @@ DIGITS = frozenset("0123456789")
 LETTERS = re.compile(r"[^\W\d_][\d\u0300-\u036f]*'*")  # the indices of a run such as ij'k1
 BETWEEN = re.compile(r"(?<=[\w'|])\s+(?=[\w|])")  # a blank where a comma should be
 
+NAMES = "Names are letters, digits and underscores; a comment begins with '#'."
 AFFINE = "An index is a sum of names times integers, as in x[2*i+k-1]."
 GATHER = "Compute it in a statement of its own, j[b] = …, and write x[j[b]]."
+INVERSE = "Write inv({0})[i,j] for the inverse of a matrix, and {0}**(-1) for a power."
 BRACES = "Write x^i_j or x^{i j}_{k}; a name with underscores goes in brackets, x[a_b]."
 
 # What the pass does with a piece; names, numbers, sizes and upper indices have no entry.
@@ -68,9 +70,15 @@ INSTEAD = {
     "&": "Multiply conditions: (a > 0) * (b > 0).",
     ".": "A number has a digit beside its dot: 0.5.",
 }
-INSTEAD |= {"∑": "Write sum[k](…).", "√": "Write sqrt(…).", "∂": "Write D(f, x[i])."}
-INSTEAD |= {sign: f"Write {plain} instead." for sign, plain in zip("−–×·⋅÷′’`", "--***/" + "'" * 3)}
-INSTEAD |= {"≤": "Write <= instead.", "≥": "Write >= instead.", "≠": "Write != instead.", "!": "Write != instead."}
+INSTEAD |= {"∑": "Write sum[k](…).", "√": "Write sqrt(…).", "∂": "Write D(f, x[i]).", "∇": "Write D(f, x[i])."}
+INSTEAD |= dict.fromkeys('"`', "Write names without quotes.")
+INSTEAD |= {sign: f"Write {plain} instead." for sign, plain in zip("−–×·⋅÷′’", "--***/" + "'" * 2)}
+INSTEAD |= {
+    "≤": "Write <= instead.",
+    "≥": "Write >= instead.",
+    "≠": "Write != instead.",
+    "!": "Write != to compare; a factorial x! is exp(lgamma(x + 1)).",
+}
 INSTEAD |= {sign: f"Write **{power} for a power." for power, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
 INSTEAD |= {sign: f"Write _{digit} in a name: x_{digit}." for digit, sign in enumerate("₀₁₂₃₄₅₆₇₈₉")}
 
@@ -130,8 +138,16 @@ def skipped(text: str, piece: str, start: int) -> bool:
     if first in "0123456789^" or (len(piece) > 1 and (first in "|." or piece.rstrip("'").isidentifier())):
         return False
     wrong = next((k for k, character in enumerate(piece) if not ("x" + character).isidentifier()), 0)
-    hint = INSTEAD.get(piece[wrong], "Names are letters, digits and underscores; a comment begins with '#'.")
+    hint = in_other_words(text, start + wrong) or INSTEAD.get(piece[wrong], NAMES)
     raise NotationError(f"The character {piece[wrong]!r} has no meaning here.", text, start + wrong, None, hint)
+
+
+def in_other_words(text: str, at: int) -> str:
+    """How what another language writes at a place of a text is written here; it takes time to load, so not before."""
+    from ricci.functions.table import IN_TEXT
+    from ricci.notation.translations import instead
+
+    return instead(text, at, IN_TEXT)
 
 
 def normalised(text: str, token: str, start: int) -> str:
@@ -358,7 +374,9 @@ class IndexReader:
             return Index(start, start + len(label), (), int(self.value(label, self.at)), (), False, None, height)
         if not is_label(label) or "_" in label:
             message = "An upper or lower index is a name without underscores, or an integer."
-            raise NotationError(message, self.text, start, start + len(label), BRACES)
+            inverse = re.search(r"(\w+)\^\{\s*$", self.text[:start]) if label == "-" else None
+            hint = INVERSE.format(inverse[1]) if inverse else BRACES
+            raise NotationError(message, self.text, start, start + len(label), hint)
         return Index(start, start + len(label), ((1, label),), 0, (), True, None, height)
 
     def lower(self, token: str, found: list[Index]) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
 from ricci.checked_calls import takes
-from ricci.errors import InputError, ShapeError
+from ricci.errors import InputError, ReadingWarning, ShapeError
 from ricci.expr import Size, dims
 from ricci.expr import variable as input_node
 from ricci.kinds import check_numbers
@@ -26,11 +27,14 @@ def parse(text: str, result: str | None = None, *, sizes: Mapping[str, int] | No
     """
     statements: dict[str, Formula] = {}
     last = None
-    for position, part in enumerate(resolve(text, sizes or {}, derive_in_text)):
+    doubtful: list[str] = []
+    for position, part in enumerate(resolve(text, sizes or {}, derive_in_text, doubtful=doubtful)):
         last = Formula(part.value.expr, part.value.names, part.context, part.name, part.heights, statements)
         last.source = (text, dict(sizes or {}), position)
         if part.name is not None:
             statements[part.name] = last
+    for message in doubtful:
+        warnings.warn(message, ReadingWarning, stacklevel=2)
     assert last is not None
     return last if result is None else last[result]
 

@@ -1,0 +1,335 @@
+r"""What people write who come from LaTeX, MATLAB, NumPy, SymPy and einops, and how it is written here.
+
+This is asked after a text could not be read. A rule looks at the text around the fault, and its answer is a sentence
+with something that can be written as it stands: ``\frac{a}{b}`` is ``a/b``, ``X'*X`` is ``X[i,j] X[i,k]``. In products
+of matrices a capital letter is a matrix, and any other a vector, as is the custom.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container
+from itertools import chain, count
+
+LETTERS = "ijklmnpqrstuvw"
+WORD = r"[^\W\d]\w*"
+ENTRY = rf"{WORD}(?:\[[^\[\]]*\])?"
+TRANSPOSED = r"'|ᵀ|\.m?T\b|\.t\(\)|\.transpose\(\)|\^\\top\b|\^\{\\top\}|\^T\b|\^\{T\}"
+CHAIN = re.compile(rf"{WORD}(?:{TRANSPOSED})?(?:(?:\s*[@*]\s*|\s+){WORD}(?:{TRANSPOSED})?)*")
+
+# Functions by other names; those that differ in capitals or underscores alone are found without a table.
+_NAMES = "ln log, lg log10, logistic sigmoid, sgn sign, tg tan, pow power, amax max, amin min, fabs abs, arcsin asin, "
+_NAMES += "arccos acos, arctan atan, arctan2 atan2, arcsinh asinh, determinant det, inverse inv, gammaln lgamma"
+FUNCTIONS = dict(pair.split() for pair in _NAMES.split(", "))
+MODULES = frozenset(["np", "numpy", "jnp", "torch", "math", "sp", "sympy", "scipy", "tf", "F", "jax", "nn"])
+
+# Commands of LaTeX without an argument.
+SIGNS = {"le": "<=", "leq": "<=", "ge": ">=", "geq": ">=", "ne": "!=", "neq": "!=", "div": "/", "pi": "pi"}
+SIGNS |= dict.fromkeys(["cdot", "times", "odot", "circ", "ast"], "*")
+_GREEK = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau upsilon phi chi psi omega"
+)
+GREEK = frozenset([*_GREEK.split(), *_GREEK.title().split(), "varepsilon", "varphi", "vartheta"])
+ACCENTS = frozenset(["hat", "bar", "tilde", "dot", "vec"])
+FONTS = frozenset(["mathbf", "mathrm", "mathit", "boldsymbol", "bm", "text", "operatorname", "mathsf", "mathcal"])
+
+
+def instead(text: str, at: int, functions: Container[str] = ()) -> str:
+    """How what stands at a place of a text is written here; empty where no rule knows it."""
+    for rule in RULES:
+        found = rule(text, at, functions)
+        if found:
+            return found
+    return ""
+
+
+def function_instead(word: str, inside: str, functions: Container[str]) -> str:
+    """How ``word(inside)`` is written, where there is no function ``word``."""
+    args = split(inside)
+    form = FORMS.get(word)
+    if form and form[0] in (0, len(args)):
+        return form[1](*args)
+    short = word.lower().replace("_", "")
+    name = next((n for n in (FUNCTIONS.get(word), FUNCTIONS.get(short), short) if n and n in functions), None)
+    if name is not None:
+        return f"Write {name}({inside})."
+    if args and all(re.fullmatch(r"[1-9]\d*", a) for a in args):
+        places = ",".join(str(int(a) - 1) for a in args)
+        return f"Indices stand in square brackets, and count from 0, not from 1 as in MATLAB: {word}[{places}]."
+    named = args and all(re.fullmatch(r"[i-n]'?", a) for a in args)
+    return f"Indices stand in square brackets: {word}[{','.join(args)}]." if named else ""
+
+
+def product(text: str) -> tuple[str, list[str]]:
+    """A product of matrices and vectors by their names, with indices, and those that are free in it.
+
+    >>> product("x' * A * x"), product("X.T @ Y")
+    (('x[i] A[i,j] x[j]', []), ('X[i,j] Y[i,k]', ['j', 'k']))
+    """
+    letters = chain(LETTERS, map("i{}".format, count(1)))
+    written: list[str] = []
+    free: list[str] = []
+    inner = ""  # the index that the next factor is multiplied by
+    for match in re.finditer(rf"({WORD})({TRANSPOSED})?", text):
+        name, turned, matrix = match[1], bool(match[2]), match[1][0].isupper()
+        if inner and not matrix and not turned:  # a column ends the chain
+            written.append(f"{name}[{inner}]")
+            inner = ""
+            continue
+        if written and free and not inner and not matrix and not turned:  # two columns, as NumPy multiplies them
+            written.append(f"{name}[{free.pop()}]")
+            continue
+        own = [next(letters) for _ in range(1 + matrix - bool(inner and matrix))]
+        pair = [inner, *own] if inner and matrix else own[::-1] if turned and matrix else own
+        written.append(f"{name}[{','.join(pair[::-1] if turned else pair)}]")
+        if not (inner and matrix):
+            free += [inner] if inner else []
+            free += pair[:1] if matrix or not turned else []
+        inner = pair[-1] if matrix or turned else ""
+    return " ".join(written), free + ([inner] if inner else [])
+
+
+def split(inside: str) -> list[str]:
+    """The arguments between the commas that stand in no bracket."""
+    parts, depth = [""], 0
+    for character in inside:
+        depth += (character in "([{") - (character in ")]}")
+        parts = [*parts, ""] if character == "," and not depth else [*parts[:-1], parts[-1] + character]
+    return [part.strip() for part in parts if part.strip()]
+
+
+# Rules: what a text means at a place, or nothing
+
+
+def _chain(text: str, at: int, functions: Container[str]) -> str:
+    """Products of matrices by their names: ``X'*X``, ``x.T @ A``."""
+    for match in CHAIN.finditer(text):
+        if match.start() <= at <= match.end() and re.search(rf"@|{TRANSPOSED}", match[0]):
+            if re.fullmatch(rf"{WORD}(?:{TRANSPOSED})", match[0]):
+                name = re.match(WORD, match[0])
+                return (
+                    f"A transpose is an order of indices: {name[0]}[j,i] where {name[0]}[i,j] would stand."
+                    if name
+                    else ""
+                )
+            return f"Name the indices: {product(match[0])[0]}."
+    return ""
+
+
+def _dot(text: str, at: int, functions: Container[str]) -> str:
+    """``A.*B``, ``np.exp(x)``, ``x.sum()``, ``x[..., i]``."""
+    if text[at : at + 1] != ".":
+        return ""
+    if text[at : at + 3] == "...":
+        return "Name every axis: x[i,j,k]."
+    before, after = re.search(rf"({WORD})\s*$", text[:at]), text[at + 1 :]
+    sign = re.match(rf"([*/^])\s*({WORD}|\d+)", after)
+    if before and sign:
+        left, right = (_entry(name) for name in (before[1], sign[2]))
+        between = {"*": " ", "/": "/", "^": "**"}[sign[1]]
+        return f"What is done entry by entry has one index on both sides: {left}{between}{right}."
+    call = re.match(rf"(?:{WORD}\.)*({WORD})\(", after)
+    if not before or not call:
+        return ""
+    inside, name = after[call.end() : _closing(after, call.end() - 1)], call[1]
+    if before[1] in MODULES:
+        return f"Write {name}({inside})." if name in functions else function_instead(name, inside, functions)
+    if name not in functions:
+        return ""
+    return (
+        f"Write {name}({before[1]})."
+        if not inside
+        else f"Write {name}[i]({before[1]}[i,j]), with the index of the axis."
+    )
+
+
+def _latex(text: str, at: int, functions: Container[str]) -> str:
+    command = re.match(r"\\([A-Za-z]+|.?)", text[at:])
+    if not command:
+        return ""
+    name, rest = command[1], text[at + command.end() :]
+    form = COMMANDS.get(name)
+    if form:
+        return form(rest)
+    if name in SIGNS or name in GREEK:
+        return f"Write {SIGNS.get(name, name)} for \\{name}."
+    if name in ("left", "right", "big", "Big", "bigl", "bigr"):
+        return f"Leave out \\{name}: brackets have one size."
+    if name in FONTS or name in ACCENTS:
+        inside = _group(rest)
+        return f"Write {inside}_{name}." if name in ACCENTS and inside else f"Write {inside}." if inside else ""
+    plain = FUNCTIONS.get(name, name)
+    argument = re.match(rf"\s*(?:\(|\\left\(|({ENTRY}))", rest)
+    if plain in functions and argument:
+        return f"Write {plain}({argument[1]})." if argument[1] else f"Write {plain}(…) for \\{name}."
+    divided = re.search(rf"({WORD})\s*$", text[:at])
+    right = re.match(r"\w+", text[at + 1 :].strip())
+    if divided and right:
+        return (
+            f"Write solve({divided[1]}, {right[0]})[j] for the solution x[j] of {divided[1]}[i,j] x[j] = {right[0]}[i]."
+        )
+    return "LaTeX is not read: write a/b, sqrt(…), sum[k](…), and indices as a[i,j]."
+
+
+def _bars(text: str, at: int, functions: Container[str]) -> str:
+    """``|x|`` and ``||x||``."""
+    norm = re.compile(r"(?:\|\||‖)\s*([^|‖]+?)\s*(?:\|\||‖)").match(text, at)
+    if norm:
+        return f"Write norm({norm[1]})." if re.fullmatch(WORD, norm[1]) else f"Write norm[i]({norm[1]})."
+    single = re.compile(r"\|([^|]+)\|").match(text, at)
+    return f"Write abs({single[1].strip()}); bars are for the size of an index, |i|." if single else ""
+
+
+def _quoted(text: str, at: int, functions: Container[str]) -> str:
+    """``einsum('ij,jk->ik', A, B)``."""
+    call = re.search(r"einsum\(\s*['\"]([\w,\s]+)(?:->\s*(\w*))?\s*['\"]\s*,([^()]*)\)", text)
+    if not call:
+        return ""
+    names, terms = split(call[3]), [term.strip() for term in call[1].split(",")]
+    operands = [f"{name}[{','.join(term)}]" if term else name for name, term in zip(names, terms, strict=False)]
+    left = f"y[{','.join(call[2])}] = " if call[2] else "y = "
+    return f"Write {left}{' '.join(operands)}."
+
+
+def _slice(text: str, at: int, functions: Container[str]) -> str:
+    """``x[:, 0]`` and ``x[0:3]``."""
+    if text[at : at + 1] != ":":
+        return ""
+    if text[at : at + 2] == ":=":
+        return "Write = for a definition."
+    opening = text.rfind("[", 0, at)
+    name = re.search(rf"{WORD}$", text[:opening]) if opening >= 0 else None
+    if not name:
+        return ""
+    letters, shown, sizes = chain(LETTERS, map("i{}".format, count(1))), [], []
+    for part in split(text[opening + 1 : _closing(text, opening)]):
+        numbers = re.fullmatch(r"(\d*)\s*:\s*(\d*)", part)
+        letter = next(letters) if numbers else ""
+        if numbers and numbers[2]:
+            shown.append(f"{letter}+{numbers[1] or 0}")
+            sizes.append(f'"{letter}": {int(numbers[2]) - int(numbers[1] or 0)}')
+        else:
+            shown.append((f"{letter}+{numbers[1]}" if numbers[1] else letter) if numbers else part)
+    given = f", and give the size: rc.parse(…, sizes={{{', '.join(sizes)}}})" if sizes else ""
+    return f"An axis has a name in place of a slice: {name[0]}[{','.join(shown)}]{given}."
+
+
+def _arrow(text: str, at: int, functions: Container[str]) -> str:
+    """``b h -> h b``."""
+    arrow = re.fullmatch(r"\s*([\w ]+?)\s*(?:->|→)\s*([\w ]+?)\s*", text)
+    if not arrow:
+        return ""
+    left, right = (",".join(side.split()) for side in arrow.groups())
+    return f"An arrangement of axes is an equation: y[{right}] = x[{left}]; patterns are for rc.rearrange."
+
+
+RULES: tuple[Callable[[str, int, Container[str]], str], ...] = (_quoted, _arrow, _chain, _dot, _slice, _bars, _latex)
+
+
+# LaTeX commands with arguments
+
+
+def _fraction(rest: str) -> str:
+    above = _group(rest)
+    below = _group(rest[len(above) + 2 :])
+    derivative = [re.fullmatch(r"\\partial\s*(.*)", part) for part in (above, below)]
+    if all(derivative):
+        return f"Write D({', '.join(part[1] for part in derivative if part)})."
+    return f"Write {_factor(above)}/{_factor(below)}." if above and below else "Write a/b for a fraction."
+
+
+def _summation(rest: str) -> str:
+    below = re.match(r"\s*_(?:\{\s*(\w+)[^{}]*\}|(\w))(?:\s*\^(?:\{[^{}]*\}|\w))?\s*", rest)
+    if not below:
+        return "Write sum[k](…), with the index that is summed."
+    depth, end = 0, below.end()
+    while end < len(rest) and (depth or rest[end] not in "+-)];\n"):
+        depth += (rest[end] in "([{") - (rest[end] in ")]}")
+        end += 1
+    return f"Write sum[{below[1] or below[2]}]({rest[below.end() : end].strip()})."
+
+
+def _partial(rest: str) -> str:
+    pair = re.match(rf"\s*({ENTRY})\s*/\s*\\partial\s*({ENTRY})", rest)
+    return f"Write D({pair[1]}, {pair[2]})." if pair else "Write D(f, x[i]) for the derivative of f by x."
+
+
+def _indexed(word: str) -> Callable[[str], str]:
+    def hint(rest: str) -> str:
+        below = re.match(r"_(?:\{([^{}]*)\}|(\w))", rest)
+        letters = re.findall(r"\w'*", (below[1] or below[2]) if below else "")
+        return f"Write {word}[{','.join(letters)}]." if letters else f"Write {word} for \\{word}."
+
+    return hint
+
+
+def _font(rest: str) -> str:
+    ones = re.match(r"\{([01])\}", rest)
+    return _indexed(ones[1])(rest[3:]) if ones else f"Write {_group(rest)}."
+
+
+COMMANDS: dict[str, Callable[[str], str]] = {
+    **dict.fromkeys(["frac", "dfrac", "tfrac"], _fraction),
+    "sqrt": lambda rest: f"Write sqrt({_group(rest)}).",
+    "sum": _summation,
+    "prod": lambda rest: _summation(rest).replace("sum[", "prod["),
+    "partial": _partial,
+    "delta": _indexed("delta"),
+    "mathbf": _font,
+    **dict.fromkeys(
+        ["top", "intercal"], lambda rest: "A transpose is an order of indices: A[j,i] where A[i,j] would stand."
+    ),
+    **dict.fromkeys(["lVert", "Vert"], lambda rest: f"Write norm({rest.split(chr(92))[0].strip()})."),
+    "nabla": lambda rest: "Write D(f, x[i]) for the gradient of f by x.",
+}
+
+# Functions of other languages that are no functions here: how many arguments they have, 0 for any, and what they say.
+FORMS: dict[str, tuple[int, Callable[..., str]]] = {
+    **dict.fromkeys(["diff", "Derivative", "grad", "jacobian", "gradient"], (2, lambda f, x: f"Write D({f}, {x}).")),
+    **dict.fromkeys(["dot", "inner", "vdot"], (2, lambda a, b: f"Write {_named(a, 'i')} {_named(b, 'i')}.")),
+    "outer": (2, lambda a, b: f"Write {_named(a, 'i')} {_named(b, 'j')}."),
+    **dict.fromkeys(["matmul", "mtimes", "mm"], (2, lambda a, b: f"Name the indices: {product(f'{a} @ {b}')[0]}.")),
+    "transpose": (1, lambda a: f"A transpose is an order of indices: {a}[j,i] where {a}[i,j] would stand."),
+    "diag": (1, lambda a: f"Write delta[i,j] {a}[j] for the matrix, and {a}[i,i] for the diagonal of one."),
+    **dict.fromkeys(["eye", "identity", "Identity"], (0, lambda *n: "Write delta[i,j].")),
+    "ones": (0, lambda *n: f"Write 1[{','.join(LETTERS[: max(1, len(n))])}]."),
+    "zeros": (0, lambda *n: f"Write 0[{','.join(LETTERS[: max(1, len(n))])}]."),
+    **dict.fromkeys(["Sum", "summation"], (2, lambda f, i: f"Write sum[{split(i.strip('()'))[0]}]({f}).")),
+    **dict.fromkeys(["Max", "fmax"], (2, lambda a, b: f"Write maximum({a}, {b}).")),
+    **dict.fromkeys(["Min", "fmin"], (2, lambda a, b: f"Write minimum({a}, {b}).")),
+    "Piecewise": (0, lambda *cases: "Write where(condition, a, b)."),
+    "Rational": (2, lambda a, b: f"Write {a}/{b}."),
+    "norm2": (1, lambda a: f"Write norm({a})."),
+    "factorial": (1, lambda a: f"Write exp(lgamma({a} + 1))."),
+}
+
+
+# Pieces of text
+
+
+def _closing(text: str, opening: int) -> int:
+    """Where the bracket at ``opening`` is closed, or the end."""
+    depth = 0
+    for at in range(opening, len(text)):
+        depth += (text[at] in "([{") - (text[at] in ")]}")
+        if not depth:
+            return at
+    return len(text)
+
+
+def _group(rest: str) -> str:
+    """What stands in the braces that a text begins with; empty without them."""
+    return rest[1 : _closing(rest, 0)] if rest.startswith("{") else ""
+
+
+def _factor(text: str) -> str:
+    """In brackets, unless it is a name, a number or an entry."""
+    return text if re.fullmatch(rf"\d+|{ENTRY}", text.strip()) else f"({text.strip()})"
+
+
+def _entry(name: str) -> str:
+    return name if name.isdigit() else f"{name}[i,j]" if name[0].isupper() else f"{name}[i]"
+
+
+def _named(name: str, index: str) -> str:
+    return f"{name}[{index}]" if re.fullmatch(WORD, name) else name
