@@ -34,7 +34,7 @@ def parse(text: str, result: str | None = None, *, sizes: Mapping[str, int] | No
         if part.name is not None:
             statements[part.name] = last
     for message in doubtful:
-        warnings.warn(message, ReadingWarning, stacklevel=2)
+        warnings.warn(message, ReadingWarning, stacklevel=3)  # past the check of the arguments
     assert last is not None
     return last if result is None else last[result]
 
