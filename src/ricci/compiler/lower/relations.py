@@ -297,6 +297,7 @@ class Resolving:
 
     def _as_mask(self, relation: Relation) -> None:
         for value, labels in mask_of(self.builder, relation, self.sizes):
+            assert isinstance(value, Value)
             self.masks.append((value, [index(x) for x in labels]))
 
     # Gathers
