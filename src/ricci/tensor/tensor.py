@@ -73,6 +73,15 @@ class Tensor(Recorded):
         self.requires_grad = smooth if requires_grad is None else bool(requires_grad)
         self.node, self.index, self.number, self.changed = None, 0, 0, 0
 
+    def __copy__(self) -> Tensor:
+        made = _leaf(*self.__reduce__()[1])
+        made.node, made.index, made.number, made.changed = self.node, self.index, self.number, self.changed
+        return made
+
+    def __reduce__(self) -> tuple:
+        """What is sent elsewhere, and a deep copy: the value and the gradient, without what they were computed from."""
+        return _leaf, (type(self), self._value, self._grad, self._axes, self.name, self.requires_grad)
+
     @classmethod
     def __torch_function__(cls, function: Any, types: Any, args: tuple = (), kwargs: dict | None = None) -> Any:
         return of_torch(function, args, kwargs or {})
@@ -271,6 +280,15 @@ class Tensor(Recorded):
         """Every entry set to ``value``."""
         self[...] = value
         return self
+
+
+def _leaf(kind: type[Tensor], value: Any, grad: Any, axes: Any, name: str | None, requires_grad: bool) -> Tensor:
+    """A tensor with all that it has of its own."""
+    made = object.__new__(kind)
+    made._value, made._grad, made._hooks, made._links, made.name = value, grad, None, None, name
+    made._axes, made.requires_grad = axes, requires_grad
+    made.node, made.index, made.number, made.changed = None, 0, 0, 0
+    return made
 
 
 class Hook:

@@ -10,7 +10,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
@@ -29,6 +29,7 @@ from ricci.tracing.basics import checked_dtype, lift
 from ricci.tracing.foreign import translated
 from ricci.tracing.frames import CodePlace, Frame, apart, frame, note_line
 from ricci.tracing.impure import watched
+from ricci.tracing.jaxprs import call_by_jax
 from ricci.tracing.likeness import argument_like
 from ricci.tracing.meanings import not_aside, plain
 from ricci.tracing.operand import Operand
@@ -283,14 +284,22 @@ def _called(function: Callable, name: str, args: Sequence[Any], kwargs: Mapping[
         raise
     except (TypeError, ValueError) as error:
         clearer = _clearer(error) or _unbound(function, name, args, kwargs, extras)
+        if _asked_by_jax(error):  # code that is not the function's own calls JAX: a method of an Equinox module, say
+            with suppress(Exception):
+                return call_by_jax(function, name, tuple(args), dict(kwargs))
         if clearer is None:
             raise
         raise clearer from error
 
 
+def _asked_by_jax(error: Exception) -> bool:
+    """Whether JAX was given a traced array."""
+    return "Traced" in str(error) and any(word in str(error) for word in ("JAX type", "JAX value", "requires ndarray"))
+
+
 def _clearer(error: Exception) -> TraceError | None:
     """What a package meant that does not know of traced arrays."""
-    if "Traced" in str(error) and any(word in str(error) for word in ("JAX type", "JAX value", "requires ndarray")):
+    if _asked_by_jax(error):
         return TraceError(
             "A function of JAX was given a traced array, which it cannot look into. Write the function with numpy "
             "or ricci.numpy, or take the namespace from the array: xp = x.__array_namespace__()."

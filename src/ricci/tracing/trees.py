@@ -1,5 +1,9 @@
 """Nested arguments and results: lists, tuples, named tuples, dictionaries and dataclasses with arrays as leaves.
 
+Classes that are registered with JAX, as Equinox's modules and Flax's dataclasses are, are trees as they are there. What
+is static is part of the form: fields of a dataclass with ``metadata={"static": True}``, and what a registered class has
+that is neither tree nor array nor float, such as an activation function.
+
 A tree is taken apart into its leaves, in order, and a *form* that puts such leaves together again. Forms can be
 compared and hashed, so they are part of what a cached function is found by. The keys of a dictionary keep their order,
 which a function that goes through them may depend on; two trees that belong together may differ in it.
@@ -7,6 +11,7 @@ which a function that goes through them may depend on; two trees that belong tog
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -32,7 +37,7 @@ def flatten(tree: Any) -> tuple[list[Any], Form]:
 
 def _taken_apart(tree: Any, leaves: list[Any]) -> Form:
     kind = type(tree)
-    what = _kinds.get(kind) or _kind_of(kind)
+    what = _kinds.get(kind) or _kind_of(kind, tree)
     if what == "leaf":
         leaves.append(tree)
         return LEAF
@@ -45,7 +50,7 @@ _known = Cache("types of trees", 1000)
 _kinds = _known.known
 
 
-def _kind_of(kind: type) -> str:
+def _kind_of(kind: type, tree: Any) -> str:
     """What a tree of this type is, found once for each type."""
     if kind in _PLAIN:
         what = _PLAIN[kind]
@@ -53,6 +58,8 @@ def _kind_of(kind: type) -> str:
         what = "namedtuple"
     elif issubclass(kind, Mapping):
         what = "dict"
+    elif _is_registered(kind, tree):
+        what = "registered"
     elif is_dataclass(kind):
         what = "dataclass"
     else:
@@ -73,9 +80,42 @@ def _parts(what: str, kind: type, tree: Any) -> tuple[Hashable, Sequence[Any]]:
     if what == "namedtuple":
         return kind, tree
     if what == "dataclass":
-        names = tuple([field.name for field in fields(tree)])
-        return (kind, names), [getattr(tree, name) for name in names]
+        names = tuple([field.name for field in fields(tree) if not field.metadata.get("static")])
+        static = tuple([(f.name, getattr(tree, f.name)) for f in fields(tree) if f.metadata.get("static")])
+        return (kind, names, static), [getattr(tree, name) for name in names]
+    if what == "registered":
+        return _registered_parts(kind, tree)
     return (kind, len(tree)), tree
+
+
+def _is_registered(kind: type, tree: Any) -> bool:
+    """Whether JAX takes objects of this type apart; arrays of any kind are whole, and so is what is ricci's."""
+    if "jax" not in sys.modules or kind.__module__.startswith("ricci.") or hasattr(kind, "dtype"):
+        return False
+    from jax.tree_util import all_leaves
+
+    return not all_leaves([tree])
+
+
+def _registered_parts(kind: type, tree: Any) -> tuple[Hashable, Sequence[Any]]:
+    """The branches that JAX knows, but for those that are static, which are told by their places."""
+    from jax.tree_util import tree_flatten_with_path
+
+    found, structure = tree_flatten_with_path(tree, is_leaf=lambda part: part is not tree)
+    static = {place: part for place, (_, part) in enumerate(found) if _is_static(part)}
+    kept = [(_key(path[0]), part) for place, (path, part) in enumerate(found) if place not in static]
+    return (kind, tuple([key for key, _ in kept]), tuple(static.items()), structure), [part for _, part in kept]
+
+
+def _is_static(part: Any) -> bool:
+    kind = type(part)
+    leaf = (_kinds.get(kind) or _kind_of(kind, part)) in ("leaf", "none")  # None stands for it in derivatives
+    return leaf and not isinstance(part, float) and not hasattr(part, "dtype")
+
+
+def _key(step: Any) -> Any:
+    """What JAX calls a branch: a name, a key or a number."""
+    return next((getattr(step, word) for word in ("name", "key", "idx") if hasattr(step, word)), str(step))
 
 
 def unflatten(form: Form, leaves: Sequence[Any]) -> Any:
@@ -108,16 +148,26 @@ def builder(form: Form) -> Callable[[Iterator[Any]], Any]:
     if kind == "namedtuple":
         return lambda leaves: mark(*[part(leaves) for part in parts])
     if kind == "dataclass":
-        return lambda leaves: _dataclass(mark[0], mark[1], [part(leaves) for part in parts])
+        return lambda leaves: _dataclass(*mark, [part(leaves) for part in parts])
+    if kind == "registered":
+        return lambda leaves: _registered(mark, [part(leaves) for part in parts])
     return lambda leaves: mark[0]([part(leaves) for part in parts])
 
 
-def _dataclass(kind: type, names: Sequence[str], parts: Sequence[Any]) -> Any:
+def _dataclass(kind: type, names: Sequence[str], static: Sequence[tuple[str, Any]], parts: Sequence[Any]) -> Any:
     """An instance with these attributes, made without ``__init__``, which might compute with its arguments."""
     made = object.__new__(kind)
-    for name, part in zip(names, parts, strict=True):
+    for name, part in [*zip(names, parts, strict=True), *static]:
         object.__setattr__(made, name, part)
     return made
+
+
+def _registered(mark: tuple, parts: Sequence[Any]) -> Any:
+    _, _, static, structure = mark
+    whole = list(parts)
+    for place, value in static:  # in their order
+        whole.insert(place, value)
+    return structure.unflatten(whole)
 
 
 def mapped(function: Callable[[Any], Any], value: Any) -> Any:
@@ -162,7 +212,7 @@ def spelled(form: Form, start: str = "") -> list[str]:
     if form == LEAF:
         return [start]
     kind, mark, forms = form
-    by_name = kind in ("namedtuple", "dataclass")
+    by_name = kind in ("namedtuple", "dataclass", "registered")
     found: list[str] = []
     for key, part in zip(_keys(kind, mark, forms), forms, strict=True):
         found += spelled(part, f"{start}.{key}" if by_name else f"{start}[{key!r}]")
@@ -172,9 +222,19 @@ def spelled(form: Form, start: str = "") -> list[str]:
 def _keys(kind: str, mark: Any, forms: Sequence[Form]) -> Sequence[Any]:
     if kind == "namedtuple":
         return mark._fields
-    if kind in ("dict", "dataclass"):
+    if kind in ("dict", "dataclass", "registered"):
         return mark[1]
     return range(len(forms))
+
+
+def without_static(form: Form) -> Form:
+    """The form of a derivative: None where a class that is registered with JAX has something static, as in Equinox."""
+    if form == LEAF:
+        return form
+    kind, mark, forms = form
+    if kind == "registered":
+        mark = (*mark[:2], tuple([(place, None) for place, _ in mark[2]]), mark[3])
+    return kind, mark, tuple([without_static(part) for part in forms])
 
 
 def keys(form: Form) -> Sequence[Any]:
@@ -192,7 +252,7 @@ def order_as(form: Form, like: Form) -> list[int] | None:
     if form == like:
         return list(range(count(form)))
     if form == LEAF or like == LEAF or form[0] != "dict" or like[0] != "dict":
-        same = form[:2] == like[:2] and form != LEAF and len(form[2]) == len(like[2])
+        same = form != LEAF and like != LEAF and _alike(form, like) and len(form[2]) == len(like[2])
     else:
         same = form[1][0] == like[1][0] and set(form[1][1]) == set(like[1][1])
     if not same:
@@ -210,6 +270,13 @@ def order_as(form: Form, like: Form) -> list[int] | None:
             return None
         found += [start + k for k in inner]
     return found
+
+
+def _alike(form: Form, like: Form) -> bool:
+    """Whether two forms are the same but for their parts, and for what is static where derivatives have None."""
+    if form[0] == like[0] == "registered":
+        return form[1][:2] == like[1][:2] and form[1][3] == like[1][3]
+    return form[:2] == like[:2]
 
 
 @takes("rc.tree_map", function="function")

@@ -32,7 +32,7 @@ class Wanted:
         self.arguments = [self._number(each) for each in chosen]
         if not chosen or len(set(self.arguments)) < len(self.arguments):
             raise InputError(f"rc.{what}: argnums={argnums!r} should name one or more arguments, each once.")
-        forms = [recording.forms[k] for k in self.arguments]
+        forms = [trees.without_static(recording.forms[k]) for k in self.arguments]
         self.form: Form = forms[0] if single else ("tuple", len(forms), tuple(forms))
         self.places = [place for k in self.arguments for place in recording.places[k]]
         for k in self.arguments:
