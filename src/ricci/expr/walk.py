@@ -160,14 +160,11 @@ def rewritten(roots: Sequence[Expr], step: Callable[[Expr, tuple[Expr, ...]], Ex
 def with_bodies(roots: Sequence[Expr]) -> list[Expr]:
     """``roots`` with what functions are made of in their place, where they are made of other nodes."""
 
-    def body(node: Expr) -> Callable[..., Expr] | None:
-        return node.op.body if isinstance(node, (Elementwise, Function)) else None
-
     def step(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
-        made = body(node)
+        made = node.op.body if isinstance(node, (Elementwise, Function)) else None
         return None if made is None else made(args)
 
-    while any(body(node) is not None for node in topological(*roots)):
+    while [node for node in topological(*roots) if isinstance(node, (Elementwise, Function)) and node.op.body]:
         roots = rewritten(roots, step)
     return list(roots)
 

@@ -164,7 +164,7 @@ class _Sweep:
         self.roots, self.rules, self.guarded, self.trace, self.made = roots, rules, guarded, trace, made
         self.marks = rules.marks and not loose()
         order = topological(*roots)
-        self.uses = Counter([a for node in order for a in node.args]) if guarded else Counter()
+        self.uses: Counter[Expr] = Counter([a for node in order for a in node.args]) if guarded else Counter()
         self.fuel = MOST_REWRITES * len(order)
         self.done: dict[Expr, Expr] = {}
         self.results: set[Expr] = set()
@@ -188,7 +188,8 @@ class _Sweep:
                 self.whole.append(node)
             elif node not in active:
                 active.add(node)
-                stack += [a for a in node.args if a not in self.done and a not in active]
+                if node.args:
+                    stack += [a for a in node.args if a not in self.done and a not in active]
             else:
                 new = self.next(node)
                 if new is None or (new in active and new not in self.done):
@@ -219,7 +220,7 @@ class _Sweep:
             if new is None:
                 new = self.made[node, args] = rebuild(node, args)
             return new if new is not node else None
-        if self.fuel <= 0 or self.rewrites[node] >= MOST_REWRITES:
+        if self.fuel <= 0 or self.rewrites.get(node, 0) >= MOST_REWRITES:
             return None
         found = self.first(node)
         if found is None:
@@ -234,6 +235,9 @@ class _Sweep:
         """The first rule that fires; what is found to hold of the node alone is remembered."""
         known = getattr(node, "simplified", 0) if self.marks else 0
         if known >= FREE or (known == PLAIN and not self.guarded):
+            return None
+        if not node.args and self.marks and node.head not in self.rules.every.by_head:
+            node.simplified = FREE
             return None
         rules = (self.rules.every if self.guarded else self.rules.plain) if not known else self.rules.guarded
         free = True  # so far no rule has applied, allowed or not
@@ -282,7 +286,7 @@ class _Sweep:
         stack = list(before.args)
         while stack and len(gone) < LOOK:
             node = stack.pop()
-            if self.uses[node] <= 1 and node not in kept and node not in gone:
+            if self.uses.get(node, 0) <= 1 and node not in kept and node not in gone:
                 gone.add(node)
                 stack += node.args
         return gone

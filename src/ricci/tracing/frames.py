@@ -13,7 +13,7 @@ from __future__ import annotations
 import linecache
 import sys
 import threading
-from _signal import NSIG, getsignal
+from _signal import NSIG, default_int_handler, getsignal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import copy_context
@@ -169,8 +169,10 @@ def _signal_handlers() -> frozenset[CodeType]:
     """The code of the functions that signals call in this thread, which is none but in the main one."""
     if threading.get_ident() != threading.main_thread().ident:
         return frozenset()
-    found = [getsignal(number) for number in range(1, NSIG)]
-    found = [getattr(handler, "func", handler) for handler in found if callable(handler)]  # of a partial function
+    found = [handler for handler in map(getsignal, range(1, NSIG)) if callable(handler)]
+    if not found or found == [default_int_handler]:  # as Python begins: that one is no code of Python's
+        return frozenset()
+    found = [getattr(handler, "func", handler) for handler in found]  # of a partial function
     methods = [getattr(handler, "__func__", handler) for handler in found]
     codes = [getattr(own, "__code__", None) or getattr(type(own).__call__, "__code__", None) for own in methods]
     return frozenset([code for code in codes if code is not None])

@@ -107,9 +107,11 @@ class Sources:
         self.may_read = _may_read(whole, modules)
         self.shared = _shared() if _may_draw(whole, modules) else {}
         shared = {id(x) for x in self.shared.values()}
-        alone = {id(x): x for x in _sources(reach) if id(x) not in shared}
-        self.given = [x for x in _sources(whole) if any(x is own for own in given) or id(x) not in alone]
-        self.given = [x for x in self.given if id(x) not in shared]
+        found = [x for x in _sources(reach) if id(x) not in shared]
+        alone = {id(x): x for x in found}
+        if whole is not reach:
+            found = [x for x in _sources(whole) if id(x) not in shared]
+        self.given = [x for x in found if any(x is own for own in given) or id(x) not in alone]
         self.others = [x for x in alone.values() if not any(x is own for own in self.given)]
         self.names = reach.names
         self.renew()
@@ -197,7 +199,7 @@ def _may_draw(reach: Reach, modules: set[str]) -> bool:
         return True
     if any(module.startswith("numpy.random") or module.partition(".")[0] in _UNSEEN for module in modules):
         return True
-    return any(isinstance(x, types.BuiltinFunctionType) and _is_foreign(x) for x in reach.met)
+    return any(_is_foreign(x) for x in reach.met if isinstance(x, types.BuiltinFunctionType))
 
 
 def _is_foreign(function: types.BuiltinFunctionType) -> bool:

@@ -64,14 +64,11 @@ def compared_values(nodes: Iterable[Expr]) -> dict[Expr, Number]:
     """The sums and products that are chosen from or compared, each with the number that it has where it is."""
     found: dict[Expr, Number] = {}
     for node in nodes:
-        for core, times in map(_core, node.args if _chooses(node) else ()):
-            if core is not None:
-                found.setdefault(core, times)
+        if isinstance(node, (Elementwise, Function)) and node.op.choice != "":
+            for core, times in map(_core, node.args):
+                if core is not None:
+                    found.setdefault(core, times)
     return found
-
-
-def _chooses(node: Expr) -> bool:
-    return isinstance(node, (Elementwise, Function)) and node.op.choice != ""
 
 
 class _Held:

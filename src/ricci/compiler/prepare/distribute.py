@@ -30,8 +30,10 @@ def distributed(roots: Sequence[Expr]) -> list[Expr]:
         return roots
     best, given = None, list(roots)
     tries = min(MOST_TRIED, MOST_VISITED // max(1, len(nodes)))
+    found = [(n, candidate(n)) for n in nodes if isinstance(n, Product) and n.sums]
+    if not any(at is not None for _, at in found):
+        return roots
     whole = compared_values(nodes)  # of which the numbers that are compared are made: they stay in one piece
-    found = [(n, candidate(n)) for n in nodes if isinstance(n, Product)]
     for node in [n for n, at in found if at is not None and n.args[at] not in whole][:tries]:
         best = cost(*roots) if best is None else best
         tried = _with(roots, node)

@@ -13,8 +13,8 @@ from ricci.caches import Cache, lazy
 from ricci.compiler.prepare.choices import with_choices
 from ricci.compiler.prepare.distribute import distributed
 from ricci.compiler.prepare.solves import solved
-from ricci.compiler.prepare.triangles import by_triangles
-from ricci.expr import Expr, Function, Size, Variable, dims, topological
+from ricci.compiler.prepare.triangles import FACTORISED, by_triangles
+from ricci.expr import Constant, Expr, Function, Size, Structure, Variable, dims, topological
 from ricci.expr.settle import SizeClasses, links, own_sizes
 from ricci.expr.walk import sized, with_bodies
 from ricci.notation.context import Facts
@@ -69,13 +69,17 @@ class Prepared:
     @lazy
     def atoms(self) -> set[dims.Atom]:
         """What the sizes in the expressions are made of."""
-        sizes = {size for node in self.nodes for size in (*own_sizes(node), *node.shape) if not isinstance(size, int)}
+        shapes = {node.shape for node in self.nodes}
+        shapes |= {own_sizes(node) for node in self.nodes if isinstance(node, (Constant, Structure))}
+        sizes = {size for shape in shapes for size in shape if not isinstance(size, int)}
         return {atom for size in sizes for atom in dims.atoms(size)}
 
     @lazy
     def links(self) -> list[tuple[Size, Size]]:
-        """Sizes that must agree, since axes with them meet in some node."""
-        return list(dict.fromkeys(pair for node in self.nodes for pair in links(node) if pair[0] is not pair[1]))
+        """Sizes that must agree, since axes with them meet in some node; numbers are compared when a node is made, but
+        for those of functions."""
+        nodes = self.nodes if self.atoms else [node for node in self.nodes if isinstance(node, Function)]
+        return list(dict.fromkeys([pair for node in nodes for pair in links(node) if pair[0] is not pair[1]]))
 
     @lazy
     def conditions(self) -> tuple:
@@ -89,13 +93,14 @@ class Prepared:
     @lazy
     def waits(self) -> bool:
         """Whether there are functions of which nothing is known before sizes are."""
-        return any(isinstance(node, Function) and node.op.later for node in self.nodes)
+        return any(node.op.later for node in self.nodes if isinstance(node, Function))
 
     @lazy
     def plans(self) -> Cache | None:
         """Where the plans are kept, if functions of the user's are among the nodes: with these results alone, since
         such a function holds what it has captured."""
-        ours = all(node.op.outside is None and not node.op.later for node in self.nodes if isinstance(node, Function))
+        functions = [node.op for node in self.nodes if isinstance(node, Function)]
+        ours = all(op.outside is None and not op.later for op in functions)
         return None if ours else Cache("plans with functions of one's own", 64)
 
     def sized(self, env: Mapping[dims.Atom, int]) -> tuple[Expr, ...]:
@@ -141,4 +146,5 @@ def prepared(
 
 def simplified(roots: Sequence[Expr]) -> list[Expr]:
     """Stable, factored where that is cheaper, without inverses where a system can be solved; triangles told."""
-    return by_triangles(solved(distributed(simplify_all(list(roots)))))
+    found = distributed(simplify_all(list(roots)))
+    return found if FACTORISED.isdisjoint([node.head for node in topological(*found)]) else by_triangles(solved(found))

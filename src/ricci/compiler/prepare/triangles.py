@@ -18,6 +18,7 @@ from ricci.functions.matrix import from_triangle
 
 READING = ("cholesky", "eigvalsh", "eigh_vectors")
 SOLVING = ("solve", "inv")
+FACTORISED = frozenset([*READING, *SOLVING])  # without which there is nothing to do here, nor in ``solves.py``
 
 
 def by_triangles(roots: Sequence[Expr]) -> list[Expr]:
