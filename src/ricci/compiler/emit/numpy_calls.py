@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ricci.compiler.backends.numpy_table import ELEMENTWISE
+from ricci.compiler.backends.numpy_table import ELEMENTWISE, FUNCTIONS
 from ricci.compiler.emit.numpy_powers import power_by_products
 from ricci.compiler.plan.program import ARITHMETIC, Labels, distinct
 from ricci.errors import AxisError, DTypeError
@@ -69,6 +70,48 @@ def place_view(array: Array, shape: tuple[int, ...], strides: tuple[int, ...], o
     """A view of a contiguous array; strides and offset are in entries."""
     size = array.itemsize
     return np.ndarray(shape, array.dtype, array, offset * size, tuple([s * size for s in strides]))
+
+
+def windows_dot(windows: Array, other: Array, order: int, out: Array, room: Array) -> Array:
+    """The product of windows with another array, block by block, so that windows are never copied as a whole.
+
+    ``windows`` have the axes of a batch, ``order`` axes that stay, and those that are summed; ``other`` has the batch,
+    an axis that stays, and one for all that is summed; ``out`` the batch, that axis, and one for the first ones. The
+    axes along which memory is read in long runs lie last in a block, and blocks are cut along the first of these.
+    """
+    batch, length = windows.shape[: other.ndim - 2], windows.shape
+    lead = len(batch)
+    sides = list(range(lead, lead + order)), list(range(lead + order, windows.ndim))
+    stays = _run(windows, sides[0]) >= _run(windows, sides[1])
+    first, last = sides[::-1] if stays else sides
+    windows = windows.transpose(*range(lead), *first, *last)
+    rows, height = length[last[0]], math.prod([length[k] for k in first])
+    depth = math.prod([length[k] for k in last[1:]])
+    whole = math.prod(batch) * height * depth
+    step = min(max(1, room.size // whole), rows) if whole <= room.size else 1
+    for start in range(0, rows, step):
+        stop = min(start + step, rows)
+        part = windows[(*[slice(None)] * (lead + len(first)), slice(start, stop))]
+        block = room[: part.size] if part.size <= room.size else np.empty(part.size, part.dtype)
+        np.copyto(block.reshape(part.shape), part)
+        block = block.reshape(*batch, height, (stop - start) * depth)
+        cut = (..., slice(start * depth, stop * depth))
+        if stays:
+            np.matmul(other, block, out[cut])
+        elif start == 0:
+            np.matmul(other[cut], block.swapaxes(-1, -2), out)
+        else:
+            out += np.matmul(other[cut], block.swapaxes(-1, -2))
+    return out
+
+
+def _run(array: Array, axes: Sequence[int]) -> int:
+    """How many entries lie in a row in memory along some axes."""
+    run, left = 1, [axis for axis in axes if array.shape[axis] > 1]
+    while (axis := next((k for k in left if array.strides[k] == run * array.itemsize), None)) is not None:
+        run *= array.shape[axis]
+        left.remove(axis)
+    return run
 
 
 def checked_places(index: Array, size: int) -> Array:
@@ -193,6 +236,39 @@ def _in_rows(short: Array, like: Array, out: Array | None) -> Array:
     return out
 
 
+def lying_as(x: Array, room: Array) -> Array:
+    """Memory as an array of the shape of another, with its axes in the order in which they lie there."""
+    order = sorted(range(x.ndim), key=lambda axis: -x.strides[axis])
+    turned = room.reshape([x.shape[axis] for axis in order])
+    return turned.transpose([order.index(axis) for axis in range(x.ndim)])
+
+
+def shares(ufunc: Any, name: str) -> Callable[..., Array]:
+    """Hardmax and hardmin; where the rows are short and many, from the parts along them, which lie as they are."""
+    other = FUNCTIONS[name]
+
+    def call(x: Array, further: int = 0, room: Array | None = None) -> Array:
+        lead = x.ndim - further - 1
+        places = list(np.ndindex(x.shape[lead:])) if math.prod(x.shape[lead:]) <= SHORT else []
+        if len(places) < 2 or x.size < len(places) ** 2:
+            return other(x, further)
+        parts = [x[(..., *place)] for place in places]
+        top = ufunc(parts[0], parts[1])
+        for part in parts[2:]:
+            ufunc(part, top, out=top)
+        made = np.empty_like(x) if room is None else lying_as(x, room)
+        count = np.zeros(top.shape, np.uint8)
+        for place, part in zip(places, parts, strict=True):
+            hits = part == top
+            made[(..., *place)] = hits
+            count += hits
+        if not (count == 1).all():  # some tie, or are NaN
+            made /= count.astype(x.dtype)[(..., *[None] * (further + 1))]
+        return made
+
+    return call
+
+
 def softplus(x: Array, out: Array | None = None) -> Array:
     """``log(1 + exp(x))`` by NumPy's fast functions, of which logaddexp is none."""
     small = np.abs(x, out)
@@ -210,10 +286,12 @@ REDUCED = {
     "any": reduced(np.logical_or),
     "all": reduced(np.logical_and),
 }
+SHARES = {"hardmax": shares(np.maximum, "hardmax"), "hardmin": shares(np.minimum, "hardmin")}
 INTO = {"softmax": softmax_into, "log_softmax": log_softmax_into}
 HELPERS = {
     "guarded": guarded,
     "view_of": view_of,
+    "windows_dot": windows_dot,
     "place_view": place_view,
     "checked_places": checked_places,
     "zeros": np.zeros,

@@ -25,6 +25,7 @@ from ricci.compiler.emit.numpy_calls import (
     OPERATORS,
     QUIET,
     REDUCED,
+    SHARES,
     UFUNCS,
     logsumexp,
     stored,
@@ -35,6 +36,7 @@ from ricci.compiler.plan.plans import Plan
 from ricci.compiler.plan.program import (
     VIEWS,
     Form,
+    Operand,
     Result,
     Step,
     Value,
@@ -42,11 +44,13 @@ from ricci.compiler.plan.program import (
     nbytes,
     number_key,
     placed_strides,
+    repeats,
 )
 from ricci.compiler.run.workspace import Workspace
 
 FEW_BY_DOT = 256  # terms of a whole sum that is one: NumPy's own takes twice as long to begin
 MOST_BY_DOT = 1 << 16  # terms of a sum that is a product with ones; a longer one loses digits
+BLOCK = 256 * 1024  # bytes of windows that are multiplied at a time
 LARGE = 64 * 1024  # bytes from which on memory is worth using again
 EINSUM_MOST = 48  # multiplications of a small matrix and a vector, up to which einsum's own loop beats calling BLAS
 
@@ -383,6 +387,47 @@ class NumpyEmitter(MatrixEmitter):
             return f"{self.helper('matmul')}({left}, {right})" if stack else f"{left}.dot({right})"
         return f"{self.helper('matmul' if stack else 'dot')}({left}, {right}, {room})"
 
+    def dot(self, step: Step) -> str:
+        for windows, other in (step.args, step.args[::-1]):
+            if (
+                isinstance(windows[0], Value)
+                and nbytes(windows[0], self.dtype.itemsize) >= LARGE
+                and repeats(windows[0])
+            ):
+                found = self.windows_dot(step, windows, other)
+                if found is not None:
+                    return found
+        return super().dot(step)
+
+    def windows_dot(self, step: Step, windows: Operand, other: Operand) -> str | None:
+        """A dot with windows that overlap, a block of them at a time; none where it is left as others are."""
+        sizes = step.sizes()
+        if self.inside or 0 in sizes.values() or {value.kind for value in step.operands} != {"f"}:
+            return None
+        shared = [x for x in windows[1] if x in other[1]]
+        batch = [x for x in shared if x in step.labels]
+        summed = [x for x in shared if x not in step.labels]
+        stays = [x for x in step.labels if x in windows[1] and x not in batch]
+        rest = [x for x in step.labels if x in other[1] and x not in batch]
+        if not stays or step.labels not in ((*batch, *stays, *rest), (*batch, *rest, *stays)):
+            return None
+        flat = [sizes[x] for x in batch]
+        depth, height, width = [math.prod([sizes[x] for x in group]) for group in (rest, summed, stays)]
+        turned = step.labels != (*batch, *rest, *stays)
+        shape = [*flat, width, depth] if turned else [*flat, depth, width]
+        room = self.room(step.out, shape) or f"{self.helper('empty')}({tuple_text(shape)}, {self.type('f')})"
+        self.slots.append(((BLOCK // self.dtype.itemsize,), self.dtype))
+        left = self.permuted(self.name(windows[0]), windows[1], (*batch, *stays, *summed))
+        right = self.permuted(self.name(other[0]), other[1], (*batch, *rest, *summed))
+        right = self.shaped(right, [sizes[x] for x in (*batch, *rest, *summed)], [*flat, depth, height])
+        out = self.new(Value(tuple(shape), step.out.kind))
+        self.lines.append(f"{out} = {room}")
+        into = f"{out}.swapaxes(-1, -2)" if turned else out
+        self.lines.append(
+            f"{self.helper('windows_dot')}({left}, {right}, {len(stays)}, {into}, work[{len(self.slots) - 1}])"
+        )
+        return self.shaped(out, shape, step.out.shape)
+
     def by_einsum(self, volumes: Sequence[int], across: bool) -> bool:
         rows, columns, summed = volumes  # of products of matrices even the smallest are faster by BLAS
         return min(rows, columns) == 1 and (across or rows * columns * summed <= EINSUM_MOST)
@@ -406,6 +451,10 @@ class NumpyEmitter(MatrixEmitter):
         if step.name == "logsumexp" and isinstance(value, Value) and value.kind == "f" and value.shape[-1]:
             room = self.scratch(value)
             return f"{self.function('logsumexp', logsumexp)}({self.name(value)}{f', {room}' if room else ''})"
+        if step.name in SHARES and isinstance(value, Value) and value.kind == "f" and step.out not in self.targets:
+            f, room = self.function(f"short_{step.name}", SHARES[step.name]), self.room(step.out, step.out.shape)
+            further = step.params[0][0] if step.params[0] else 0
+            return f"{f}({self.name(value)}, {further}{f', {room}' if room else ''})"
         return self.called(step, "numpy", FUNCTIONS)
 
     def guard(self, step: Step) -> str:

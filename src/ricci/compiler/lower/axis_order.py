@@ -8,7 +8,9 @@ contradiction, and where the order of the axes of a result costs nothing, as in 
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Sequence
+from typing import Any
 
 from ricci.expr import Elementwise, Expr, Function, Product, Structure, Sum, Variable
 
@@ -51,6 +53,11 @@ class AxisOrder:
                 if not isinstance(a, Structure):
                     for axis, label in enumerate(labels):
                         self._link(place.setdefault(label, (a, axis)), (a, axis))
+            for a, labels in node.factors():
+                if isinstance(a, Structure) and a.relation[0] == "==":
+                    near = [x for x in _near(a, labels) if x in place]
+                    for x in near[1:]:
+                        self._link(place[near[0]], place[x])
         elif isinstance(node, (Sum, Elementwise)):
             for a in node.args:
                 for axis in range(len(a.shape)):
@@ -88,6 +95,26 @@ class AxisOrder:
                 for a, own in zip(node.args, node.op.axes_of(node.params), strict=True):
                     chain(a, max(0, len(a.shape) - own - 1))
         return after, seen
+
+
+def _near(a: Structure, labels: Sequence[int]) -> list[int]:
+    """The labels of two axes one of which is a part of the other, or made of it: they lie at the same place.
+
+    Of a window, ``j == i + k``, these are the position in the array and that of the window; of axes that are merged
+    the position in all of them and that in the first.
+    """
+    if len(labels) < 2:
+        return []
+    ones = [axis for axis, c in enumerate(a.relation[1]) if c in (1, -1)]
+    sign = [axis for axis in ones if all(c != a.relation[1][axis] for p, c in enumerate(a.relation[1]) if p != axis)]
+    whole = max(sign or ones or [0], key=lambda axis: _length(a.shape[axis]))
+    rest = [axis for axis in range(len(labels)) if axis != whole]
+    first = max(rest, key=lambda axis: (_length(a.relation[1][axis]), _length(a.shape[axis])))
+    return [labels[whole], labels[first]]
+
+
+def _length(size: Any) -> float:
+    return abs(size) if isinstance(size, int) else math.inf
 
 
 def _sorted(after: dict[Axis, set[Axis]], seen: dict[Axis, int]) -> dict[Axis, int]:

@@ -20,6 +20,7 @@ from ricci.budget import spend
 from ricci.caches import cached, once
 from ricci.compiler.backends import numpy_table
 from ricci.compiler.lower.paths import REARRANGED
+from ricci.compiler.lower.windows import counting, read_of, unmerged
 from ricci.compiler.plan.program import (
     ARITHMETIC,
     OUTSIDE,
@@ -441,11 +442,18 @@ class Builder:
         shape = tuple([sizes[x] for x in labels])
         if 0 in shape or 0 in value.shape:
             return self.constant(np.zeros(shape, dtype=_DTYPES[value.kind]), labels)
+        apart = unmerged(value, forms, sizes) if self._within(value, forms, sizes) else None
+        if apart is not None:
+            return self.read(*apart, sizes)
         value, forms = self._padded(value, forms, sizes)
         place = {x: position for position, x in enumerate(labels)}
         inner = tuple([Form(tuple([(place[x], c) for x, c in form.terms]), form.const) for form in forms])
         found, _ = self.emit("read", "", [(value, ())], tuple(range(len(labels))), shape, value.kind, inner)
         return found, labels
+
+    def _within(self, value: Value, forms: Sequence[Form], sizes: dict[int, int]) -> bool:
+        ends = [form.bounds(sizes) for form in forms]
+        return all(low >= 0 and high < size for (low, high), size in zip(ends, value.shape, strict=True))
 
     def _padded(self, value: Value, forms: Sequence[Form], sizes: dict[int, int]) -> tuple[Value, list[Form]]:
         """The value with zeros around it wherever a form leaves it, and the forms moved accordingly."""
@@ -466,6 +474,9 @@ class Builder:
         self, base: Operand | None, parts: Sequence[PlacedPart], labels: Labels, shape: tuple[int, ...]
     ) -> tuple[Value, Labels]:
         """``base``, or zeros, with each part added at its places."""
+        windows = self._windows(parts, labels, shape) if base is None and len(parts) > 1 else None
+        if windows is not None:
+            return windows
         operands = self.aligned([*([base] if base else []), *[self.array(part.operand) for part in parts]])
         placed = operands[-len(parts) :]
         kind = next((v.kind for v, _ in operands if isinstance(v, Value)), self.number)
@@ -482,6 +493,36 @@ class Builder:
         found, _ = self.emit("place", "", args, labels, shape, kind, (base is not None, tuple(described)))
         assert isinstance(found, Value)
         return found, labels
+
+    def _windows(
+        self, parts: Sequence[PlacedPart], labels: Labels, shape: tuple[int, ...]
+    ) -> tuple[Value, Labels] | None:
+        """Parts that are one array at places which follow one another, side by side, as one view of it."""
+        found = [read_of(part.operand) for part in parts]
+        sides = {axis for part in parts for axis, form in enumerate(part.forms) if not form.terms}
+        if None in found or len(sides) != 1 or len({id(source) for source, _ in found}) != 1:  # type: ignore[misc]
+            return None
+        (side,) = sides
+        lead = tuple([x for x in labels if x != labels[side]])
+        sizes = dict(zip(labels, shape, strict=True))
+        at: dict[int, list[Form]] = {}
+        for part, (_, forms) in zip(parts, found, strict=True):  # type: ignore[misc]
+            names = {form.label: x for x, form in zip(labels, part.forms, strict=True) if form.terms}
+            if set(names) != set(part.operand[1]) or any(part.sizes[y] != sizes[x] for y, x in names.items()):  # type: ignore
+                return None
+            at[part.forms[side].const] = [
+                Form(tuple([(names[y], c) for y, c in form.terms]), form.const) for form in forms
+            ]
+        if sorted(at) != list(range(shape[side])) or len(parts) != len(at):
+            return None
+        counted = counting([at[place] for place in range(shape[side])], self.fresh)
+        if counted is None:
+            return None
+        forms, within = counted
+        value, _ = self.spread(self.read(found[0][0], forms, sizes | within), (*lead, *within), sizes | within)  # type: ignore[index]
+        assert isinstance(value, Value)
+        out = (*lead, labels[side])
+        return self.emit("merge", "", [(value, ())], out, tuple([sizes[x] for x in out]), value.kind)
 
 
 def is_exact(number: Number) -> bool:

@@ -24,7 +24,7 @@ from itertools import chain, pairwise
 
 from ricci.compiler.lower.builder import Builder, sizes_of
 from ricci.compiler.lower.paths import Pairs, Tree, best_tree
-from ricci.compiler.plan.program import Labels, Number, Operand, Value, distinct, volume
+from ricci.compiler.plan.program import Labels, Number, Operand, Value, distinct, repeats, volume
 from ricci.expr.numbers import moves
 
 MOST_IN_TURNS = 12
@@ -274,6 +274,8 @@ def _dot_order(a: Operand, b: Operand, needed: set[int], ranks: dict[int, int]) 
     free = [x for x in small[1] if x not in shared]
     rest = [x for x in large[1] if x not in shared]
     places = [p for p, x in enumerate(large[1]) if x in shared]
+    if repeats(large[0]):  # type: ignore[arg-type]
+        return (*batch, *free, *rest)
     together = not batch and places[-1] - places[0] == len(places) - 1
     if together and places[0] > 0 and places[-1] < len(large[1]) - 1:
         return (*large[1][: places[0]], *free, *large[1][places[-1] + 1 :])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,9 @@ NAMED = {"pi": math.pi}
 FEWEST_OUTER = 4  # products of two vectors that are added up by a matrix product
 LEAST_OUTER = 2048  # entries of each
 HIGHEST_PRODUCT = 32  # exponent of a power that is made of products
+EXTREMES = {"max": "maximum", "min": "minimum"}
+MOST_POOLED = 16  # entries along an axis that are compared part by part
+LEAST_POOLED = 4096  # entries of the array that has it
 
 
 def lowered(bound: Bound, rearranged: float = REARRANGED) -> Program:
@@ -195,6 +199,8 @@ class ExpressionLowering:
         own = node.op.axes_of(node.params)
         lead = len(node.args[0].shape) - own[0]
         operands = [self.operand(a) for a in node.args]
+        if node.op.name in EXTREMES and _is_pooled(*operands[0], lead):
+            return self.pooled(EXTREMES[node.op.name], *operands[0], lead)
         axes = list(dict.fromkeys(x for _, labels in operands for x in labels if x < lead))
         sizes = dict(enumerate(self.shape(node)[:lead]))
         result = []
@@ -212,6 +218,16 @@ class ExpressionLowering:
         value, labels = self.builder.call(name, spread, own, params, tuple(result), sizes)
         back = {label: lead + k for k, label in enumerate(result)}
         return value, tuple([back.get(x, x) for x in labels])
+
+    def pooled(self, name: str, value: Value | Number, labels: Labels, axis: int) -> Operand:
+        """The largest or smallest entries along a short axis, from the parts along it, which are not moved for that."""
+        assert isinstance(value, Value)
+        sizes = dict(zip(labels, value.shape, strict=True))
+        parts = []
+        for place in range(sizes.pop(axis)):
+            forms = [Form((), place) if x == axis else index(x) for x in labels]
+            parts.append(self.builder.read(value, forms, sizes))
+        return reduce(lambda one, other: self.builder.map(name, one, other), parts)
 
     def sum(self, node: Sum) -> Operand:
         whole: list[Operand] = []
@@ -314,6 +330,8 @@ class ExpressionLowering:
         """Parts added to ``base``, or to zeros; the axes in the order of ``base``, if it has them all."""
         sizes = dict(enumerate(self.shape(node)))
         labels = tuple(sizes)
+        if base is None and node not in self.roots:
+            labels = tuple(sorted(sizes, key=lambda axis: self.layout.rank(node, axis)))
         if base is not None and len(base[1]) == len(labels):
             labels = base[1]
         elif base is not None:
@@ -464,6 +482,13 @@ class _Factors:
             reached |= new
             waiting += new
         return label in reached
+
+
+def _is_pooled(value: Value | Number, labels: Labels, axis: int) -> bool:
+    """Whether a short axis of a large array is reduced: NumPy begins a loop for each row, or copies them all."""
+    if not isinstance(value, Value) or value.kind != "f" or axis not in labels or value.entries < LEAST_POOLED:
+        return False
+    return 1 < value.shape[labels.index(axis)] <= MOST_POOLED
 
 
 def _is_zero(operand: Operand) -> bool:

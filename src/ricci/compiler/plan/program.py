@@ -34,6 +34,7 @@ COMPARING = {name for name, op in FUNCTIONS.items() if op.choice == "compares"}
 IDENTITIES = {name for name, op in FUNCTIONS.items() if op.identity}
 # The maps that no node has, by NumPy's names: sums, products and powers become these.
 ARITHMETIC = {op.numpy or name: op for name, op in FUNCTIONS.items() if op.short is not None and op.numba}
+REPEATED = 1.5  # times as many entries as there are, from which on a view shows them several times
 VIEWS = ("read", "spread", "merge", "check")
 WORDS = {
     "sum": "sum",
@@ -257,6 +258,14 @@ def used(program: Program) -> Program:
     program.steps = kept[::-1]
     program.constants = [value for value in program.constants if value in wanted]
     return program
+
+
+def repeats(value: Value) -> bool:
+    """Whether a view shows entries of its source several times, as windows that overlap do."""
+    root = value
+    while root.step is not None and root.step.op in ("read", "spread"):
+        (root,) = root.step.operands
+    return value.entries > REPEATED * root.entries
 
 
 def nbytes(value: Value, itemsize: int) -> int:
