@@ -40,7 +40,7 @@ class Pair:
 
     @classmethod
     def tree_unflatten(cls, word, branches):
-        return cls(*branches, word)
+        return cls(*branches, word)  # pyright: ignore[reportCallIssue]
 
 
 @tree_util.register_pytree_with_keys_class
@@ -111,7 +111,7 @@ def test_registered_by_functions_and_as_dataclasses():
 def test_all_transforms_take_them():
     p, v = Registered(X, 3), Registered(np.ones(3), 3)
     f = lambda p: (p.w**p.power).sum()  # noqa: E731
-    np.testing.assert_allclose(rc.hessian(f)(p).w.w, np.diag(6 * X))
+    np.testing.assert_allclose(rc.hessian(f)(p).w.w, np.diag(6 * X))  # pyright: ignore[reportAttributeAccessIssue]
     np.testing.assert_allclose(rc.hvp(f)(p, v).w, 6 * X)
     np.testing.assert_allclose(rc.jvp(f, (p,), (v,))[1], (3 * X**2).sum())
     np.testing.assert_allclose(rc.vjp(f, p)[1](1.0)[0].w, 3 * X**2)
@@ -181,7 +181,7 @@ def test_equinox_modules():
 
     class Own(eqx.Module):
         layers: list
-        scale: jax.Array
+        scale: Any
         power: int = eqx.field(static=True)
         turned: Any
 

@@ -270,7 +270,7 @@ def test_compiled_formulas_take_arguments_by_position():
 def test_a_formula_of_one_input_is_a_function_of_it():
     f = rc.parse("y = sin(x[i]) x[i]")
     g = lambda x: (np.sin(x) * x).sum()  # noqa: E731
-    close(rc.grad(f)(x=v), rc.grad(g)(v))
+    close(rc.grad(f)(x=v), rc.grad(g)(v))  # pyright: ignore[reportCallIssue]
     close(rc.grad(f)(v), rc.grad(g)(v))
     close(rc.jvp(f, (v,), (v,))[1], rc.jvp(g, (v,), (v,))[1])
     close(rc.vmap(rc.vjp(f, v)[1])(np.ones(2))[0][0], rc.grad(g)(v))

@@ -89,9 +89,14 @@ class _SquaresAround:
                 ]
                 if idle:
                     yield self.one(node, factor, idle[0])
-            elif nested and _is_entry(factor) and set(in_indices(factor.indices or ())) <= bound:
+            elif (
+                nested
+                and isinstance(factor, syntax.TensorNode)
+                and _is_entry(factor)
+                and set(in_indices(factor.indices or ())) <= bound
+            ):
                 twin = next((f for f in above[at + 1 :] if _same(f, factor)), None)
-                if twin is not None:
+                if isinstance(twin, syntax.TensorNode):
                     yield self.square(factor, twin)
 
     def square(self, one: syntax.TensorNode, twin: syntax.TensorNode) -> str:

@@ -106,8 +106,8 @@ def _resolved(
 def named(text: str) -> syntax.TensorNode | None:
     """The tensor that a text consists of, ``A^i_j`` or ``x[i]``, if it does."""
     (statement, *more) = parse_program(text, FUNCTION_NAMES).statements
-    alone = statement.name is None and not more and isinstance(statement.body, syntax.TensorNode)
-    return statement.body if alone else None
+    body = statement.body
+    return body if isinstance(body, syntax.TensorNode) and statement.name is None and not more else None
 
 
 def has_derivatives(text: str) -> bool:
@@ -345,7 +345,7 @@ class ExpressionBuilder(FactorBuilder):
             hint = transposed or f"For a power write {written}. {hint}"
         return self.fail(message, node, hint)
 
-    def _height_clash(self, name: str, heights: list[str], node: syntax.Node) -> NotationError:
+    def _height_clash(self, name: str, heights: list[str], node: syntax.Node) -> Exception:
         message = f"Index {name!r} is summed and stands {told(heights)}."
         return self.misplaced(message, node, "A summed index stands exactly once above and once below.")
 

@@ -20,7 +20,8 @@ CHAIN = re.compile(rf"{WORD}(?:{TRANSPOSED})?(?:(?:\s*[@*]\s*|\s+){WORD}(?:{TRAN
 # Functions by other names; those that differ in capitals or underscores alone are found without a table.
 _NAMES = "ln log, lg log10, logistic sigmoid, sgn sign, tg tan, pow power, amax max, amin min, fabs abs, arcsin asin, "
 _NAMES += "arccos acos, arctan atan, arctan2 atan2, arcsinh asinh, determinant det, inverse inv, gammaln lgamma"
-FUNCTIONS = dict(pair.split() for pair in _NAMES.split(", "))
+_PAIRS = [pair.split() for pair in _NAMES.split(", ")]
+FUNCTIONS: dict[str, str] = {pair[0]: pair[1] for pair in _PAIRS}
 MODULES = frozenset(["np", "numpy", "jnp", "torch", "math", "sp", "sympy", "scipy", "tf", "F", "jax", "nn"])
 
 # Commands of LaTeX without an argument.

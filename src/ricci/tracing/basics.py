@@ -151,7 +151,8 @@ def normal_axes(x: Traced, axis: int | Sequence[int] | None) -> tuple[int, ...]:
     """Axes counted from the front; None stands for all."""
     if axis is None:
         return tuple(range(x.ndim))
-    chosen = tuple(axis) if isinstance(axis, (list, tuple, range)) or np.ndim(axis) == 1 else (axis,)
+    several = isinstance(axis, (list, tuple, range)) or np.ndim(axis) == 1
+    chosen: tuple[Any, ...] = tuple(axis) if several else (axis,)  # type: ignore[arg-type]
     found = tuple([normal_axis(x, a) for a in chosen])
     if len(set(found)) < len(found):
         raise AxisError(f"An axis is named twice in {chosen}.")

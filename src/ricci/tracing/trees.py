@@ -148,7 +148,7 @@ def builder(form: Form) -> Callable[[Iterator[Any]], Any]:
     if kind == "namedtuple":
         return lambda leaves: mark(*[part(leaves) for part in parts])
     if kind == "dataclass":
-        return lambda leaves: _dataclass(*mark, [part(leaves) for part in parts])
+        return lambda leaves: _dataclass(*mark, [part(leaves) for part in parts])  # pyright: ignore[reportCallIssue]
     if kind == "registered":
         return lambda leaves: _registered(mark, [part(leaves) for part in parts])
     return lambda leaves: mark[0]([part(leaves) for part in parts])

@@ -312,6 +312,8 @@ class _GaussNewton(MadeOf):
         self.loss, self.argnums = loss, argnums
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        rest: list[Any]
+        v: Any
         *rest, v = args or (None,)
         single = not isinstance(self.argnums, (list, tuple))
         numbers = _places([self.argnums] if single else self.argnums, len(rest))  # type: ignore[arg-type]

@@ -94,8 +94,8 @@ def _located(build: Builder, read: Sequence[tuple[Operand, int]], sizes: dict[in
     """Places along several axes as places along the one that they are merged into."""
     if len(read) == 1:
         return read[0][0]
-    *step, params = _locate(read, sizes)
-    return build.emit(*step, "i", params)
+    op, what, args, labels, shape, params = _locate(read, sizes)
+    return build.emit(op, what, args, labels, shape, "i", params)
 
 
 def _locate(read: Sequence[tuple[Operand, int]], sizes: dict[int, int]) -> tuple:
