@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 from ricci.expr import dims
 from ricci.expr.dims import Dim, Size
-from ricci.expr.nodes import Constant, Elementwise, Expr, Function, Product, Structure, Sum, Variable
+from ricci.expr.nodes import Constant, Elementwise, Expr, Function, Product, Shape, Structure, Sum, Variable, make
 from ricci.expr.walk import rebuild, topological, transform
 
 
@@ -66,28 +66,45 @@ def links(node: Expr) -> list[tuple[Size, Size]]:
 
 
 def settled(root: Expr, linked: Iterable[tuple[Size, Size]] = ()) -> Expr:
-    """``root`` with one name for each class of sizes; see above. Variables keep their own.
+    """``root`` with one name for each class of sizes; see above. Variables keep their own but for numbers.
 
     ``linked`` are sizes known to agree from elsewhere: the expression may have lost the product that said so.
     """
+    resize = SettledSizes(root, root.shape, SizeClasses(root, linked=linked)).of
+
+    def step(node: Expr, args: tuple[Expr, ...]) -> Expr:
+        if not isinstance(node, Variable):
+            return rebuild(node, args, resize)
+        known = tuple([resize(size) if isinstance(resize(size), int) else size for size in node.shape])
+        return node if known == node.shape else make(Variable, (), known, node.name)
+
     nodes = topological(root)
-    classes = SizeClasses(root, linked=linked)
-    name: dict[Size, Size] = {}
-    for node in sorted((n for n in nodes if isinstance(n, Variable)), key=lambda v: v.name):
-        for size in node.shape:
-            name.setdefault(classes.find(size), size)
-    for axis, size in enumerate(root.shape):
-        name.setdefault(classes.find(size), dims.index_size(f"@{axis}"))
-
-    def resize(size: Size) -> Size:
-        group = classes.find(size)
-        if isinstance(group, int) or group in name:
-            return group if isinstance(group, int) else name[group]
-        return dims.replaced(size, lambda atom: size if dims.symbol(*atom) is size else resize(dims.symbol(*atom)))
-
-    if not any(resize(size) != size for node in nodes for size in own_sizes(node)):
+    numbers = any(
+        isinstance(resize(s), int) != isinstance(s, int) for v in nodes if isinstance(v, Variable) for s in v.shape
+    )
+    if not numbers and not any(resize(size) != size for node in nodes for size in own_sizes(node)):
         return root
-    return transform(root, lambda node, args: node if isinstance(node, Variable) else rebuild(node, args, resize))
+    return transform(root, step)
+
+
+class SettledSizes:
+    """The one name of each size in an expression whose result has a certain shape."""
+
+    def __init__(self, root: Expr, shape: Shape, classes: SizeClasses):
+        self.classes = classes
+        self.name: dict[Size, Size] = {}
+        found = {node for node in topological(root) if isinstance(node, Variable)}
+        for node in sorted(found, key=lambda v: v.name):
+            for size in node.shape:
+                self.name.setdefault(self.classes.find(size), size)
+        for axis, size in enumerate(shape):
+            self.name.setdefault(self.classes.find(size), dims.index_size(f"@{axis}"))
+
+    def of(self, size: Size) -> Size:
+        group = self.classes.find(size)
+        if isinstance(group, int) or group in self.name:
+            return group if isinstance(group, int) else self.name[group]
+        return dims.replaced(group, lambda atom: group if dims.symbol(*atom) is group else self.of(dims.symbol(*atom)))
 
 
 def own_sizes(node: Expr) -> tuple[Size, ...]:

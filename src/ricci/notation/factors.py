@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ricci.errors import nearest
-from ricci.expr import Expr, Op, affine, constant, delta, one, one_hot, product, window, zero
+from ricci.expr import Expr, Op, Size, affine, constant, delta, one, one_hot, product, window, zero
 from ricci.functions.table import FUNCTIONS, IN_TEXT
 from ricci.notation import syntax
 from ricci.notation.heights import KEEPS, changed, told
@@ -81,10 +81,10 @@ class FactorBuilder:
                 return Named(one((size,)), (i,))
             other = self.scope.size(j, b)
             return Named(product([(delta(size), (0, 1)), (one((other,)), (1,))], (0, 1)), (i, j))
-        coefs: dict[str, int] = {}
-        const = a.const - b.const
+        coefs: dict[str, Size] = {}
+        const: Size = a.const - b.const
         for sign, index in ((1, a), (-1, b)):
-            for c, name in index.terms:
+            for c, name in self.scope.coefficients(index):
                 coefs[name] = coefs.get(name, 0) + sign * c
             for c, name in index.sizes:
                 const = const + sign * c * self.scope.size(name, index)
@@ -145,14 +145,17 @@ class FactorBuilder:
         if read.name in self.scope.definitions or read.name in self.scope.facts.inputs:
             self.scope.check_read(read)
         index = read.index
-        names = tuple([name for _, name in index.terms])
-        const = index.const
+        coefs: dict[str, Size] = {}
+        for c, name in self.scope.coefficients(index):
+            coefs[name] = coefs.get(name, 0) + c
+        names = tuple(coefs)
+        const: Size = index.const
         for c, name in index.sizes:
             const = const + c * self.scope.size(name, index)
         shape = tuple([self.scope.size(name, index) for name in names])  # sizes first: they settle where indices start
-        for c, name in index.terms:
+        for name, c in coefs.items():
             const = const + c * self.scope.start(name)
-        return Named(window([c for c, _ in index.terms], const, base.shape[read.axis], shape), names)
+        return Named(window(list(coefs.values()), const, base.shape[read.axis], shape), names)
 
     # Calls
 
@@ -183,6 +186,8 @@ class FactorBuilder:
         axes = self._plain_names(node.axes or (), "a function's brackets")
         if len(axes) != len(node.axes or ()):
             raise self.fail(f"{node.name} names an axis twice.", node)
+        if node.result is not None and (function.kind != "matrix" or function.arity > 1):
+            raise self.fail(f"{node.name}[{','.join(axes)}](…) has the indices that are left of it.", node)
         if function.kind == "matrix" and len(axes) != 2:
             raise self.fail(f"{node.name} works on two axes, row and column.", node, f"Write {node.name}[i,j](…).")
         inner = (free - frozenset(used_up(node))) | frozenset(axes)
@@ -208,7 +213,18 @@ class FactorBuilder:
         if function.gives == "solve":
             return self._solve(node, function, axes, parts)
         value = function(first.arranged((*batch, row, column)), (len(batch), len(batch) + 1))
-        tail = {"scalar": (), "vector": (row,), "matrix": (row, column)}[function.gives]
+        if node.result is not None:
+            if len(node.result) != len(value.shape) - len(batch):
+                raise self.fail(
+                    f"{node.name}(…) has {len(value.shape) - len(batch)} axes, not {len(node.result)}.", node
+                )
+            plain = [syntax.Index(node.start, node.end, ((1, name),), plain=True) for name in batch]
+            return self.indexed(value, (*plain, *node.result), "")
+        tail = {"scalar": (), "vector": (row,), "matrix": (row, column)}.get(function.gives)
+        if tail is None:
+            raise self.fail(
+                f"{node.name} needs names for the axes of its result.", node, "Write them after it: (…)[k]."
+            )
         return Named(value, (*rest, *tail))
 
     def _along(self, node: syntax.CallNode, function: Op, axes: tuple[str, ...], parts: list[Named]) -> Named:

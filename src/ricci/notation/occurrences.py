@@ -74,7 +74,7 @@ class Occurrences:
         return together
 
     def _call(self, node: syntax.CallNode) -> Open:
-        if node.result is not None:
+        if node.result is not None and node.axes is None:
             return in_indices(node.result, self.given, self.heights_of_result(node))
         inside = self._aligned(node, node.args)
         used = used_up(node)
@@ -88,7 +88,7 @@ class Occurrences:
             row, column = [index.terms[0][1] for index in node.axes]
             turned = [(row, column), (column, row)] if node.name == "inv" else [(column, column)]
             stand |= {name: list(flipped(inside[other])) for name, other in turned if other in inside}
-        return stand
+        return added([stand, in_indices(node.result, self.given, ())]) if node.result else stand
 
     def heights_of_result(self, node: syntax.CallNode) -> tuple[str, ...]:
         """Where the indices of ``inv(A)[i,j]`` and ``solve(A, b)[j]`` stand, if that is known."""
@@ -108,7 +108,7 @@ def used_up(node: syntax.CallNode) -> set[str]:
     function = IN_TEXT.get(node.name)
     if function is None:
         return set()
-    if function.kind == "reduce" or function.gives == "scalar":
+    if function.kind == "reduce" or function.gives == "scalar" or node.result is not None:
         return set(names)
     if function.gives == "vector":
         return set(names[1:])

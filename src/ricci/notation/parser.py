@@ -45,29 +45,62 @@ def parse_program(text: str, functions: frozenset[str]) -> Statements:
 class Parser(IndexReader):
     """One text being parsed."""
 
-    __slots__ = ("begin", "depth", "done", "first", "frame", "named")
+    __slots__ = ("begin", "depth", "done", "first", "frame", "listed", "named")
 
     # Statements
 
     def program(self) -> Statements:
         tokens = self.tokens
         statements = []
+        tensors: list[TensorNode] = []
+        equations: list[tuple[syntax.Size, Node]] = []
         while True:
             while tokens[self.at] == ";":
                 self.at += 1
             if not tokens[self.at]:
                 break
-            statements.append(self.statement())
+            if tokens[self.at][-1] == ":":
+                self.size_line(tensors, equations)
+            else:
+                statements.append(self.statement())
         if not statements:
             raise NotationError("The text has no statement.", self.text, 0, 1, "Write one, such as y[i] = x[i,j] w[j].")
-        return Statements(self.text, tuple(statements), tuple(self.standing))
+        line = syntax.SizeLine(tuple(tensors), tuple(equations))
+        return Statements(self.text, tuple(statements), tuple(self.standing), line)
 
-    def statement(self) -> Statement:
+    def size_line(self, tensors: list[TensorNode], equations: list[tuple[syntax.Size, Node]]) -> None:
+        """The rest of ``sizes: x[n,k], |i| = |n| - 1``."""
+        while True:
+            self.at += 1
+            self.begin_statement()
+            node = self.operand()
+            follow = self.tokens[self.at]
+            if isinstance(node, syntax.Size) and follow == "=":
+                self.at += 1
+                self.frame.renew(self.starts[self.at], None, "")
+                self.listed = True
+                equations.append((node, self.expression(None)))
+                self.listed = False
+            elif isinstance(node, syntax.Size) and follow in (",", ";"):
+                equations.append((node, node))
+            elif isinstance(node, TensorNode) and node.indices and follow in (",", ";"):
+                tensors.append(node)
+            else:
+                hint = "Write sizes: x[i,j], |k| = 3, with tensors and their indices, or the size of an index."
+                self.fail("A line of sizes has another form.", self.first, self.at - (self.at > self.first), hint)
+            if self.tokens[self.at] != ",":
+                return
+
+    def begin_statement(self) -> None:
         self.first = self.at
         self.begin = start = self.starts[self.at]  # begin: where the last operand starts, with its brackets
         self.frame = Bracket(None, "", None, start, start)
         self.depth = 0
-        self.done = self.named = False
+        self.done = self.named = self.listed = False
+
+    def statement(self) -> Statement:
+        self.begin_statement()
+        start = self.begin
         name = indices = None
         node = self.operand()
         if node is not None and self.tokens[self.at] == "=":
@@ -193,7 +226,9 @@ class Parser(IndexReader):
         self.at += 1
         frame.renew(self.starts[self.at], left, token)
 
-    def comma(self, frame: Bracket, token: str) -> None:
+    def comma(self, frame: Bracket, token: str) -> Node | None:
+        if self.listed and frame.outer is None:
+            return self.end(frame, token)
         if not frame.head:
             hint = "Separate statements by ';', and write a product without a sign or with '*'."
             before, after = self.tokens[self.at - 1], self.tokens[self.at + 1]
@@ -203,6 +238,7 @@ class Parser(IndexReader):
         frame.args.append(frame.finish(self.ends[self.at - 1]))
         self.at += 1
         frame.renew(self.starts[self.at], None, "")
+        return None
 
     def close(self, frame: Bracket, token: str) -> Node:
         body = frame.finish(self.ends[self.at - 1])
@@ -297,11 +333,10 @@ class Parser(IndexReader):
 
     def call(self, frame: Bracket) -> Node:
         result = None
-        if self.touches(self.at) and frame.axes is None:
-            if self.tokens[self.at] == "[":
-                result = self.indices()
-            elif frame.head in IN_TEXT and IN_TEXT[frame.head].kind == "matrix" and self.has_heights(self.at):
-                result = self.beside([])
+        if self.tokens[self.at] == "[" and self.touches(self.at) and len(frame.axes or "ij") == 2:
+            result = self.indices()
+        elif frame.axes is None and self.touches(self.at) and self.has_heights(self.at):
+            result = self.beside([]) if frame.head in IN_TEXT and IN_TEXT[frame.head].kind == "matrix" else None
         return syntax.CallNode(frame.begin, self.ends[self.at - 1], frame.head, tuple(frame.args), frame.axes, result)
 
     def derivative(self, frame: Bracket) -> Node:

@@ -89,6 +89,7 @@ def _resolved(
         scope.collect(statement)
         if statement.name is not None:
             _define(scope, statement)
+    scope.collect_sizes(program.sizes)
     _check_sizes(scope, sizes)
     context = Context(scope.facts)
     builder = ExpressionBuilder(scope, derive, swaps)
@@ -454,7 +455,9 @@ _BUILDERS: dict[type, Callable[..., Named]] = {
 
 
 def _is_leaf(node: syntax.Node) -> bool:
-    return isinstance(node, LEAVES) or (isinstance(node, syntax.CallNode) and node.result is not None)
+    return isinstance(node, LEAVES) or (
+        isinstance(node, syntax.CallNode) and node.result is not None and node.axes is None
+    )
 
 
 def _terms(node: syntax.Node) -> list[syntax.Node]:

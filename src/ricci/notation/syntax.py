@@ -8,14 +8,15 @@ only because a frozen dataclass takes twice as long to make, and making them is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(slots=True)
 class Index:
     """An index: the affine form ``sum(c * name) + sum(c * |name|) + const``, or a gather by a ``tensor``.
 
-    ``plain`` says that it was written as a bare name: ``i+0`` is not plain. ``height`` is "up", "down" or "".
+    ``strides``, where there are any, has a size for each term that is multiplied by one (``|k|*i + k``), and "" for the
+    others. ``plain`` says that it was written as a bare name: ``i+0`` is not plain. ``height`` is "up", "down" or "".
     """
 
     start: int
@@ -26,6 +27,7 @@ class Index:
     plain: bool = False
     tensor: TensorNode | None = None
     height: str = ""
+    strides: tuple[str, ...] = ()
 
 
 Indices = tuple[Index, ...]
@@ -182,12 +184,21 @@ class Statement:
 
 
 @dataclass(slots=True)
+class SizeLine:
+    """``sizes: x[n], w[k], |i| = |n| - |k| + 1``: which axes indices range over, and sizes that are given otherwise."""
+
+    tensors: tuple[TensorNode, ...]
+    equations: tuple[tuple[Size, Node], ...]
+
+
+@dataclass(slots=True)
 class Statements:
-    """The statements of a text, in order, the text, and the indices in it that stand above and below."""
+    """The statements of a text, in order, the text, the indices in it that stand above and below, and its sizes."""
 
     text: str
     statements: tuple[Statement, ...]
     standing: Indices = ()
+    sizes: SizeLine = field(default_factory=lambda: SizeLine((), ()))
 
 
 class Bracket:

@@ -1,8 +1,9 @@
 """What the names of a program are: inputs and their orders, definitions, and the size of every index.
 
-An index has one size in a program. It comes, in this order, from what the user gives, from the axes of inputs on
-which the index stands plainly, from the reads ``x[2*i+k]`` that it takes part in (then it ranges over all places where
-every such read is inside its tensor, starting at the first one), or else it is free, and must be given at the call.
+An index has one size in a program. It comes, in this order, from what the user gives, from a line of sizes, from the
+axes of inputs on which the index stands plainly, from the reads ``x[2*i+k]`` that it takes part in (then it ranges over
+all places where every such read is inside its tensor, starting at the first one), or else it is free, and must be given
+at the call.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ricci.errors import NotationError
-from ricci.expr import Expr, Size, axis_size, dims, index_size, variable
+from ricci.expr import Expr, Size, dims, index_size, variable
 from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
 from ricci.notation.context import Check, Facts
@@ -55,6 +56,10 @@ class TextScope:
     names: set[str] = field(default_factory=set)
     has_heights: bool = False  # whether indices stand above or below
     subscripts: bool = False  # whether none stands above
+    results: dict[str, tuple] = field(
+        default_factory=dict
+    )  # index → a call, its operand's axes, the axis of its result
+    stated: dict[str, syntax.Node] = field(default_factory=dict)  # index → its size, from lines of sizes
     _class: dict[str, str] = field(default_factory=dict)
     _size: dict[str, Size] = field(default_factory=dict)
     _pending: set[str] = field(default_factory=set)
@@ -92,6 +97,9 @@ class TextScope:
             elif isinstance(node, syntax.CallNode) and node.axes is None and self._takes_tensors(node):
                 tensors += [(a, self._default_order(node, a, k)) for k, a in enumerate(node.args)]
                 self._link_result(node)
+            elif isinstance(node, syntax.CallNode) and node.result is not None and node.axes is not None:
+                self._note_result(node, [name for index in node.axes for _, name in index.terms])
+                stack.extend(node.args)
             elif isinstance(node, syntax.Derivative):
                 tensors.append((node.variable, None))
                 stack.append(node.body)
@@ -100,6 +108,21 @@ class TextScope:
         for tensor, order in reversed(tensors):
             if isinstance(tensor, syntax.TensorNode):
                 self._tensor(tensor, order)
+
+    def collect_sizes(self, line: syntax.SizeLine) -> None:
+        """Take in what is said of sizes; the statements come before."""
+        for tensor in line.tensors:
+            self._note(tensor.indices)
+            if any(not index.plain for index in tensor.indices or ()):
+                raise self.fail("In a line of sizes the indices of a tensor are names.", tensor, "Write sizes: x[i,j].")
+            self._tensor(tensor, None)
+        for size, node in line.equations:
+            self.names.add(size.name)
+            if size.name in self.stated:
+                raise self.fail(f"The size of {size.name!r} is given twice.", size)
+            self.stated[size.name] = node
+        numbers = {name: node.value for name, node in self.stated.items() if isinstance(node, syntax.Number)}
+        self.given = {**{name: n for name, n in numbers.items() if isinstance(n, int)}, **self.given}
 
     def _note(self, indices: syntax.Indices | None) -> None:
         """Remember the names of indices, where sizes are given that must name one of them."""
@@ -127,10 +150,19 @@ class TextScope:
         first = node.args[0]
         if node.result is None or not isinstance(first, syntax.TensorNode) or len(node.result) > 2:
             return
+        if IN_TEXT[node.name].rectangular:
+            self._note_result(node, [(first.name, 0), (first.name, 1)])
+            return
         axes = (1,) if IN_TEXT[node.name].gives == "solve" else range(len(node.result))
         for axis, index in zip(axes, node.result, strict=False):
             if index.plain:
                 self._link(first.name, axis, index.terms[0][1])
+
+    def _note_result(self, node: syntax.CallNode, axes: list[tuple[str, int]] | list[str]) -> None:
+        """The axes of a function's result have sizes that follow from those of its operand."""
+        for place, index in enumerate(node.result or ()):
+            if index.plain:
+                self.results.setdefault(index.terms[0][1], (node, axes, place))
 
     def _tensor(self, node: syntax.TensorNode, order: int | None) -> None:
         if node.name in IN_TEXT:
@@ -162,7 +194,7 @@ class TextScope:
                 self._tensor(index.tensor, None)
             else:
                 for _, name in index.terms:
-                    self.reads.setdefault(name, []).append(Read(node.name, axis, index))
+                    self.reads.setdefault(self.class_of(name), []).append(Read(node.name, axis, index))
 
     def stands(self, node: syntax.Node, name: str, found: tuple[str, ...]) -> None:
         """Note the heights at which a tensor stands, which are the same wherever it has some."""
@@ -216,13 +248,13 @@ class TextScope:
 
     def input(self, name: str) -> Expr:
         order = self.facts.inputs[name]
-        return variable(name, tuple([self._axis_size(name, axis) for axis in range(order)]))
+        return variable(name, tuple([self.axis_size(name, axis) for axis in range(order)]))
 
-    def _axis_size(self, name: str, axis: int) -> Size:
+    def axis_size(self, name: str, axis: int) -> Size:
         for index, size in self.given.items():
             if (name, axis) in self.index_axes.get(self.class_of(index), ()):
                 return size
-        return axis_size(name, axis)
+        return dims.axis_size(name, axis)
 
     def size(self, index: str, node: syntax.Node | syntax.Index) -> Size:
         """The size of an index."""
@@ -241,26 +273,77 @@ class TextScope:
         for name, size in self.given.items():
             if self.class_of(name) == index:
                 return size
+        for name, stated in self.stated.items():
+            if self.class_of(name) == index:
+                if isinstance(stated, syntax.Size) and self.class_of(stated.name) == index:
+                    return index_size(stated.name)
+                self.facts.ranges[index] = size = self.size_of(stated)
+                return size
         axes = self.index_axes.get(index)
         if axes:
-            return min((axis_size(*axis) for axis in axes), key=dims.rank)
+            return min((dims.axis_size(*axis) for axis in axes), key=dims.rank)
         if self.reads.get(index):
             return self._range(index, node)
+        for name, (call, operands, place) in self.results.items():
+            if self.class_of(name) == index:
+                own = [self.size(a, call) if isinstance(a, str) else self.axis_size(*a) for a in operands]
+                shape = IN_TEXT[call.name].result
+                assert shape is not None
+                return shape([tuple(own)])[place]
         return index_size(index)
+
+    def size_of(self, node: syntax.Node) -> Size:
+        """The size that an expression is: whole numbers, sizes, sums, products, minimum(a, b) and floor(a/b)."""
+        total: Size = 0
+        if isinstance(node, syntax.Number) and isinstance(node.value, int):
+            return node.value
+        if isinstance(node, syntax.Size):
+            return self.size(node.name, node)
+        if isinstance(node, syntax.Neg):
+            return -1 * self.size_of(node.body)
+        if isinstance(node, syntax.SumNode):
+            for sign, term in node.terms:
+                total = total + sign * self.size_of(term)
+            return total
+        if isinstance(node, syntax.ProductNode) and all(exponent > 0 for exponent, _ in node.factors):
+            total = 1
+            for _, factor in node.factors:
+                total = total * self.size_of(factor)
+            return total
+        if isinstance(node, syntax.CallNode) and node.name == "minimum":
+            return dims.minimum(*map(self.size_of, node.args))
+        inner = node.args[0] if isinstance(node, syntax.CallNode) and node.name == "floor" else None
+        if isinstance(inner, syntax.ProductNode) and [exponent for exponent, _ in inner.factors] == [1, -1]:
+            return dims.quotient(*[self.size_of(factor) for _, factor in inner.factors])
+        hint = "Write whole numbers, |i|, +, -, *, minimum(a, b) and floor(a/b)."
+        raise self.fail("A size is not computed in this way.", node, hint)
+
+    def coefficients(self, index: syntax.Index) -> list[tuple[Size, str]]:
+        """The names in an affine index and what they are multiplied by."""
+        if not index.strides:
+            return list(index.terms)
+        strides = [self.size(name, index) if name else 1 for name in index.strides]
+        return [(c * stride, name) for (c, name), stride in zip(index.terms, strides, strict=True)]
 
     def _range(self, index: str, node: syntax.Node | syntax.Index) -> Size:
         """All places where every read is inside its tensor."""
         lows, highs = [], []
         for read in self.reads[index]:
-            coef = sum(c for c, name in read.index.terms if self.class_of(name) == index)
+            coef: Size = 0
+            for c, name in self.coefficients(read.index):
+                coef = coef + c if self.class_of(name) == index else coef
+            if coef == 0:  # x[i-j] with i = j is read at one place
+                continue
             least, most = self._span(read.index, index)
             last = self.read_size(read, node) - 1
-            if coef > 0:
+            if is_positive(coef):
                 lows.append(-1 * dims.quotient(least, coef))
                 highs.append(dims.quotient(last - most, coef))
             else:
-                lows.append(-1 * dims.quotient(last - most, -coef))
-                highs.append(dims.quotient(least, -coef))
+                lows.append(-1 * dims.quotient(last - most, -1 * coef))
+                highs.append(dims.quotient(least, -1 * coef))
+        if not lows:
+            return index_size(index)
         low, high = lows[0], highs[0]
         for other in lows[1:]:
             low = dims.maximum(low, other)
@@ -276,9 +359,7 @@ class TextScope:
     def read_size(self, read: Read, node: syntax.Node | syntax.Index) -> Size:
         definition = self.definitions.get(read.name)
         return (
-            self._axis_size(read.name, read.axis)
-            if definition is None
-            else self.size(definition.names[read.axis], node)
+            self.axis_size(read.name, read.axis) if definition is None else self.size(definition.names[read.axis], node)
         )
 
     def _span(self, index: syntax.Index, but: str) -> tuple[Size, Size]:
@@ -287,13 +368,13 @@ class TextScope:
         for c, name in index.sizes:
             least = least + c * self.size(name, index)
         most = least
-        for c, name in index.terms:
+        for c, name in self.coefficients(index):
             if self.class_of(name) == but:
                 continue
             length = self.size(name, index)
             first = c * self.start(name)
             last = first + c * (length - 1)
-            least, most = (least + first, most + last) if c > 0 else (least + last, most + first)
+            least, most = (least + first, most + last) if is_positive(c) else (least + last, most + first)
         return least, most
 
     def start(self, index: str) -> Size:
@@ -327,3 +408,8 @@ def applied(function: str, brackets: str, rest: str) -> str:
         return f"Write {function}{brackets}(…), with no space before the bracket."
     power = f"**{argument[1][1:]}" if argument[1] else ""
     return f"Write {function}({argument[2] or argument[3]}){power}."
+
+
+def is_positive(size: Size) -> bool:
+    """Whether a coefficient is one: a number, or a size times a number."""
+    return size > 0 if isinstance(size, int) else size.terms[0][1] > 0

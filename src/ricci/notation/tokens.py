@@ -26,7 +26,8 @@ LENGTH_LIMIT = 1_000_000
 NESTING_LIMIT = 100
 
 PIECES = re.compile(
-    r"""[^\W\d][\w\u0300-\u036f]*'*                                 # a name; a prime, where it is an index
+    r"""sizes[ \t]*:                                                # what begins a line of sizes
+      | [^\W\d][\w\u0300-\u036f]*'*                                 # a name; a prime, where it is an index
       | [\[\](),;\n]
       | [^\S\n]+
       | (?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?            # a number
@@ -135,7 +136,8 @@ def skipped(text: str, piece: str, start: int) -> bool:
     first = piece[0]
     if first.isspace() or first == "#":
         return True
-    if first in "0123456789^" or (len(piece) > 1 and (first in "|." or piece.rstrip("'").isidentifier())):
+    known = first in "|." or piece.rstrip("'").isidentifier() or piece.endswith(":")
+    if first in "0123456789^" or (len(piece) > 1 and known):
         return False
     wrong = next((k for k, character in enumerate(piece) if not ("x" + character).isidentifier()), 0)
     hint = in_other_words(text, start + wrong) or INSTEAD.get(piece[wrong], NAMES)
@@ -272,7 +274,7 @@ class IndexReader:
     def affine(self) -> Index:
         """An index such as ``i'``, ``3``, ``2*i+k`` or ``|n|-1-i``."""
         first = self.at
-        names: dict[str, int] = {}
+        names: dict[tuple[str, str], int] = {}  # stride and name
         sizes: dict[str, int] = {}
         const = 0
         sign = 1
@@ -280,42 +282,46 @@ class IndexReader:
             sign = -1
             self.at += 1
         while True:
-            factor, label = self.affine_term(sign)
-            if not label:
-                const += factor
-            elif label[0] == "|":
-                size = label[1:-1].strip()
+            factor, size, label = self.affine_term(sign)
+            if label:
+                names[size, label] = names.get((size, label), 0) + factor
+            elif size:
                 sizes[size] = sizes.get(size, 0) + factor
             else:
-                names[label] = names.get(label, 0) + factor
+                const += factor
             token = self.tokens[self.at]
             if token != "+" and token != "-":
                 break
             sign = 1 if token == "+" else -1
             self.at += 1
-        terms, size_terms = (tuple((c, name) for name, c in part.items() if c) for part in (names, sizes))
+        terms = tuple([(c, name) for (_, name), c in names.items() if c])
+        strides = tuple([size for (size, _), c in names.items() if c])
+        size_terms = tuple([(c, name) for name, c in sizes.items() if c])
         plain = self.at == first + 1 and bool(names)
-        return Index(self.starts[first], self.ends[self.at - 1], terms, const, size_terms, plain, None, "")
+        start, end = self.starts[first], self.ends[self.at - 1]
+        return Index(start, end, terms, const, size_terms, plain, None, "", strides if any(strides) else ())
 
-    def affine_term(self, factor: int) -> tuple[int, str]:
-        """``factor`` times a term such as ``3``, ``i``, ``2*i`` or ``2|n|``: its coefficient and its label."""
-        label = ""
+    def affine_term(self, factor: int) -> tuple[int, str, str]:
+        """``factor`` times a term such as ``3``, ``i``, ``2*i``, ``2|n|`` or ``|n|*i``: number, size and label."""
+        size = label = ""
         while True:
             token = self.tokens[self.at]
             if token.isdigit():
                 factor *= int(self.value(token, self.at))
             elif not is_label(token) and token[:1] != "|":
                 self.no_index(self.at)
-            elif label:
+            elif size if token[0] == "|" else label:
                 self.fail("The product of two indices is not an index.", self.at, self.at, AFFINE)
+            elif token[0] == "|":
+                size = token[1:-1].strip()
             else:
                 label = token
             self.at += 1
             follow = self.tokens[self.at]
             if follow == "*":
                 self.at += 1
-            elif label or not (is_label(follow) or follow[:1] == "|"):
-                return factor, label
+            elif size or label or not (is_label(follow) or follow[:1] == "|"):
+                return factor, size, label
 
     def value(self, token: str, at: int) -> int | float:
         """The value of a number, which is the token ``at`` or a part of it."""

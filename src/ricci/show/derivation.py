@@ -90,7 +90,9 @@ class Derivation(Sequence[DerivationStep]):
             new = [s for s in before if text_form.statement(s) not in shown]
             shown |= {text_form.statement(s) for s in before}
             own = left if new else step.left  # after definitions, a line that only goes on would go on with these
-            self.steps.append(DerivationStep(step.rule, own, syntax.Statements("", (*new, last))))
+            self.steps.append(
+                DerivationStep(step.rule, own, syntax.Statements("", (*new, last), sizes=step.program.sizes))
+            )
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -342,7 +344,7 @@ def _rules(trace: list) -> str:
 
 def _flattened(tree: syntax.Statements) -> syntax.Statements:
     """Products of deltas, put in for a derivative, become factors of the product around them."""
-    return syntax.Statements(tree.text, tuple([_statement(s) for s in tree.statements]))
+    return syntax.Statements(tree.text, tuple([_statement(s) for s in tree.statements]), sizes=tree.sizes)
 
 
 def _statement(s: syntax.Statement) -> syntax.Statement:

@@ -18,6 +18,7 @@ from ricci.expr import (
     Size,
     Structure,
     Sum,
+    dims,
     numeric,
 )
 from ricci.expr.build.product import restrict
@@ -26,7 +27,8 @@ from ricci.functions.axes import unmerged
 from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
 from ricci.notation.context import Facts
-from ricci.notation.occurrences import free_indices, names_in
+from ricci.notation.occurrences import Occurrences, free_indices, names_in
+from ricci.notation.text_scope import is_positive
 from ricci.show.index_names import Namer
 from ricci.show.lines import arranged_inner, parts_with_lines
 from ricci.show.phrases import (
@@ -41,6 +43,7 @@ from ricci.show.phrases import (
     tensor_of,
 )
 from ricci.show.product_writer import ProductWriter
+from ricci.show.size_line import SizeLineWriter
 from ricci.show.standing import Standing
 
 _FLIPPED = {"<": ">", "<=": ">=", "==": "==", "!=": "!="}  # comparisons, with their operands exchanged
@@ -55,13 +58,12 @@ class SyntaxWriter(ProductWriter):
     """Writes one expression."""
 
     def __init__(self, root: Expr, names: Names, facts: Facts, heights: Names, known: dict[Expr, str] | None = None):
-        super().__init__(facts, Namer(facts, [root]), names)
+        super().__init__(root, facts, Namer(facts, [root]), names)
         self.root = root
         self.known = {} if known is None else known  # names of lines that were written before
         self.heights = heights
         self.standing = Standing(facts.heights) if any(heights) or facts.heights else None
-        for index, size in zip(names, root.shape, strict=True):
-            self.namer.claim(index, size)
+        self.namer.claim_free(root, names)
 
     def program(self, name: str | None) -> syntax.Statements:
         statements = []
@@ -89,7 +91,8 @@ class SyntaxWriter(ProductWriter):
             used |= {n for s in statements for n in names_in(s.body)} | names_in(body)
             name = next(n for n in ("y", "z", "u", *map("y{}".format, range(1, 1000))) if n not in used)
         statements.append(syntax.Statement(0, 0, name, last.indices, body))
-        return syntax.Statements("", tuple(statements))
+        line = SizeLineWriter(self.root, self.names, self.facts, self.namer, lambda size: self.size(size, True))
+        return syntax.Statements("", tuple(statements), sizes=line.line(statements))
 
     def inside(self) -> list[Expr]:
         """What is written out where an input stands for it."""
@@ -127,31 +130,33 @@ class SyntaxWriter(ProductWriter):
 
     def constant(self, e: Constant, names: Names, taken: set[str]) -> syntax.Node:
         if isinstance(e.value, Dim):
-            return self.size(e.value, taken)
+            return self.size(e.value)
         if e.value == "pi":
             return syntax.Pi(0, 0)
         value = numeric(e)
         return number_of(value) if value is not None else tensor_of(f"array_{e.value.digest[:6]}", names)
 
-    def size(self, size: Size, taken: set[str]) -> syntax.Node:
-        """A size as an expression in ``|i|``."""
+    def size(self, size: Size, computed: bool = False) -> syntax.Node:
+        """A size as an expression in ``|i|``; one that is ``computed`` from others shows how."""
         if isinstance(size, int):
             return number_of(size)
+        if not computed and (len(size.terms) > 1 or any(len(atom) == 3 for atom in size.terms[0][0])):
+            return syntax.Size(0, 0, self.namer.of_size(size))
         terms = []
         for monomial, coef in size.terms:
-            factors = [self.atom(atom, taken) for atom in monomial]
+            factors = [self.atom(atom) for atom in monomial]
             if abs(coef) != 1 or not factors:
                 factors.insert(0, number_of(abs(coef)))
             terms.append((1 if coef > 0 else -1, product_of([(1, f) for f in factors])))
         return sum_of(terms)
 
-    def atom(self, atom: tuple, taken: set[str]) -> syntax.Node:
+    def atom(self, atom: tuple) -> syntax.Node:
         if len(atom) == 3:
-            a, b = self.size(atom[1], taken), self.size(atom[2], taken)
+            a, b = self.size(atom[1], True), self.size(atom[2], True)
             if atom[0] == "min":
                 return syntax.CallNode(0, 0, "minimum", (a, b), None, None)
             return syntax.CallNode(0, 0, "floor", (product_of([(1, a), (-1, b)]),), None, None)
-        return syntax.Size(0, 0, self.size_name(atom, taken))
+        return syntax.Size(0, 0, self.namer.of_size(dims.symbol(*atom)))
 
     def structure(self, e: Structure, names: Names, taken: set[str]) -> syntax.Node:
         kind = e.relation[0]
@@ -169,9 +174,16 @@ class SyntaxWriter(ProductWriter):
         if is_delta(e):
             pair = sorted(names, key=lambda n: self.names.index(n) if n in self.names else len(self.names))
             return syntax.Delta(0, 0, indices_of(tuple(pair)))
-        left = [(c, n) for c, n in zip(coefs, names, strict=True) if isinstance(c, int) and c > 0]
-        right = [(-1 * c, n) for c, n in zip(coefs, names, strict=True) if not (isinstance(c, int) and c > 0)]
-        return syntax.Delta(0, 0, (self.affine(left, 0, taken), self.affine(right, -1 * const, taken)))
+        sides = [
+            [(c, n) for c, n in zip(signed, names, strict=True) if is_positive(c)]
+            for signed in (coefs, [-1 * c for c in coefs])
+        ]
+        sides = [(sides[0], -1 * const), (sides[1], const)]  # the constant moves to the other side
+        plain = [len(terms) == 1 and terms[0][0] == 1 for terms, _ in sides]
+        (left, shift), (right, _) = sides if plain[0] or not plain[1] else sides[::-1]
+        pair = self.affine(left, 0, taken), self.affine(right, shift, taken)
+        pair[1].plain &= not pair[0].plain  # two names alone would have one size
+        return syntax.Delta(0, 0, pair)
 
     def sum(self, e: Sum, names: Names, taken: set[str]) -> syntax.Node:
         after: set[str] = set()
@@ -247,7 +259,7 @@ class SyntaxWriter(ProductWriter):
             short = len(first.shape) == 2 and not (e.op.columns and e.params[0])
             if short:
                 return syntax.CallNode(0, 0, e.op.name, args, None, indices_of(rest) if rest else None)
-        if kind == "matrix" and not result:  # its axes have other sizes than those of the operand
+        if kind == "matrix" and e.op.rectangular:  # its axes have other sizes than those of the operand
             axes = tuple([self.fresh(first, axis, taken) for axis in range(lead, len(first.shape))])
             arg = self.node(first, (*names[:lead], *axes), taken)
             return syntax.CallNode(0, 0, e.op.name, (arg,), indices_of(axes), indices_of(rest))
@@ -262,10 +274,19 @@ class SyntaxWriter(ProductWriter):
             axes = (*head, *[self.fresh(first, a, taken) for a in range(lead + len(head), len(first.shape))])
         args = [self.node(first, (*names[:lead], *axes), taken)]
         if result == "solve":
-            args.append(self.node(e.args[1], (*names[:lead], axes[0], *rest[1:]), taken))
+            args.append(self.in_order(self.node(e.args[1], (*names[:lead], axes[0], *rest[1:]), taken), rest[1:]))
         elif surface is not None and surface.gives == "along":
-            args.append(self.node(e.args[1], names, taken))
+            args.append(self.in_order(self.node(e.args[1], names, taken), rest[works_on[0] :]))
         return syntax.CallNode(0, 0, e.op.name, tuple(args), indices_of(axes), None)
+
+    def in_order(self, node: syntax.Node, names: Names) -> syntax.Node:
+        """An operand that a reader finds the indices ``names`` of in this order, said by a one-tensor if need be."""
+        found = [name for name in Occurrences().of(node) if name in names]
+        in_sum = isinstance(node, syntax.SumNode) and any(name in self.names for name in names)
+        if len(names) < 2 or (found == list(names) and not in_sum):
+            return node
+        factors = node.factors if isinstance(node, syntax.ProductNode) else ((1, node),)
+        return syntax.ProductNode(0, 0, ((1, syntax.Ones(0, 0, indices_of(names))), *factors))
 
 
 def _is_full(e: Expr) -> bool:

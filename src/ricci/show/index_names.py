@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from copy import copy
 from itertools import count
 
-from ricci.expr import Dim, Expr, Product, Size, Variable
-from ricci.expr.dims import axis_size, index_size
-from ricci.expr.settle import SizeClasses
+from ricci.expr import Dim, Expr, Product, Size, Variable, topological
+from ricci.expr.dims import atoms, axis_size, index_size
+from ricci.expr.settle import SizeClasses, own_sizes
 from ricci.notation.context import Facts
 
 LETTERS = "ijklmnpqrstuvwabcdefgh"
@@ -41,6 +41,15 @@ class Namer:
         """``name`` stands for an index of ``size`` in this text."""
         self.claims.setdefault(name, self.classes.find(size))
 
+    def claim_free(self, root: Expr, names: Iterable[str]) -> None:
+        """``names`` are those of the result's axes; an index that no tensor has keeps its name too."""
+        for name, size in zip(names, root.shape, strict=True):
+            self.claim(name, size)
+        for size in {size for node in topological(root) for size in own_sizes(node)}:
+            for atom in sorted(atoms(size), key=repr):
+                if len(atom) == 1:
+                    self.claim(atom[0], index_size(atom[0]))
+
     def fits(self, name: str, size: Size) -> bool:
         held = self.claims.get(name)
         return held is None or held == self.classes.find(size)
@@ -53,6 +62,16 @@ class Namer:
                 return name
         raise AssertionError("there are always more names")
 
+    def of_size(self, size: Size) -> str:
+        """A name that stands for an index of this size: the user's, one that is in use, or a new one."""
+        atom = next(iter(size.atoms)) if isinstance(size, Dim) and len(size.atoms) == 1 else ()
+        hints = atom if len(atom) == 1 else self.hints.get(atom, ())
+        held = self.classes.find(size)
+        known = [name for name, other in self.claims.items() if other == held]
+        for name in [*[name for name in hints if name in known], *known]:
+            return name
+        return self.fresh(size, hints if size == axis_or_index(size) else (), set())
+
     def _candidates(self, size: Size, hints: Iterable[str]):
         hints = list(dict.fromkeys(hints))
         yield from hints
@@ -61,7 +80,7 @@ class Namer:
                 yield name
         if isinstance(size, Dim) and len(size.atoms) == 1:
             (atom,) = size.atoms
-            if size is (axis_size(*atom) if len(atom) == 2 else index_size(*atom)):
+            if size is axis_or_index(size):
                 yield from self.hints.get(atom, ()) if len(atom) == 2 else (() if atom[0][0] == "@" else atom)
         for name in hints[:1]:
             yield name + "'"
@@ -88,3 +107,11 @@ class Namer:
                     return []
                 e = inner
         return []
+
+
+def axis_or_index(size: Size) -> Size | None:
+    """A size that is that of one axis or index, and None if it is computed from others."""
+    if not isinstance(size, Dim) or len(size.atoms) != 1:
+        return None
+    (atom,) = size.atoms
+    return size if size is (axis_size(*atom) if len(atom) == 2 else index_size(*atom)) else None

@@ -24,14 +24,24 @@ _ACCENTS = {"dot": r"\dot", "bar": r"\bar", "hat": r"\hat", "tilde": r"\tilde"}
 def program(tree: syntax.Statements, left: str | None = None) -> str:
     """All statements; ``left`` stands for the left side of the last one where it is given."""
     *before, last = tree.statements
-    if not before:
+    sizes = size_line(tree.sizes)
+    if not before and not sizes:
         return statement(last, left)
-    return aligned([*[statement(s, sign="&=") for s in before], statement(last, left, "&=")])
+    return aligned([*sizes, *[statement(s, sign="&=") for s in before], statement(last, left, "&=")])
 
 
 def aligned(lines: Sequence[str]) -> str:
     """Lines below one another, at their signs ``&=``."""
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+
+def size_line(line: syntax.SizeLine) -> list[str]:
+    """The line that says what sizes are, if there is anything to say."""
+    parts = [render(tensor, ATOM) for tensor in line.tensors]
+    for size, node in line.equations:
+        free = isinstance(node, syntax.Size) and node.name == size.name
+        parts.append(render(size, ATOM) + ("" if free else f" = {render(node, SUM)}"))
+    return [r"\text{sizes: } " + r",\; ".join(parts)] if parts else []
 
 
 def statement(node: syntax.Statement, left: str | None = None, sign: str = "=") -> str:
@@ -98,7 +108,9 @@ def indices(these: syntax.Indices | None) -> str:
 def index(i: syntax.Index) -> str:
     if i.tensor is not None:
         return _subscripted(symbol(i.tensor.name), i.tensor.indices)
-    parts = [(c, label(name)) for c, name in i.terms] + [(c, f"|{label(name)}|") for c, name in i.sizes]
+    strides = [f"|{label(name)}| " if name else "" for name in i.strides or [""] * len(i.terms)]
+    parts = [(c, stride + label(name)) for (c, name), stride in zip(i.terms, strides, strict=True)]
+    parts += [(c, f"|{label(name)}|") for c, name in i.sizes]
     text = ""
     for c, name in parts:
         text += ("-" if c < 0 else "+" if text else "") + (name if abs(c) == 1 else f"{abs(c)}{name}")

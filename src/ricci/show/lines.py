@@ -23,8 +23,9 @@ def parts_with_lines(root: Expr, named: set[Expr], inside: Sequence[Expr] = ()) 
     """The nodes to print on lines of their own, operands first; ``named`` are those the user has named, and ``inside``
     is what is written out where inputs of ``root`` stand for it."""
     order = topological(*inside, root)
-    whole = {node.args[0] for node in order if isinstance(node, Function) and unmerged(node.args[0]) is not None}
-    needed = {part for node in order if node not in whole for part in _needed(node)}
+    apart = {node.args[0]: unmerged(node.args[0]) for node in order if isinstance(node, Function)}
+    whole = {node: found[0] for node, found in apart.items() if found is not None}
+    needed = {part for node in order for part in _needed(whole.get(node, node))}
     uses = _uses(order)
     large = is_large(root)
     top = arranged_inner(root)

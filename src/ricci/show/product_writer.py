@@ -24,10 +24,12 @@ from ricci.expr import (
     numeric,
     scale,
 )
+from ricci.expr.settle import SettledSizes
 from ricci.expr.structures import is_delta, natural
 from ricci.notation import syntax
 from ricci.notation.context import Facts
 from ricci.notation.occurrences import LEAVES, Occurrences
+from ricci.notation.text_scope import is_positive
 from ricci.show.index_names import Namer
 from ricci.show.lines import arranged_inner
 from ricci.show.phrases import (
@@ -44,15 +46,27 @@ from ricci.show.phrases import (
 Factor = tuple[Expr, tuple]
 
 
+class RunningLabels(tuple):
+    """The labels of a factor that is summed along, which the same factor beside it does not share."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
 class ProductWriter:
     """The part of a writer that writes products."""
 
-    def __init__(self, facts: Facts, namer: Namer, names: Names):
+    def __init__(self, root: Expr, facts: Facts, namer: Namer, names: Names):
         self.facts, self.namer, self.names = facts, namer, names
         self.place = {name: position for position, name in enumerate({**facts.mentions, **facts.inputs})}
         self.line: dict[Expr, str] = {}  # the parts that have lines of their own, and their names
         self.axes: dict[Expr, tuple[int, ...]] = {}  # for those, the order of axes that the user gave them
         self.first: dict[Expr, tuple] = {}
+        self.settled = SettledSizes(root, root.shape, namer.classes)
+        self.checked = {self.settled.of(check.size) for check in facts.checks}  # sizes that are not negative
 
     def node(self, e: Expr, names: Names, taken: set[str]) -> syntax.Node:
         raise NotImplementedError
@@ -160,7 +174,7 @@ class ProductWriter:
             a, ls = others[0]
             if ls.count(column) != 1 or row in ls:
                 continue
-            moved = (a, tuple([row if x == column else x for x in ls]))
+            moved = (a, RunningLabels([row if x == column else x for x in ls]))
             kept = [moved if f == others[0] else f for f in kept if f != (triangle, labels)]
             along[moved] = [row if x == column else x for x in along.pop(others[0], [])] + [row]
             label[column] = ""
@@ -177,6 +191,8 @@ class ProductWriter:
                 (axis, x) for axis, x in enumerate(labels) if label[x] not in names and self.is_unit(structure, axis)
             ]
             for axis, x in sorted(found, key=lambda place: self.backward(structure, place[0])):
+                if not self.is_inside(structure, axis):
+                    continue
                 users = [(a, ls) for a, ls in kept if x in ls and (a, ls) != (structure, labels)]
                 if len(users) == 1 and self.is_readable(users[0], x, along):
                     a, ls = users[0]
@@ -198,14 +214,27 @@ class ProductWriter:
             return 0
         _, coefs, const = e.relation
         shift = -1 * coefs[axis] * const
-        return sum(c * coefs[axis] > 0 for c in coefs) - 1 + (isinstance(shift, int) and shift < 0)
+        return sum(is_positive(c * coefs[axis]) for c in coefs) - 1 + (isinstance(shift, int) and shift < 0)
+
+    def is_inside(self, e: Structure, axis: int) -> bool:
+        """Whether a read of ``axis`` at what the relation says is inside for all other indices, as a text wants it."""
+        if e.relation[0] == "at":
+            return True
+        _, coefs, const = e.relation
+        least = most = -1 * coefs[axis] * const
+        for place, (c, size) in enumerate(zip(coefs, e.shape, strict=True)):
+            if place != axis:
+                last = -1 * coefs[axis] * c * (size - 1)
+                least, most = (least, most + last) if is_positive(-1 * coefs[axis] * c) else (least + last, most)
+        rooms = [self.settled.of(room) for room in (least, e.shape[axis] - 1 - most)]
+        return all(room >= 0 if isinstance(room, int) else room in self.checked for room in rooms)
 
     @staticmethod
     def is_unit(e: Structure, axis: int) -> bool:
         kind = e.relation[0]
         if kind == "at":
             return axis == len(e.shape) - 1
-        return kind == "==" and e.relation[1][axis] in (1, -1) and all(isinstance(c, int) for c in e.relation[1])
+        return kind == "==" and e.relation[1][axis] in (1, -1)
 
     def read_index(
         self, e: Structure, labels: tuple, axis: int, label: dict[object, str], taken: set[str]
@@ -215,9 +244,9 @@ class ProductWriter:
         _, coefs, const = e.relation
         sign = -1 * coefs[axis]
         others = [(sign * c, label[x]) for p, (c, x) in enumerate(zip(coefs, labels, strict=True)) if p != axis]
-        others.sort(key=lambda t: (-1 * t[0], t[1] not in self.names, t[1]))
+        others.sort(key=lambda t: (*_falling(t[0]), t[1] not in self.names, t[1]))
         index = self.affine(others, sign * const, taken)
-        return syntax.Index(0, 0, index.terms, index.const, index.sizes, False)
+        return syntax.Index(0, 0, index.terms, index.const, index.sizes, False, strides=index.strides)
 
     def lonely(self, summed: Iterable[str], body: list[tuple[int, syntax.Node]]) -> list[str]:
         """Summed indices that the notation would not see as summed: in one factor only, which is not a tensor twice."""
@@ -279,28 +308,26 @@ class ProductWriter:
     def affine(self, terms: Sequence[tuple[Size, str]], const: Size, taken: set[str]) -> syntax.Index:
         """An index expression; symbolic strides are named as sizes."""
         sizes: list[tuple[int, str]] = []
-        number = const
-        if isinstance(const, Dim):
-            number = 0
-            for monomial, coef in const.terms:
-                if not monomial:
-                    number = coef
-                else:
-                    sizes.append((coef, "|·|".join(self.size_name(atom, taken) for atom in monomial)))
-        whole = tuple([(c, n) if isinstance(c, int) else (1, f"{c}*{n}") for c, n in terms])
-        assert isinstance(number, int)
-        plain = len(whole) == 1 and whole[0][0] == 1 and number == 0 and not sizes
-        return syntax.Index(0, 0, whole, number, tuple(sizes), plain)
+        number = 0
+        for monomial, coef in const.terms if isinstance(const, Dim) else (((), const),):
+            if not monomial:
+                number = coef
+            else:
+                size: Size = 1
+                for atom in monomial:
+                    size = size * dims.symbol(*atom)
+                sizes.append((coef, self.namer.of_size(size)))
+        whole = []
+        strides = []
+        for c, name in terms:
+            sign = 1 if is_positive(c) else -1
+            whole.append((c if isinstance(c, int) else sign, name))
+            strides.append("" if isinstance(c, int) else self.namer.of_size(sign * c))
+        plain = len(whole) == 1 and whole[0][0] == 1 and number == 0 and not sizes and not any(strides)
+        kept = tuple(strides) if any(strides) else ()
+        return syntax.Index(0, 0, tuple(whole), number, tuple(sizes), plain, strides=kept)
 
-    def size_name(self, atom: tuple, taken: set[str]) -> str:
-        """The index whose size an atom is: one that is in use, or a new one."""
-        size = dims.symbol(*atom)
-        for name in self.namer.hints.get(atom, ()):
-            if self.namer.fits(name, size):
-                self.namer.claim(name, size)
-                return name
-        held = self.namer.classes.find(size)
-        for name, other in self.namer.claims.items():
-            if other == held:
-                return name
-        return self.namer.fresh(size, (), set())
+
+def _falling(coef: Size) -> tuple[bool, int, str]:
+    """Sorts coefficients: sizes, then numbers, the largest first."""
+    return not is_positive(coef), -coef if isinstance(coef, int) else -1000, str(coef)

@@ -13,7 +13,16 @@ SUM, TERM, ATOM = 0, 1, 2  # what may stand in a place without brackets
 
 
 def program(tree: syntax.Statements) -> str:
-    return "\n".join(statement(s) for s in tree.statements)
+    return "\n".join([*size_line(tree.sizes), *map(statement, tree.statements)])
+
+
+def size_line(line: syntax.SizeLine) -> list[str]:
+    """The line that says what sizes are, if there is anything to say."""
+    parts = [render(tensor, ATOM) for tensor in line.tensors]
+    for size, node in line.equations:
+        free = isinstance(node, syntax.Size) and node.name == size.name
+        parts.append(render(size, ATOM) + ("" if free else f" = {render(node, SUM)}"))
+    return ["sizes: " + ", ".join(parts)] if parts else []
 
 
 def statement(node: syntax.Statement) -> str:
@@ -54,7 +63,9 @@ def braced(these: list[syntax.Index]) -> str:
 def index(i: syntax.Index) -> str:
     if i.tensor is not None:
         return i.tensor.name + indices(i.tensor.indices)
-    parts = [(c, name) for c, name in i.terms] + [(c, f"|{name}|") for c, name in i.sizes]
+    strides = [f"|{name}|*" if name else "" for name in i.strides or [""] * len(i.terms)]
+    parts = [(c, stride + name) for (c, name), stride in zip(i.terms, strides, strict=True)]
+    parts += [(c, f"|{name}|") for c, name in i.sizes]
     text = ""
     for c, name in parts:
         size = name if abs(c) == 1 else f"{abs(c)}*{name}"

@@ -114,8 +114,7 @@ def _new_names(formula: Formula, by: By, namer: Namer) -> tuple[tuple[str, ...],
 
 def _namer(formula: Formula) -> Namer:
     namer = Namer(formula.context.facts, [formula.expr])
-    for name, size in zip(formula.indices, formula.expr.shape, strict=True):
-        namer.claim(name, size)
+    namer.claim_free(formula.expr, formula.indices)
     return namer
 
 

@@ -117,7 +117,7 @@ class Formula(FormulaMethods):
     @property
     def settled(self) -> Expr:
         if self._settled is None:
-            self._settled = settled(loosened(self.expr), self.context.facts.linked_sizes())
+            self._settled = loosened(settled(self.expr, self.context.facts.linked_sizes()))
         return self._settled
 
     def __eq__(self, other: object) -> bool:

@@ -11,12 +11,13 @@ from __future__ import annotations
 from ricci.errors import ShapeError
 from ricci.expr import dims
 from ricci.expr.build.natural import arrangement, in_natural_order, tied_first
-from ricci.expr.build.product import as_scalar, broadcast
+from ricci.expr.build.product import as_scalar, broadcast, product, restrict
 from ricci.expr.build.scale import numeric
 from ricci.expr.dims import Size
 from ricci.expr.nodes import Elementwise, Expr, Function, Shape, Structure, constructors, make
+from ricci.expr.numbers import loose
 from ricci.expr.op import Op
-from ricci.expr.structures import AT
+from ricci.expr.structures import AT, natural
 
 
 def elementwise(op: Op, *args: Expr) -> Expr:
@@ -66,6 +67,24 @@ def _rewritten(op: Op, args: tuple[Expr, ...]) -> Expr | None:
 
 def function(op: Op, args: tuple[Expr, ...], params: tuple = ()) -> Expr:
     """``op`` applied to the last axes of ``args``, in parallel over the leading ones."""
+    if op.columns and params and params[0] > 1 and loose():
+        return _columns_in_order(op, args, params)
+    return _applied(op, args, params)
+
+
+def _columns_in_order(op: Op, args: tuple[Expr, ...], params: tuple) -> Expr:
+    """For comparing: the further axes of the last operand in natural order, arranged around the function."""
+    *others, last = args
+    order = len(last.shape)
+    first = order - params[0]
+    axes = list(dict.fromkeys([a for a in (*natural(last), *range(order)) if a >= first]))
+    inner = _applied(op, (*others, restrict(last, [*range(first), *axes])), params)
+    shift = len(inner.shape) - order
+    labels = (*range(first + shift), *[a + shift for a in axes])
+    return product([(inner, labels)], tuple(range(len(inner.shape))))
+
+
+def _applied(op: Op, args: tuple[Expr, ...], params: tuple) -> Expr:
     works_on = op.axes_of(params)
     lead = len(args[0].shape) - works_on[0]
     shape: Shape = args[0].shape[:lead]

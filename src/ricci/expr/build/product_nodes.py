@@ -12,7 +12,7 @@ from ricci.expr import dims
 from ricci.expr.build.canonical import canonical_order
 from ricci.expr.dims import Size
 from ricci.expr.nodes import Expr, Product, Sum, constructors, make
-from ricci.expr.structures import one, placed
+from ricci.expr.structures import one, placed, symmetric
 
 Label = Hashable
 Factor = tuple[Expr, tuple[Label, ...]]
@@ -51,6 +51,8 @@ def _contraction(factors: list[Factor], rank: dict[Label, int]) -> Factor:
         return _contraction(factors, rank)
     if len(factors) > 1:
         factors = canonical_order(factors, rank)
+    elif len(labels) == 2 and labels[0] not in rank and labels[1] in rank and symmetric(e):
+        factors = [(e, labels[::-1])]
     place: dict[Label, int] = {}
     shape: list[Size] = []
     for e, labels in factors:

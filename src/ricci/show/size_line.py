@@ -1,0 +1,171 @@
+"""What a text must say of sizes beside its statements, so that who reads it finds those that were meant.
+
+A reader takes the size of an index from the tensors on which it stands plainly, or from the reads in which it takes
+part. Where that is not what was meant (a derivative may have lost the tensor that had the size; the range of ``x[i+k]``
+follows from no ``w[k]`` any more), a line says it: ``sizes: w[k], x[n], |i| = |n| - |k| + 1``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from ricci.errors import NotationError
+from ricci.expr import Dim, Expr, Size, dims, variables
+from ricci.expr.settle import SettledSizes, SizeClasses
+from ricci.functions.table import IN_TEXT
+from ricci.notation import syntax
+from ricci.notation.context import Axis, Facts
+from ricci.notation.text_scope import Definition, TextScope
+from ricci.show.index_names import Namer
+from ricci.show.phrases import Names, index_of, tensor_of
+
+ROUNDS = 6  # what a line says of sizes may need further names
+
+
+class SizeLineWriter:
+    """Writes the line of sizes of one text; ``written`` makes an expression of a size."""
+
+    def __init__(self, root: Expr, names: Names, facts: Facts, namer: Namer, written: Callable[[Size], syntax.Node]):
+        self.root, self.names, self.facts, self.namer, self.written = root, names, facts, namer, written
+        self.meant = SettledSizes(root, root.shape, namer.classes)
+        self.shapes = {v.name: v.shape for v in variables(root)}
+
+    def line(self, statements: Sequence[syntax.Statement]) -> syntax.SizeLine:
+        found = syntax.SizeLine((), ())
+        for _ in range(ROUNDS):
+            axes, names = self.misread(statements, found)
+            if not axes and not names:
+                break
+            found = self.longer(found, axes, names)
+        return found
+
+    def misread(self, statements: Sequence[syntax.Statement], line: syntax.SizeLine) -> tuple[list[Axis], list[str]]:
+        """The axes of inputs, and the indices, that would have another size for a reader."""
+        scope = _reader(statements, line)
+        bodies = [s.body for s in statements]
+        places = list(dict.fromkeys(place for body in bodies for place in _places(body, scope)))
+        named = [scope.definitions[name].names[axis] for name, axis in places if name in scope.definitions]
+        said = [index.terms[0][1] for tensor in line.tensors for index in tensor.indices or ()]
+        said += [name for pair in line.equations for node in pair for name in _held(node)]
+        free = [name for name in self.names if scope.class_of(name) not in scope.index_axes]
+        held = list(dict.fromkeys([*[name for body in bodies for name in _held(body)], *named, *said, *free]))
+        read = {name: _read(scope, name) for name in (*held, *self.names)}
+        shape = [dims.index_size(name) if size is None else size for name in self.names for size in [read[name]]]
+        sizes = SettledSizes(self.root, tuple(shape), SizeClasses(linked=_linked(scope, bodies)))
+        numbers = [(v, a) for v, own in self.shapes.items() for a, size in enumerate(own) if isinstance(size, int)]
+        axes = [place for place in places if place[0] in self.shapes] + numbers
+        axes = [axis for axis in axes if sizes.of(scope.axis_size(*axis)) != self.meant.of(self.axis_size(axis))]
+        found = {name: None if size is None else sizes.of(size) for name, size in read.items()}
+        wrong = [name for name in held if found[name] != self.size(name)]
+        same = {self.size(name) for name in wrong}
+        alike = [n for n in held if self.size(n) in same and n not in said and _is_axis_of_result(found[n])]
+        return list(dict.fromkeys(axes)), list(dict.fromkeys([*wrong, *alike]))
+
+    def axis_size(self, axis: Axis) -> Size:
+        return self.shapes[axis[0]][axis[1]]
+
+    def size(self, name: str) -> Size:
+        return self.meant.of(self.namer.claims.get(name, dims.index_size(name)))
+
+    def longer(self, line: syntax.SizeLine, axes: Iterable[Axis], wrong: Iterable[str]) -> syntax.SizeLine:
+        tensors, equations = list(line.tensors), {size.name: (size, node) for size, node in line.equations}
+        mentions = [self.mentioned(*axis, self.namer.of_size(self.axis_size(axis))) for axis in axes]
+        for name in wrong:
+            held = self.namer.claims.get(name, dims.index_size(name))
+            size = self.meant.of(held)
+            size = held if any(_is_axis_of_result(dims.symbol(*atom)) for atom in dims.atoms(size)) else size
+            atom = next(iter(dims.atoms(size)), ())
+            if len(atom) == 2 and size == dims.axis_size(*atom) and atom[0] in self.facts.inputs:
+                mentions.append(self.mentioned(*atom, name))
+            else:
+                own = syntax.Size(0, 0, name)
+                equations[name] = (own, own if size == dims.index_size(name) else self.written(size))
+        tensors += [mention for at, mention in enumerate(mentions) if mention not in [*tensors, *mentions[:at]]]
+        return syntax.SizeLine(tuple(tensors), tuple(equations.values()))
+
+    def mentioned(self, tensor: str, axis: int, name: str) -> syntax.TensorNode:
+        """A tensor with ``name`` on one axis, and some name on the others."""
+        own = self.shapes.get(tensor) or [dims.axis_size(tensor, a) for a in range(self.facts.inputs[tensor])]
+        names = [name if a == axis else self.namer.of_size(size) for a, size in enumerate(own)]
+        return tensor_of(tensor, tuple(names))
+
+
+def _reader(statements: Sequence[syntax.Statement], line: syntax.SizeLine) -> TextScope:
+    """What a reader knows of the names in these statements."""
+    scope = TextScope("", {})
+    for statement in statements:
+        scope.collect(statement)
+        if statement.name is not None:
+            names = tuple([index.terms[0][1] for index in statement.indices or ()])
+            scope.definitions[statement.name] = Definition(names, ("",) * len(names))
+    scope.collect_sizes(line)
+    return scope
+
+
+def _linked(scope: TextScope, bodies: Iterable[syntax.Node]) -> list[tuple[Size, Size]]:
+    """The sizes that a reader knows to agree: one index has them, or they are those of a square matrix."""
+    groups = [list(axes) for axes in scope.index_axes.values()]
+    pairs = [(dims.axis_size(*axes[0]), dims.axis_size(*axis)) for axes in groups for axis in axes[1:]]
+    for node in [node for body in bodies for node in _nodes(body)]:
+        row = IN_TEXT.get(node.name) if isinstance(node, syntax.CallNode) else None
+        if row is None or row.kind != "matrix" or row.rectangular or not isinstance(node, syntax.CallNode):
+            continue
+        sizes = [_read(scope, index.terms[0][1]) for index in node.axes or ()]
+        for tensor in node.args if node.axes is None else ():
+            if isinstance(tensor, syntax.TensorNode) and tensor.name in scope.definitions:
+                sizes += [_read(scope, name) for name in scope.definitions[tensor.name].names[:2]]
+            elif isinstance(tensor, syntax.TensorNode):
+                sizes += [scope.axis_size(tensor.name, axis) for axis in range(2 if len(sizes) < 2 else 1)]
+        known = [size for size in sizes if size is not None]
+        pairs += [(known[0], size) for size in known[1:]]
+    return pairs
+
+
+def _is_axis_of_result(size: Size | None) -> bool:
+    """Whether a size is known only as that of an axis of the result."""
+    return isinstance(size, Dim) and size.text.startswith("@")
+
+
+def _read(scope: TextScope, name: str) -> Size | None:
+    """The size that a reader finds for an index; None if there is none, or if the index does not begin at 0."""
+    try:
+        size = scope.size(name, index_of(name))
+    except NotationError:
+        return None
+    return size if scope.start(name) == 0 else None
+
+
+def _nodes(body: syntax.Node) -> Iterator[syntax.Node]:
+    stack = [body]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack += syntax.children(node)
+
+
+def _held(body: syntax.Node) -> Iterator[str]:
+    """The indices whose sizes are those of no tensor: in ones, deltas, sizes, and reads at places."""
+    for node in _nodes(body):
+        if isinstance(node, syntax.Size):
+            yield node.name
+        bare = isinstance(node, (syntax.Ones, syntax.Zeros, syntax.Delta))
+        for index in (*(getattr(node, "indices", None) or ()), *(getattr(node, "result", None) or ())):
+            yield from _in_index(index, bare)
+
+
+def _in_index(index: syntax.Index, bare: bool) -> list[str]:
+    if index.tensor is not None:
+        return [name for inner in index.tensor.indices or () for name in _in_index(inner, bare)]
+    names = [name for _, name in index.sizes] + [name for name in index.strides if name]
+    return names if index.plain and not bare else names + [name for _, name in index.terms]
+
+
+def _places(body: syntax.Node, scope: TextScope) -> Iterator[Axis]:
+    """The axes of tensors that are read at places, or gathered."""
+    for node in _nodes(body):
+        stack = [node] if isinstance(node, syntax.TensorNode) else []
+        stack += [index.tensor for index in getattr(node, "indices", None) or () if index.tensor is not None]
+        while stack:
+            tensor = stack.pop()
+            yield from ((tensor.name, axis) for axis, index in enumerate(tensor.indices or ()) if not index.plain)
+            stack += [index.tensor for index in tensor.indices or () if index.tensor is not None]

@@ -1,0 +1,70 @@
+"""``rc.parse(str(f)) == f`` for formulas and for their first and second derivatives, without exception."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ricci as rc
+
+# The smallest texts of each class in which a text says less than the formula knows.
+TEXTS = [
+    "y = max[j,k](x[j,k])",
+    "y = prod[j,k](x[j,k])",
+    "y = logsumexp[j,k](x[j,k])",
+    "y[j,k] = softmax[j,k](x[j,k])",
+    "c[i] = x[i+k] w[k]",
+    "c[i] = x[2*i+k] w[k]",
+    "y = a[i-j+2] delta[i,j]",
+    "y = a[j] c[t[j,j]]",
+    "y[i] = a[i] cumsum[i](a[i])",
+    "y[i,k] = b[i-k+2] 1[k] c[i]",
+    "y[i] = z[i] x[|i|-1-i]",
+    "y[i] = x[i] 1[j] y2[j] |i|",
+    "y[i] = (|i| - 1) x[i+1]",
+    "y[i] = sort[i](x[i])",
+    "y[i] = cumprod[i](x[i])",
+    "y = det(a) + tr(b)",
+    "x[j,c] = solve[i,j](A[i,j], b[i,c])",
+    "h[i,j] = sin(a[i,j]); y[i] = h[i,0] + h[i,i]",
+]
+
+
+def test_a_line_of_sizes_says_what_the_statements_do_not():
+    derivative = rc.parse("c[i] = x[i+k] w[k]").diff("w")
+    said = rc.parse("sizes: w[k], x[n], |i| = |n| - |k| + 1\ndc_dw[i,k] = x[i+k]")
+    assert said == derivative and "sizes:" in str(derivative)
+    assert said(x=np.arange(5.0), w=np.ones(2)).tolist() == [[0, 1], [1, 2], [2, 3], [3, 4]]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_formulas_and_their_derivatives_come_back(text: str):
+    f = rc.parse(text)
+    for name in f.variables:
+        if name not in f.context.facts.integers:
+            comes_back(f.diff(name))
+            comes_back(f.diff(name, name))
+    comes_back(f)
+
+
+def comes_back(f: rc.Formula) -> None:
+    again = rc.parse(str(f))
+    assert again == f, str(f)
+    f.latex()
+
+
+def test_what_is_printed_has_the_value_of_the_formula():
+    a = np.array([1.0, 2.0, 3.0])
+    f = rc.parse("y[i] = a[i] cumsum[i](a[i])")
+    assert str(f) == "y[i] = a[i] cumsum[i](a[i])" and rc.parse(str(f))(a=a).tolist() == [1, 6, 18]
+
+
+def test_a_line_of_sizes_that_is_wrong_is_pointed_at():
+    for text in (
+        "sizes: x[i+1]; y = x[i] 1[i]",
+        "sizes: |i| = sin(2); y = 1[i] 1[i]",
+        "sizes: 3; y = x",
+        "sizes: x; y = x",
+    ):
+        with pytest.raises(rc.NotationError, match=r"\^"):
+            rc.parse(text)
