@@ -27,7 +27,7 @@ from ricci.functions.axes import unmerged
 from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
 from ricci.notation.context import Facts
-from ricci.notation.occurrences import Occurrences, free_indices, names_in
+from ricci.notation.occurrences import free_indices, names_in
 from ricci.notation.text_scope import is_positive
 from ricci.show.index_names import Namer
 from ricci.show.lines import arranged_inner, parts_with_lines
@@ -274,19 +274,10 @@ class SyntaxWriter(ProductWriter):
             axes = (*head, *[self.fresh(first, a, taken) for a in range(lead + len(head), len(first.shape))])
         args = [self.node(first, (*names[:lead], *axes), taken)]
         if result == "solve":
-            args.append(self.in_order(self.node(e.args[1], (*names[:lead], axes[0], *rest[1:]), taken), rest[1:]))
+            args.append(self.node(e.args[1], (*names[:lead], axes[0], *rest[1:]), taken))
         elif surface is not None and surface.gives == "along":
-            args.append(self.in_order(self.node(e.args[1], names, taken), rest[works_on[0] :]))
+            args.append(self.node(e.args[1], names, taken))
         return syntax.CallNode(0, 0, e.op.name, tuple(args), indices_of(axes), None)
-
-    def in_order(self, node: syntax.Node, names: Names) -> syntax.Node:
-        """An operand that a reader finds the indices ``names`` of in this order, said by a one-tensor if need be."""
-        found = [name for name in Occurrences().of(node) if name in names]
-        in_sum = isinstance(node, syntax.SumNode) and any(name in self.names for name in names)
-        if len(names) < 2 or (found == list(names) and not in_sum):
-            return node
-        factors = node.factors if isinstance(node, syntax.ProductNode) else ((1, node),)
-        return syntax.ProductNode(0, 0, ((1, syntax.Ones(0, 0, indices_of(names))), *factors))
 
 
 def _is_full(e: Expr) -> bool:
