@@ -52,7 +52,9 @@ def is_number(value: Any) -> bool:
 
 
 def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool) or type(value).__name__ == "bool_" or (type(value) is int and value in (0, 1))
+    return (
+        isinstance(value, bool) or type(value).__name__ in ("bool", "bool_") or (type(value) is int and value in (0, 1))
+    )
 
 
 def _are(values: Any, fit: Callable[[Any], bool]) -> bool:

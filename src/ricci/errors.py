@@ -155,7 +155,7 @@ def nearest(word: str, known: object) -> str:
     """'Did you mean …?' for the name in ``known`` closest to ``word``, or an empty string."""
     from difflib import get_close_matches
 
-    close = get_close_matches(word, list(known), n=1, cutoff=0.6)  # type: ignore[call-overload]
+    close = get_close_matches(str(word), list(known), n=1, cutoff=0.6)  # type: ignore[call-overload]
     return f"Did you mean {close[0]!r}?" if close else ""
 
 

@@ -169,7 +169,13 @@ def first(
     plain = all_plain(sizes.values()) and not (backend.symbolic and not all(map(all_plain, shapes)))
     run = task.early(call) if plain and key is not None else None
     made = None if run is not None else call.planned(shapes, not plain)
-    result = (run or made.run)(*xs)  # type: ignore[union-attr]  # a call that fails leaves nothing behind
+    try:
+        result = (run or made.run)(*xs)  # type: ignore[union-attr]  # a call that fails leaves nothing behind
+    except TypeError as error:
+        if type(error).__name__ != "DTypePromotionError":
+            raise
+        listed = ", ".join(dict.fromkeys(str(x.dtype) for x in xs))
+        raise EinopsTypeError(f"{task.said} was given arrays of types that have no common one: {listed}.") from error
     if key is not None and plain:
         if made is not None:
             run = task.shortcut(call, shapes, made)

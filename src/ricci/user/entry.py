@@ -88,4 +88,9 @@ def tensors(text: str) -> tuple[Formula, ...]:
     rest = re.sub(one, "", text).replace(",", "").strip()
     if rest or not found:
         raise InputError(f"rc.tensors reads names with indices, as in 'X[m,n] w[n]', not {text!r}.")
-    return tuple([variable(part) for part in found])
+    made = tuple([variable(part) for part in found])
+    names = [f.variables[0] for f in made]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"rc.tensors names {name!r} twice in {text!r}; each tensor once.")
+    return made

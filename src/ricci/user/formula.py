@@ -77,6 +77,11 @@ class Formula(FormulaMethods):
     ):
         self.expr = expr
         self.indices = tuple(indices)
+        if not isinstance(expr, Expr) or not _fit(self.indices, len(expr.shape)):
+            raise InputError(
+                f"rc.Formula takes an expression and a different name for each of its axes, not {shown(expr)} and "
+                f"{shown(self.indices)}; rc.parse and rc.variable make formulas of texts."
+            )
         self.context = context
         self.name = name
         self.heights = heights
@@ -384,8 +389,8 @@ class Formula(FormulaMethods):
         for old, name in new.items():
             if not is_index(name):
                 raise InputError(
-                    f"f.rename: {name!r} is not a name of an index; write letters, digits and underscores, the first "
-                    f'one no digit: f.rename({old}="p").'
+                    f"f.rename: {shown(name)} is not a name of an index; write letters, digits and underscores, the "
+                    f'first one no digit: f.rename({old}="p").'
                 )
         self.axes(*new)
         result = [new.get(name, name) for name in self.indices]
@@ -503,6 +508,11 @@ class Formula(FormulaMethods):
     def equation(self) -> Equation:
         """This formula as an equation, to work with by the rules of index notation."""
         return public("Equation").of(self)
+
+
+def _fit(names: tuple, order: int) -> bool:
+    """Whether these are names for so many axes."""
+    return len(names) == order == len(set(names)) and all(map(is_index, names))
 
 
 def derive_in_text(y: Expr, x: Expr) -> Expr:

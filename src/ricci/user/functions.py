@@ -29,7 +29,10 @@ def function(name: str) -> Callable[..., Any]:
         nonlocal of_arrays
         rank = rank_now((*args, *kwargs.values()) if kwargs else args)
         if rank in (FORMULA, NUMBERS):
-            return of_formulas(*args, **kwargs)
+            if kwargs or not args:
+                given = f"not {next(iter(kwargs))}=…" if kwargs else "and this call has none"
+                raise InputError(f"rc.{name} takes formulas, and names of axes after them, {given}.")
+            return of_formulas(*args)
         if of_arrays is None:
             of_arrays = _on_arrays(name)
         return takers[rank](of_arrays, args, kwargs)

@@ -54,6 +54,8 @@ class Compressed:
     __array_ufunc__ = None  # NumPy arrays leave v @ c to it
 
     def __init__(self, shell: Shell, cores: tuple):
+        if not isinstance(shell, Shell):
+            raise InputError("Compressed results are made by functions: f.compile(compressed=True)(x=x).")
         self._shell, self.cores = shell, cores
 
     # What it is
