@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import random
+import re
+
+import numpy as np
 import pytest
 
 import ricci as rc
@@ -160,3 +164,111 @@ def test_formulas_keep_heights_through_arithmetic():
 def test_derivations_keep_heights():
     lines = str(rc.parse("y^i = A^i_j exp(x^j)").diff("x^k").derivation())
     assert "y^i = A^i_j exp(x^j)" in lines and "D(y^i, x^k)" in lines and "[" not in lines.replace("sum[j]", "")
+
+
+# Random formulas in which every index is balanced.
+
+HEIGHTS = {"x": "u", "z": "u", "a": "d", "A": "ud", "B": "dd", "C": "uu", "T": "udd", "s": ""}
+SIZE = 2
+
+
+def written(name: str, letters: list[str], heights: str) -> str:
+    """A tensor with its indices: ``T^i_{j k}``."""
+    text = name
+    for at, (letter, height) in enumerate(zip(letters, heights, strict=True)):
+        text += f"^{letter}" if height == "u" else f"_{letter}" if at else f"_{{{letter}}}"
+    return text
+
+
+def random_product(rng: random.Random, free: dict[str, str], dummies: list[str], functions: bool) -> str:
+    """Factors whose indices are ``free``, or once above and once below."""
+    wanted, waiting, factors = dict(free), [], []
+    while wanted or waiting or len(factors) < 2:
+        due = [*wanted.values(), *("du"[h == "d"] for _, h in waiting)]
+        name = rng.choice([n for n, hs in HEIGHTS.items() if len(factors) < 3 or hs == due[0]])
+        letters = []
+        for height in HEIGHTS[name]:
+            here = [n for n, h in wanted.items() if h == height]
+            partners = [pair for pair in waiting if pair[1] != height and pair[0] not in letters]
+            if here:
+                letters.append(here[0])
+                wanted.pop(here[0])
+            elif partners and (len(factors) > 2 or rng.random() < 0.8):
+                letters.append(partners[0][0])
+                waiting.remove(partners[0])
+            else:
+                letters.append(dummies.pop())
+                waiting.append((letters[-1], height))
+        factors.append(written(name, letters, HEIGHTS[name]))
+    text = " ".join(factors)
+    return f"{rng.choice(('tanh', 'sin', 'exp'))}({text})" if functions and rng.random() < 0.6 else text
+
+
+def random_formula(rng: random.Random, functions: bool) -> str:
+    free = dict(rng.sample([("i", "u"), ("j", "d"), ("k", "u")], rng.choice((0, 1, 1, 2))))
+    dummies = [f"{letter}{number}" for number in range(40) for letter in "pqr"]
+    terms = [random_product(rng, free, dummies, functions) for _ in range(rng.choice((1, 2)))]
+    return f"{written('y', list(free), ''.join(free.values()))} = {rng.choice((' + ', ' - ')).join(terms)}"
+
+
+def values(seed: int) -> dict[str, np.ndarray]:
+    source = np.random.default_rng(seed)
+    return {name: 0.5 * source.normal(size=(SIZE,) * len(heights)) for name, heights in HEIGHTS.items()}
+
+
+def value(formula, given):
+    own = {name: given[name] for name in formula.context.facts.inputs}
+    return formula(**own, sizes=dict.fromkeys(formula.indices, SIZE))
+
+
+def check_printed(formula, given) -> None:
+    text = str(formula)
+    again = rc.parse(text)
+    assert again.indices == formula.indices, text
+    assert again.standing == formula.standing or "up" not in formula.standing, text
+    np.testing.assert_allclose(value(again, given), value(formula, given), rtol=1e-9, atol=1e-9, err_msg=text)
+    latex = formula.latex()
+    assert latex.count("{") == latex.count("}") and latex.count(r"\left") == latex.count(r"\right")
+    assert not re.search(r"\^\{[^{}]*\}\^|_\{[^{}]*\}_", latex), latex
+
+
+def derivatives(rng: random.Random, formula):
+    names = [name for name in formula.variables if HEIGHTS[name]]
+    for order in (1, 2):
+        if names:
+            found = formula.diff(*rng.choices(names, k=order))
+            if found.variables and not re.search(r"\b0[\^_]", str(found)):
+                yield found
+
+
+@pytest.mark.parametrize("functions", [False, True])
+def test_random_formulas_and_their_derivatives_read_back(functions):
+    for seed in range(8):
+        rng = random.Random(seed)
+        formula, given = rc.parse(random_formula(rng, functions)), values(seed)
+        assert rc.parse(str(formula)) == formula
+        for f in (formula, formula.simplify(), *derivatives(rng, formula)):
+            check_printed(f, given)
+
+
+ONE = r"[^\s{}^_]+"
+UNBALANCED = re.compile(rf"sum\[|delta[\^_]\{{{ONE} {ONE}\}}|delta\^{ONE}\^|delta_\{{{ONE}\}}_")
+
+
+def test_derivatives_of_polynomials_are_balanced():
+    """Nothing but one index above and one below: no delta moves an index, no sum is over two of one height."""
+    assert UNBALANCED.search("delta_{i i'} x^i'") and UNBALANCED.search("sum[i](x^i y^i)")
+    assert UNBALANCED.search("delta^{i k}") and not UNBALANCED.search("delta^i_k delta_{i}^k x^i")
+    for seed in range(30):
+        rng = random.Random(seed)
+        for derivative in derivatives(rng, rc.parse(random_formula(rng, False))):
+            assert not UNBALANCED.search(str(derivative)), str(derivative)
+
+
+def test_a_derivation_says_what_the_derivative_says():
+    for seed in range(4):
+        rng = random.Random(seed)
+        for derivative in derivatives(rng, rc.parse(random_formula(rng, False))):
+            last = derivative.derivation()[-1].text.splitlines()[-1].partition("= ")[2]
+            assert not UNBALANCED.search(last)
+            assert "[" not in str(derivative.derivation())

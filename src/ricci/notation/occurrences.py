@@ -142,7 +142,8 @@ def aligned(parts: list[Open]) -> Open:
     widest: Open = {}
     for part in parts:
         for name, heights in part.items():
-            if len(heights) > len(widest.get(name, ())):
+            known = widest.get(name, [])
+            if len(heights) > len(known) or (len(heights) == len(known) and not any(known)):
                 widest[name] = heights
     return widest
 

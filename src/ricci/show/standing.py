@@ -35,7 +35,7 @@ class Standing:
     def statement(self, node: syntax.Statement, heights: Sequence[str] = ()) -> syntax.Statement:
         """A statement whose left side stands at ``heights``, or where its right side says."""
         self.names |= indices_in(node.body) | {index.terms[0][1] for index in node.indices or ()}
-        self.fresh = set()
+        self.fresh, self.open = set(), Occurrences(self.given)
         found = self.open.of(node.body)
         names = [index.terms[0][1] for index in node.indices or ()]
         heights = tuple(heights) if any(heights) else tuple([_first(found.get(name, ())) for name in names])
