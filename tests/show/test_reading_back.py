@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import random
+import warnings
+
 import numpy as np
 import pytest
 
 import ricci as rc
+from ricci.testing.written import derivatives, random_written
 
 # The smallest texts of each class in which a text says less than the formula knows.
 TEXTS = [
@@ -68,3 +72,33 @@ def test_a_line_of_sizes_that_is_wrong_is_pointed_at():
     ):
         with pytest.raises(rc.NotationError, match=r"\^"):
             rc.parse(text)
+
+
+def test_sizes_that_were_given_are_said():
+    for text in ("y[i] = x[i] + A[i,j] 1[j]", "y = det(A) + A[i,j] 1[i,j]", "y = x[i+k] w[k] 1[i]"):
+        f = rc.parse(text, sizes={"i": 3})
+        assert str(f).startswith("sizes: |i| = 3") and rc.parse(str(f)) == f != rc.parse(text)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_random_texts_and_their_derivatives_are_read(part: int):
+    """All are read. Of second derivatives, some whose parts may be exchanged come back in another form."""
+    counts = {"formula": [0, 0], "derivative": [0, 0]}
+    for seed in range(100 * part, 100 * part + 15):
+        rng = random.Random(seed)
+        _, f = random_written(rng, rng.choice((1, 1, 2)), rng.choice((1, 1, 1, 2)))
+        read_again(f, counts["formula"])
+        try:
+            for derivative in derivatives(f, rng):
+                if derivative.order < 6:
+                    read_again(derivative, counts["derivative"])
+        except (rc.InputError, rc.RuleError):  # there is no derivative
+            continue
+    assert counts["formula"][0] == 0 and counts["derivative"][0] <= 1 and counts["derivative"][1] > 10
+
+
+def read_again(f: rc.Formula, count: list[int]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        count[0] += rc.parse(str(f)) != f
+    count[1] += 1

@@ -52,14 +52,23 @@ class SizeLineWriter:
         read = {name: _read(scope, name) for name in (*held, *self.names)}
         shape = [dims.index_size(name) if size is None else size for name in self.names for size in [read[name]]]
         sizes = SettledSizes(self.root, tuple(shape), SizeClasses(linked=_linked(scope, bodies)))
-        numbers = [(v, a) for v, own in self.shapes.items() for a, size in enumerate(own) if isinstance(size, int)]
-        axes = [place for place in places if place[0] in self.shapes] + numbers
+        given = [(v, a) for v, own in self.shapes.items() for a, size in enumerate(own) if isinstance(size, int)]
+        numbers = given if self.facts.sizes else []  # those of arrays that a program was traced with are not said
+        axes = [place for place in places if place[0] in self.shapes and place not in given] + numbers
         axes = [axis for axis in axes if sizes.of(scope.axis_size(*axis)) != self.meant.of(self.axis_size(axis))]
         found = {name: None if size is None else sizes.of(size) for name, size in read.items()}
-        wrong = [name for name in held if found[name] != self.size(name)]
+        on = {axis: name for name, those in scope.index_axes.items() for axis in those}
+        wrong = [on[axis] for axis in axes if axis in numbers and axis in on]
+        axes = [axis for axis in axes if axis not in numbers or axis not in on]
+        wrong += [name for name in held if found[name] != self.size(name) and not self.is_traced(name, scope)]
         same = {self.size(name) for name in wrong}
         alike = [n for n in held if self.size(n) in same and n not in said and _is_axis_of_result(found[n])]
         return list(dict.fromkeys(axes)), list(dict.fromkeys([*wrong, *alike]))
+
+    def is_traced(self, name: str, scope: TextScope) -> bool:
+        """Whether an index has the size of an array, by which it stands."""
+        axes = scope.index_axes.get(scope.class_of(name))
+        return bool(axes) and not self.facts.sizes and isinstance(self.size(name), int)
 
     def axis_size(self, axis: Axis) -> Size:
         return self.shapes[axis[0]][axis[1]]
