@@ -5,6 +5,7 @@ They are compared with loops over the places of the window. What a plan makes is
 
 from __future__ import annotations
 
+import tracemalloc
 from itertools import product
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import ricci as rc
+from ricci.compiler.lower.windows import steps_between
 
 Steps = tuple[int, int]  # of the places of the result, and of those within a window
 
@@ -180,13 +182,47 @@ def largest(transformed: Any, *args: Any) -> int:
 
 
 @pytest.mark.parametrize("transform", [rc.compile, lambda f: rc.grad(f, argnums=(0, 1))], ids=["value", "grad"])
-@pytest.mark.parametrize("reduce", [np.max])
+@pytest.mark.parametrize("reduce", [np.max, np.mean])
 @pytest.mark.parametrize("way", WAYS)
-def test_nothing_is_larger_than_the_windows(way, reduce, transform):
+def test_nothing_is_larger_than_the_windows(request, way, reduce, transform):
+    if way == "viewed" and reduce is np.mean and transform is not rc.compile:
+        request.applymarker(pytest.mark.xfail(reason="the kernel is read with zeros around it", strict=True))
     x, w, steps = np.ones((3, 4, 10, 12)), np.ones((5, 4, 3, 3)), (1, 1)
     windows = 3 * 4 * 8 * 10 * 9
     f = transform(lambda x, w: np.sum(np.tanh(pooled(WAYS[way](x, w, steps), reduce))))
     assert largest(f, x, w) <= windows
+
+
+def most_memory(f: Any, *args: Any) -> int:
+    """The most bytes that a call takes beyond what there was, and what it returns."""
+    f(*args)
+    rc.cache_clear()  # memory that is kept from call to call would not be seen
+    f(*args)
+    tracemalloc.start()
+    try:
+        f(*args)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("way", ["stacked", "viewed"])
+def test_windows_are_not_copied_as_a_whole(way):
+    """They are 25 times as large as the image, and are multiplied a block at a time."""
+    rng = np.random.default_rng(0)
+    x, w, steps = rng.normal(size=(8, 4, 40, 40)), rng.normal(size=(4, 4, 5, 5)), (1, 1)
+    f = rc.grad(lambda w, x: np.sum(WAYS[way](x, w, steps) ** 2))
+    assert most_memory(rc.compile(lambda x, w: WAYS[way](x, w, steps)), x, w) < 4 * x.nbytes
+    assert most_memory(f, w, x) < 5 * x.nbytes
+    y = by_loops(x, w, steps)
+    close(f(w, x), back_by_loops(x, w, 2 * y, steps)[1], "float64")
+    assert most_memory(rc.compile(lambda x: np.sin(np.stack([x[:, :, k:] for k in (0, 0, 0, 0, 0)]))), x) > 4 * x.nbytes
+
+
+def test_how_places_follow_one_another():
+    assert steps_between([(0,), (2,), (4,)]) == ([3], [(2,)])
+    assert steps_between([(0, 0), (0, 1), (1, 0), (1, 1)]) == ([2, 2], [(1, 0), (0, 1)])
+    assert steps_between([(0,), (1,), (3,)]) is None
 
 
 def test_what_is_too_large_is_found():

@@ -84,24 +84,28 @@ def windows_dot(windows: Array, other: Array, order: int, out: Array, room: Arra
     sides = list(range(lead, lead + order)), list(range(lead + order, windows.ndim))
     stays = _run(windows, sides[0]) >= _run(windows, sides[1])
     first, last = sides[::-1] if stays else sides
-    windows = windows.transpose(*range(lead), *first, *last)
     rows, height = length[last[0]], math.prod([length[k] for k in first])
     depth = math.prod([length[k] for k in last[1:]])
     whole = math.prod(batch) * height * depth
-    step = min(max(1, room.size // whole), rows) if whole <= room.size else 1
+    step = min(max(1, room.size // whole), rows)
     for start in range(0, rows, step):
         stop = min(start + step, rows)
-        part = windows[(*[slice(None)] * (lead + len(first)), slice(start, stop))]
-        block = room[: part.size] if part.size <= room.size else np.empty(part.size, part.dtype)
-        np.copyto(block.reshape(part.shape), part)
-        block = block.reshape(*batch, height, (stop - start) * depth)
         cut = (..., slice(start * depth, stop * depth))
-        if stays:
-            np.matmul(other, block, out[cut])
-        elif start == 0:
-            np.matmul(other[cut], block.swapaxes(-1, -2), out)
+        into, factor = (out[cut], other) if stays else (out, other[cut])
+        if not stays and start:
+            into = np.empty_like(out)
+        if whole > room.size and len(last) > 1:  # too much for one index of the first axis
+            part = windows[(*[slice(None)] * last[0], start)]
+            windows_dot(part, factor, order - stays, into, room)
         else:
-            out += np.matmul(other[cut], block.swapaxes(-1, -2))
+            part = windows.transpose(*range(lead), *first, *last)
+            part = part[(*[slice(None)] * (lead + len(first)), slice(start, stop))]
+            block = room[: part.size] if part.size <= room.size else np.empty(part.size, part.dtype)
+            np.copyto(block.reshape(part.shape), part)
+            block = block.reshape(*batch, height, (stop - start) * depth)
+            np.matmul(factor, block if stays else block.swapaxes(-1, -2), into)
+        if into is not out and not stays:
+            out += into
     return out
 
 
