@@ -252,7 +252,7 @@ def test_errors_of_compile():
         formula.compile("nunpy")
     with pytest.raises(InputError, match="no backend 3"):
         formula.compile(3)  # type: ignore
-    with pytest.raises(InputError, match="takes formulas, not a str"):
+    with pytest.raises(InputError, match="takes formulas, not 'y = a"):
         rc.compile(["y = a[i] b[i]"])  # type: ignore
     with pytest.raises(InputError, match="at least one formula"):
         rc.compile([])

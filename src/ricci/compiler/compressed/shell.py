@@ -20,7 +20,7 @@ from ricci.compiler.pipeline import prepare
 from ricci.compiler.run.engines import target_named
 from ricci.compiler.run.function import Compiled
 from ricci.dispatch import recorded
-from ricci.errors import InputError, ShapeError
+from ricci.errors import InputError, MatrixError, ShapeError
 from ricci.expr import Expr, Size, Structure, Variable, add, axis_size, numeric, product, rebuild, variable, variables
 from ricci.expr.dims import Atom, evaluate
 from ricci.expr.structures import is_delta
@@ -169,9 +169,7 @@ class Shell:
 
         try:
             return self._called(("solve", b.ndim, bool(low)), build, cores, b)
-        except Exception as error:
-            if type(error).__name__ not in ("LinAlgError", "_LinAlgError"):  # NumPy's and PyTorch's
-                raise
+        except MatrixError:
             return None
 
     def _error(self, cores: tuple, x: Any, b: Any) -> float | None:
