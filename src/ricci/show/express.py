@@ -102,7 +102,11 @@ class SyntaxWriter(ProductWriter):
         """A statement with its indices above and below, where the text has such."""
         if self.standing is None:
             return statement
-        return self.standing.statement(statement, heights or self.facts.heights.get(statement.name or "", ()))
+        stood = self.standing.statement(statement, heights or self.facts.heights.get(statement.name or "", ()))
+        for new, name in self.standing.sized.items():
+            if name in self.namer.claims:
+                self.namer.claims.setdefault(new, self.namer.claims[name])
+        return stood
 
     def fresh(self, e: Expr, axis: int, taken: set[str]) -> str:
         name = self.namer.fresh(e.shape[axis], self.namer.hints_of(e, axis), taken)
