@@ -18,7 +18,7 @@ from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
 from ricci.notation.context import Check, Facts
 from ricci.notation.heights import KEEPS, changed
-from ricci.notation.tokens import in_other_words
+from ricci.notation.tokens import INVERSE, in_other_words
 
 
 @dataclass(slots=True)
@@ -391,14 +391,17 @@ class TextScope:
             if isinstance(room, int):
                 if room < 0:
                     names = ", ".join(repr(name) for _, name in read.index.terms)
-                    hint = (
-                        f"Write every read with an offset ({names}+0) to let the range follow from them."
-                        if names
-                        else ""
-                    )
-                    raise self.fail(message, read.index, hint)
+                    hint = f"Write every read with an offset ({names}+0) to let the range follow from them."
+                    raise self.fail(message, read.index, hint if names else _negative(read, self.text))
             elif room is not least or least != 0:
                 self.facts.checks.append(Check(room, message, self.text, read.index.start, read.index.end))
+
+
+def _negative(read: Read, text: str) -> str:
+    """What to write for ``x[-1]`` and ``A^{-1}``."""
+    if text[: read.index.start].endswith("^{"):
+        return INVERSE.format(read.name)
+    return f"Places count from 0; the last one is {read.name}[|i|-1], i being an index of that axis."
 
 
 def applied(function: str, brackets: str, rest: str) -> str:

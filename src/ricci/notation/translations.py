@@ -128,7 +128,8 @@ def _dot(text: str, at: int, functions: Container[str]) -> str:
     if before and sign:
         left, right = (_entry(name) for name in (before[1], sign[2]))
         between = {"*": " ", "/": "/", "^": "**"}[sign[1]]
-        return f"What is done entry by entry has one index on both sides: {left}{between}{right}."
+        indices = "[i,j]" if "[i,j]" in left + right else "[i]"
+        return f"What is done entry by entry has its indices on the left too: y{indices} = {left}{between}{right}."
     call = re.match(rf"(?:{WORD}\.)*({WORD})\(", after)
     if not before or not call:
         return ""
