@@ -18,16 +18,16 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "errors.md"
 HEAD = """# What goes wrong, and what the messages say
 
 Texts and calls as people write them who come from other languages, each with the message that it gets. What a message
-says to write is tried by a test, and gives what was meant. Everything that ricci raises on purpose is an `rc.RicciError`
-and the built-in exception that fits; a text with two readings is read by the rules of [the notation](notation.md), with
+says to write is tried by a test, and gives what was meant. All that ricci raises on purpose is an `rc.RicciError` and
+the built-in exception that fits; a text with two readings is read by the rules of [the notation](notation.md), with
 an `rc.ReadingWarning` that shows both.
 """
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """``wrong``, a text or a call; ``said``, a part of its message; ``right``, what is written then (``said`` itself, if
-    it is empty), and ``meant``, the value in NumPy."""
+    """``wrong``, a text or a call; ``said``, a part of its message; ``right``, what is written then (``said`` itself,
+    if it is empty), and ``meant``, the value in NumPy."""
 
     language: str
     wrong: str
