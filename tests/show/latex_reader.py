@@ -38,7 +38,7 @@ def read(latex: str, scalars: Collection[str] = ()) -> str:
     """A program of the notation that says what ``latex`` says; ``scalars`` are names such as x1, written as x_{1}."""
     SCALARS.set(scalars)
     lines = latex.replace("\\begin{aligned}\n", "").replace("\n\\end{aligned}", "").split(" \\\\\n")
-    return "; ".join(_statement(line.replace("&=", "=")) for line in lines)
+    return "; ".join(_statement(line.replace("&=", "=")) for line in lines if not line.startswith(r"\text{sizes"))
 
 
 def _statement(line: str) -> str:
@@ -188,7 +188,10 @@ class Reader:
         """An affine index, or a gather."""
         text = ""
         while token := self.take():
-            times = "*" if text[-1:].isdigit() and not token[0].isdigit() and token not in "+-" else ""
+            if token.isspace():
+                continue
+            times = "*" if text[-1:] == "|" or (text[-1:].isdigit() and not token[0].isdigit()) else ""
+            times = "" if token in "+-" else times
             if token == "|":
                 end = self.text.index("|", self.at) + 1
                 text, self.at = f"{text}{times}|{self.text[self.at : end]}", end
