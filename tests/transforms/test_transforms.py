@@ -546,9 +546,7 @@ def test_compiled_functions():
 
 def test_a_trace_is_a_formula():
     loss = rc.trace(logloss)(W, X, Y)
-    sizes, text = str(loss).splitlines()
-    assert sizes == "sizes: X[i,j], w[j], y[i], |i| = 6, |j| = 3"
-    assert text == "logloss = 1[i] log1p(exp(-w[j] X[i,j] y[i]))"
+    assert str(loss) == "logloss = 1[i] log1p(exp(-w[j] X[i,j] y[i]))"
     close(loss.diff("w")(w=W, X=X, y=Y), rc.grad(logloss)(W, X, Y))
     close(loss.compile("numpy")(w=W, X=X, y=Y), logloss(W, X, Y))
     parts = rc.trace(lambda p, x: {"y": p["w"] * x})({"w": W}, W)
