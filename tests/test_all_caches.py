@@ -163,7 +163,7 @@ USES: dict[str, Callable[[], Any]] = {
     "functions of PyTorch on tensors": lambda: torch_module().sin(rc.Tensor(V)).numpy(),
     "functions of ricci.numpy": lambda: rnp.linalg.norm(V),
     "functions on tensors": lambda: gradient(rc.Tensor(V)).numpy(),
-    "kinds of results of functions": lambda: compiled(A=np.ones((3, 3)), x=V),
+    "kinds of results of functions": lambda: rc.compile(np.linalg.det)(np.eye(3)),
     "kinds of types": lambda: rc.softmax(V, 0),
     "latest calls by patterns": lambda: einops.rearrange(X, "a (b c) -> a b c", c=3),
     "makers of trees": lambda: rc.grad(lambda p: (p["a"] ** 2).sum())({"a": V})["a"],
