@@ -102,3 +102,8 @@ def read_again(f: rc.Formula, count: list[int]) -> None:
         warnings.simplefilter("ignore")
         count[0] += rc.parse(str(f)) != f
     count[1] += 1
+
+
+def test_a_derivation_by_a_scalar_says_one_over_it():
+    lines = [step.text for step in rc.parse("y = log(a)").diff("a").derivation()]
+    assert lines[-1] == "= 1/a" and "= a" not in lines

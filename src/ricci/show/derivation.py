@@ -43,7 +43,7 @@ from ricci.show import latex as latex_form
 from ricci.show import text as text_form
 from ricci.show.express import SyntaxWriter
 from ricci.show.lines import arranged_inner, is_large
-from ricci.show.phrases import Names, indices_of
+from ricci.show.phrases import Names, indices_of, product_of
 from ricci.show.standing import Standing
 from ricci.simplify import simplify
 
@@ -141,7 +141,7 @@ class PendingWriter(SyntaxWriter):
         rows, columns = indices[:order], indices[order:]
         if u is self.x and self.solved:
             deltas = [(1, syntax.Delta(0, 0, pair)) for pair in zip(rows, columns, strict=True)]
-            return deltas[0][1] if len(deltas) == 1 else syntax.ProductNode(0, 0, tuple(deltas))
+            return product_of(deltas)
         variable_node = syntax.TensorNode(0, 0, self.x.name, columns or None)
         if self.by_name(u):
             return syntax.Derivative(0, 0, super().tensor(u, rows, taken), variable_node)
@@ -366,4 +366,5 @@ def _flat(node: syntax.Node) -> syntax.Node:
             factors += inner.factors
         else:
             factors.append((exponent, inner))
-    return syntax.ProductNode(0, 0, tuple(factors))
+    kept = [(e, f) for e, f in factors if e < 0 or not isinstance(f, syntax.Number) or f.value != 1]
+    return product_of(kept)
