@@ -24,6 +24,7 @@ from typing import Any, TypeVar
 from ricci.dispatch import FRAME, at_once, tracing
 from ricci.expr import Expr, Variable
 from ricci.expr import variable as input_node
+from ricci.functions.table import FUNCTIONS
 from ricci.within import within
 
 T = TypeVar("T")
@@ -96,9 +97,11 @@ class Frame:
         root = self.root
         found = root.known.get(id(array))
         if found is None:
-            name = f"c{len(root.captured)}"
-            while name in root.taken:
-                name += "_"
+            own = name_here(array)
+            name = own or f"c{len(root.captured)}"
+            tried = 1
+            while name in root.taken or name in root.captured:
+                name, tried = f"{own or 'c'}_{tried}", tried + 1
             found = root.known[id(array)] = input_node(name, tuple(array.shape))
             root.captured[name] = array  # which keeps it alive, and its id with it
             if hasattr(array, "flags") and array.nbytes <= MOST_COPIED:
@@ -192,6 +195,29 @@ def in_code(frame: Any) -> bool:
     """Whether a frame is of the user's code: neither in ricci nor in NumPy, SciPy or PyTorch."""
     file = frame.f_code.co_filename
     return not file.startswith((OURS, _NUMPY)) and not file.startswith("<frozen") and not _in_library(frame)
+
+
+def name_here(array: Any) -> str | None:
+    """What the user's code that runs now calls an array: a name of the function, of those around it or its module."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and not in_code(frame):
+        frame = frame.f_back
+    if frame is None:
+        return None
+    scope, known = frame.f_locals, frame.f_globals
+    names = [*scope, *[name for name in frame.f_code.co_names if name in known]]
+    found = [name for name in names if _is_same(scope[name] if name in scope else known[name], array)]
+    return next((name for name in found if name.isidentifier() and name not in _WORDS and name not in FUNCTIONS), None)
+
+
+_WORDS = frozenset(["pi", "delta", "eps", "D", "inf", "nan", "sizes"])  # that mean something in equations
+
+
+def _is_same(value: Any, array: Any) -> bool:
+    """Whether a name stands for an array: for itself, or for what is in its place while a function is traced."""
+    if getattr(type(value), "__slots__", None) == ("origin", "value"):  # what is watched
+        return value.origin is array or value.value is array
+    return value is array
 
 
 def scipy_function() -> str | None:

@@ -19,7 +19,7 @@ from ricci.transforms.linear import identity
 from ricci.transforms.transformed import Transformed, replace_all
 from ricci.transforms.typed import P, TransformOptions
 from ricci.user.formula import Formula
-from ricci.user.formula_patterns import FORMULA
+from ricci.user.formula_patterns import carrying_array
 from ricci.wrapping import MadeOf
 
 _LETTERS = "ijklmnpqrstuvw"
@@ -63,7 +63,7 @@ class Tracing(MadeOf):
 
 def formulas(recording: Recording, named: bool = True) -> Any:
     """The results of a recording as formulas, in their tree; with the name of the function unless they are others."""
-    carried = {name: FORMULA.lift(_plain(array)) for name, array in recording.captured.items()}
+    carried = {name: carrying_array(_plain(array), name) for name, array in recording.captured.items()}
     facts = Facts()
     for v, dtype in zip(recording.inputs, recording.dtypes, strict=True):
         facts.inputs[v.name], facts.mentions[v.name] = v.order, None

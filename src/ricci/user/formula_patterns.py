@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from hashlib import blake2b
 from itertools import accumulate, count
 from math import prod
 from typing import Any
@@ -68,7 +67,7 @@ class FormulaBackend(Backend):
         >>> FORMULA.lift(np.array([2, 0, 1]))().tolist()
         [2, 0, 1]
         """
-        return as_formula(x) if isinstance(x, Formula) or getattr(x, "shape", ()) == () else _carrying(x)
+        return as_formula(x) if isinstance(x, Formula) or getattr(x, "shape", ()) == () else carrying_array(x)
 
     def names(self, x: Any) -> tuple[str, ...] | None:
         """The index names; those of scalars, and of arrays beside formulas, are none."""
@@ -354,16 +353,26 @@ def _integers(index: Expr) -> set[str]:
     return found
 
 
-def _carrying(array: Any) -> Formula:
-    """An input that carries an array; its name tells the contents, so that it stands for no other."""
+def _same_contents(a: Any, b: Any) -> bool:
+    return a is b or ((a.shape, a.dtype) == (b.shape, b.dtype) and a.tobytes() == b.tobytes())
+
+
+def carrying_array(array: Any, wanted: str | None = None) -> Formula:
+    """An input that carries an array, by a name that no other array has: that wanted, or what the user calls it."""
     import numpy as np
+
+    from ricci.tracing.frames import name_here
 
     check_usable(array, "An array beside formulas")
     value = np.array(array)
     value.flags.writeable = False
-    text = f"{value.shape}{value.dtype.str}".encode() + value.tobytes()
-    name = "array_" + blake2b(text, digest_size=4).hexdigest()
-    value = _arrays.setdefault(name, value)
+    alike = next((name for name, known in list(_arrays.items()) if _same_contents(known, value)), None)
+    wanted = wanted or alike or name_here(array) or "array"
+    for name in (f"{wanted}_{k}" if k else wanted for k in count()):
+        known = _arrays.setdefault(name, value)
+        if _same_contents(known, value):
+            value = known
+            break
     facts = Facts(inputs={name: value.ndim}, mentions={name: None}, values={name: value})
     return Formula(input_node(name, value.shape), _unique([None] * value.ndim), Context(facts))
 
