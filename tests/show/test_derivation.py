@@ -279,3 +279,8 @@ def test_lines_of_a_derivation_have_indices_and_their_own_names():
     assert steps[2].startswith("D(l[b,j], V[p,q]) = ") and "(1 - l[b,j]**2)" in steps[2]
     assert steps[3] == "D(f, V[p,q]) = D(k[b,j], V[p,q]) l[b,j]**2 + 2 k[b,j] l[b,j] D(l[b,j], V[p,q])"
     assert steps[4].startswith("D(f, V[p,q]) = ")
+
+
+def test_what_is_differentiated_is_written_out():
+    shown = str(rc.parse("y = x[i] A[i,j] x[j]").diff("x").derivation())
+    assert "D(y, x[i]) = D(x[j] A[j,i'] x[i'], x[i])" in shown
