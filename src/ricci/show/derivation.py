@@ -127,6 +127,7 @@ class PendingWriter(SyntaxWriter):
     def __init__(self, root: Expr, deriving: Deriving, solved: bool):
         super().__init__(root, deriving.names, deriving.facts, deriving.heights, deriving.known)
         self.pending, self.x, self.solved = deriving.pending, deriving.x, solved
+        self.open = {arranged_inner(deriving.y)}
         for placeholder, u in self.pending.items():
             self.first[placeholder] = self.first_use(u)
 

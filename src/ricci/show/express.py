@@ -62,6 +62,7 @@ class SyntaxWriter(ProductWriter):
         self.root = root
         self.known = {} if known is None else known  # names of lines that were written before
         self.heights = heights
+        self.open: set[Expr] = set()  # definitions that are written out
         self.standing = Standing(facts.heights) if any(heights) or facts.heights else None
         self.namer.claim_free(root, names)
 
@@ -69,7 +70,7 @@ class SyntaxWriter(ProductWriter):
         statements = []
         own = {arranged_inner(e): (given, natural(e)) for given, e in self.facts.definitions.items() if _is_full(e)}
         used = {*self.facts.inputs, *self.facts.definitions, *self.known.values(), name}
-        for part in parts_with_lines(self.root, set(own), self.inside()):
+        for part in parts_with_lines(self.root, own.keys() - self.open, self.inside()):
             label, order = own.get(part, (self.known.get(part), ()))
             if label is None or label == name:
                 label, order = next(t for t in map("t{}".format, count(1)) if t not in used), ()

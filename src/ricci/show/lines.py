@@ -28,7 +28,7 @@ def parts_with_lines(root: Expr, named: set[Expr], inside: Sequence[Expr] = ()) 
     needed = {part for node in order for part in _needed(whole.get(node, node))}
     uses = _uses(order)
     large = is_large(root)
-    top, written = arranged_inner(root), {arranged_inner(node) for node in inside}
+    top = arranged_inner(root)
     lines: dict[Expr, None] = {}
     varies: set[Expr] = set()
     size: dict[Expr, int] = {}
@@ -47,7 +47,7 @@ def parts_with_lines(root: Expr, named: set[Expr], inside: Sequence[Expr] = ()) 
         if part is top or node is root or isinstance(part, Variable):
             continue
         again = large and uses.get(part, 0) > 1 and size[node] >= WORTH and not _is_scaled(part)
-        named_here = part in named and size[node] >= WORTH and part not in written
+        named_here = part in named and size[node] >= WORTH
         if part in needed or again or named_here or (depth[node] > DEEPEST and node is not root):
             lines[part] = None
             size[node] = depth[node] = 1
