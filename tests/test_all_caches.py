@@ -171,6 +171,9 @@ USES: dict[str, Callable[[], Any]] = {
     "memory of programs, in bytes": lambda: rc.parse("y[i,j] = exp(2 x[i,j]) (A[i,k] A[k,j])").compile(
         "numpy", fused=False
     )(x=LARGE / 9, A=LARGE),
+    "places of exponents": lambda: rc.compile(lambda x, n: x[:, None] ** n, fused=False)(
+        np.linspace(0, 1, 9999), np.arange(4)
+    ),
     "names of axes of operations": lambda: np.asarray((rc.Tensor(X, axes=("b", "d")) * 2).numpy()),
     "names of axes": lambda: einops.rearrange(X, "a b -> b a"),
     "numbers that arrays were indexed by": lambda: backward(lambda x: x[1] * x[1], V),
