@@ -16,6 +16,7 @@ import ricci as rc
 from ricci.errors import NotationError, caret, nearest
 
 ONCE = "Index {!r} occurs once in its term and is not on the left side."
+USED_UP = "Index {!r} is used up by {}, so nothing on the right side has it."
 WANTED = "This term has the free indices [{}] where [{}] are wanted."
 BUILTIN = {
     rc.NotationError: ValueError,
@@ -65,6 +66,10 @@ TEXTS = [
     ("a[i] + «b[i,j]»", WANTED.format("i,j", "i"), "Sum over it with sum[j](…), or put it on the left side."),
     ("y[i] = a[i] (b[j] + «c[k]») d[j] d[k]", WANTED.format("k", "j"), "1[j] * …"),
     ("y[i,j] = b[i,j] (c[i,j] + «d[j]»)", WANTED.format("j", "i,j"), "1[i] * …"),
+    # a left index that a function has used up
+    ("y[i] = «max[i](x[i])»", USED_UP.format("i", "max"), "Leave it out on the left side: y = max[i](x[i])"),
+    ("y[j,i] = log(«sum[i](A[j,i])»)", USED_UP.format("i", "sum"), "left side: y[j] = log(sum[i](A[j,i]))"),
+    ("y[i,j] = sum[i](x[i]) + «sum[j](z[j])»", USED_UP.format("j", "sum"), "side: y = sum[i](x[i]) + sum[j](z[j])"),
     # wrong number of axes
     ("y[i] = x[i] + «x[i,j]» 1[j]", "'x' has 1 index elsewhere and 2 here.", "A tensor keeps its number of indices"),
     ("t[i,j] = a[i] b[j]; y = «t[i]» a[i]", "'t' has 2 indices elsewhere and 1 here.", "A tensor keeps its number"),

@@ -423,3 +423,10 @@ def test_the_examples_of_the_page(text, spec, value):
 def test_the_gaussian_likelihood_of_the_page():
     expected = np.linalg.slogdet(S)[1] / 2 + V @ np.linalg.inv(S) @ V / 2
     assert_value("l = 1/2 logdet(S) + 1/2 r[i] inv(S)[i,j] r[j]", {"S": S, "r": V}, expected)
+
+
+@pytest.mark.parametrize("text", ["y = mean(A) + A[0,1]", "y = A[0,1] + mean(A)", "m = mean(A); y = m + A[0,1]"])
+def test_the_order_of_a_whole_tensor_is_what_the_text_says_anywhere(text):
+    array = np.arange(6.0).reshape(2, 3)
+    assert rc.parse(text)(A=array) == array.mean() + array[0, 1]
+    assert rc.parse("m = mean(A)")(A=array[0]) == array[0].mean()

@@ -157,11 +157,4 @@ def free_indices(body: syntax.Node) -> tuple[str, ...] | None:
 
 def names_in(body: syntax.Node) -> set[str]:
     """The names of all tensors in a tree."""
-    names: set[str] = set()
-    stack = [body]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, syntax.TensorNode):
-            names.add(node.name)
-        stack += syntax.children(node)
-    return names
+    return {node.name for node in syntax.within(body) if isinstance(node, syntax.TensorNode)}

@@ -32,7 +32,7 @@ from ricci.notation.context import Context
 from ricci.notation.doubts import doubts
 from ricci.notation.factors import Factor, FactorBuilder, Free, Named
 from ricci.notation.heights import ALL_OR_NONE, WORDS, mixed, told
-from ricci.notation.occurrences import LEAVES, Open
+from ricci.notation.occurrences import LEAVES, Open, used_up
 from ricci.notation.parser import parse_program
 from ricci.notation.text_scope import Definition, Subscripts, TextScope
 from ricci.notation.tokens import in_other_words
@@ -117,13 +117,7 @@ def has_derivatives(text: str) -> bool:
 
 
 def _derivatives(node: syntax.Node) -> bool:
-    stack = [node]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, syntax.Derivative):
-            return True
-        stack += syntax.children(node)
-    return False
+    return any(isinstance(n, syntax.Derivative) for n in syntax.within(node))
 
 
 def _define(scope: TextScope, statement: syntax.Statement) -> None:
@@ -183,10 +177,24 @@ class ExpressionBuilder(FactorBuilder):
                 )
         self.order = {name: position for position, name in enumerate(names)}
         value = self.sum(node.body, frozenset(names))
+        self._check_used_up(node, [name for name in names if name not in value.names])
         if value.names and set(value.names) != set(names):
             raise self._missing(node.body, names, value.names)
         sizes = {name: self.scope.size(name, node.body) for name in names if name not in value.names}
         return Named(value.arranged(names, sizes), names), tuple([stand[name] for name in names])
+
+    def _check_used_up(self, node: syntax.Statement, lacking: list[str]) -> None:
+        """A number may be spread over indices on the left, but not over those that functions have used up."""
+        calls = [n for n in syntax.within(node.body) if isinstance(n, syntax.CallNode)] if lacking else []
+        lost = {name: call for call in calls for name in lacking if name in used_up(call)}
+        if not lost:
+            return
+        name, call = next(iter(lost.items()))
+        kept = [index.terms[0][1] for index in node.indices or () if index.terms[0][1] not in lost]
+        left = f"{node.name}[{','.join(kept)}]" if kept else node.name
+        right = self.scope.text[node.body.start : node.body.end]
+        message = f"Index {name!r} is used up by {call.name}, so nothing on the right side has it."
+        raise self.fail(message, call, f"Leave it out on the left side: {left} = {right}")
 
     def _check_heights(self, node: syntax.Statement, stand: dict[str, str]) -> None:
         for term in _terms(node.body):

@@ -8,6 +8,7 @@ only because a frozen dataclass takes twice as long to make, and making them is 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 
@@ -257,3 +258,12 @@ def children(node: Node) -> list[Node]:
     if isinstance(node, Compare):
         return [node.left, node.right]
     return [node.body] if isinstance(node, Derivative) else []
+
+
+def within(node: Node) -> Iterator[Node]:
+    """All nodes of a tree, from the top."""
+    stack = [node]
+    while stack:
+        node = stack.pop()
+        yield node
+        stack += children(node)

@@ -59,6 +59,7 @@ class TextScope:
     results: dict[str, tuple] = field(
         default_factory=dict
     )  # index → a call, its operand's axes, the axis of its result
+    whole: list[tuple[syntax.TensorNode, int]] = field(default_factory=list)  # without indices, and the order assumed
     stated: dict[str, syntax.Node] = field(default_factory=dict)  # index → its size, from lines of sizes
     _class: dict[str, str] = field(default_factory=dict)
     _size: dict[str, Size] = field(default_factory=dict)
@@ -95,7 +96,7 @@ class TextScope:
             if isinstance(node, syntax.TensorNode):
                 tensors.append((node, None))
             elif isinstance(node, syntax.CallNode) and node.axes is None and self._takes_tensors(node):
-                tensors += [(a, self._default_order(node, a, k)) for k, a in enumerate(node.args)]
+                tensors += [(a, self._assumed_order(node, k)) for k, a in enumerate(node.args)]
                 self._link_result(node)
             elif isinstance(node, syntax.CallNode) and node.result is not None and node.axes is not None:
                 self._note_result(node, [name for index in node.axes for _, name in index.terms])
@@ -106,8 +107,13 @@ class TextScope:
             else:
                 stack.extend(syntax.children(node))
         for tensor, order in reversed(tensors):
-            if isinstance(tensor, syntax.TensorNode):
-                self._tensor(tensor, order)
+            if not isinstance(tensor, syntax.TensorNode):
+                continue
+            if order is None or tensor.name in self.definitions:
+                self._tensor(tensor, order and -1)
+            else:
+                self.facts.mentions.setdefault(tensor.name)
+                self.whole.append((tensor, order))
 
     def collect_sizes(self, line: syntax.SizeLine) -> None:
         """Take in what is said of sizes; the statements come before."""
@@ -123,6 +129,7 @@ class TextScope:
             self.stated[size.name] = node
         numbers = {name: node.value for name, node in self.stated.items() if isinstance(node, syntax.Number)}
         self.given = {**{name: n for name, n in numbers.items() if isinstance(n, int)}, **self.given}
+        self._settle()
 
     def _note(self, indices: syntax.Indices | None) -> None:
         """Remember the names of indices, where sizes are given that must name one of them."""
@@ -139,11 +146,14 @@ class TextScope:
             and all(isinstance(a, syntax.TensorNode) and a.indices is None for a in node.args)
         )
 
-    def _default_order(self, node: syntax.CallNode, arg: syntax.Node, position: int) -> int | None:
-        name = arg.name if isinstance(arg, syntax.TensorNode) else ""
-        if name in self.facts.inputs or name in self.definitions:
-            return -1
+    @staticmethod
+    def _assumed_order(node: syntax.CallNode, position: int) -> int:
         return 2 if IN_TEXT[node.name].kind == "matrix" and position == 0 else 1
+
+    def _settle(self) -> None:
+        """What functions take as a whole has the order that the text says elsewhere, or else the one they assume."""
+        for node, order in self.whole:
+            self._tensor(node, -1 if node.name in self.facts.inputs else order)
 
     def _link_result(self, node: syntax.CallNode) -> None:
         """``inv(A)[i,j]`` says that i and j range over the axes of A."""
