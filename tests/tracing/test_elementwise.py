@@ -164,6 +164,18 @@ def test_the_page_lists_the_table():
         assert not hasattr(np, extra.removeprefix("np.").split(".")[0]) or "linalg" in extra, extra
 
 
+LISTED = [name for name in traced_names()["scipy_special"] if name.startswith("scipy")]
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_what_is_listed_by_the_name_that_scipy_has_is_traced_by_it(name):
+    """The others are listed by the names that they have here."""
+    special = pytest.importorskip("scipy.special")
+    f, x = getattr(special, name.rpartition(".")[2]), np.array([0.3, 0.4, 0.6])
+    given = [x] * f.nin
+    np.testing.assert_allclose(rc.compile(f)(*given), f(*given), rtol=1e-6)
+
+
 def test_at_least_150_callables_are_traced_and_each_is_in_a_test():
     names = [name for group in traced_names().values() for name in group if not name.startswith("x")]
     assert len(names) >= 150

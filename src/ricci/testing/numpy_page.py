@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import scipy.special  # noqa: F401  # its functions are in the table once it is imported
+import numpy as np
+import scipy.special  # its functions are in the table once it is imported
 
 from ricci.tracing.arguments import is_refusal
 from ricci.tracing.lowerings import LoweringRow
@@ -57,6 +58,9 @@ def _rows() -> Iterator[LoweringRow]:
 
 def _shown(row: LoweringRow) -> str:
     names = {"getitem": "x[…]", "changed": "x.at[…].set(v), .add(v), …"}
+    special = row.name.removeprefix("scipy.special.")
+    if special != row.name and not isinstance(getattr(scipy.special, special), np.ufunc):
+        return f"ricci.numpy.special.{special}"  # SciPy's own makes plain arrays of its arguments
     return names.get(row.name, row.name)
 
 

@@ -141,7 +141,7 @@ class Traced(Operand):
         foreign = scipy_function()
         if foreign is not None:
             rule = "rc.custom gives a function its rule"
-            ours = f"Write ricci.numpy.{foreign}(…), which is traced if docs/programs.md lists it; otherwise {rule}"
+            ours = f"Write ricci.numpy.{foreign}(…), which is traced if docs/numpy.md lists it; otherwise {rule}"
             self._has_no_value(
                 f"scipy.{foreign} makes plain arrays of its arguments, which a traced array cannot become",
                 ours if foreign.startswith("special.") else f"Only functions of scipy.special are traced; {rule}",

@@ -48,5 +48,5 @@ def unknown(function: Any) -> TraceError:
     place = user_place()
     where = f" ({place})" if place else ""
     near = REASONS.get(function) or nearest(name, names)
-    hint = near or "docs/programs.md lists those that can; rc.custom gives one of your own its rule."
+    hint = near or "docs/numpy.md lists those that can; rc.custom gives one of your own its rule."
     return TraceError(f"{name} cannot be traced{where}. {hint}")
