@@ -19,6 +19,9 @@ MODES = ("auto", "forward", "reverse", "cross-country")
 SEEDS = [*range(15), *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(15, 300))]
 
 
+pytestmark = pytest.mark.filterwarnings("ignore::ricci.ReadingWarning")  # random texts have squares
+
+
 def sizes_in(text: str) -> dict[str, int]:
     written = set(re.findall(r"[ijkl](?=[,\]'])", text))
     return {letter: size for letter, size in LETTERS.items() if letter in written}

@@ -73,7 +73,7 @@ ERRORS: dict[str, tuple[Callable[[], object], type[rc.RicciError], str]] = {
     "an empty list": (lambda: MATMUL.diff([]), rc.InputError, "needs to know by what"),
     "no arguments, all": (MATMUL.diff_all, rc.InputError, "needs to know by what"),
     "a number": (lambda: MATMUL.diff(3), rc.InputError, "diff goes by a name or a formula, not int."),  # pyright: ignore[reportArgumentType]
-    "of a text": (lambda: rc.diff("y = x", "x"), rc.InputError, "str"),  # pyright: ignore[reportArgumentType]
+    "of a text": (lambda: rc.diff("y = x", "x"), rc.InputError, "takes a formula"),  # pyright: ignore[reportArgumentType]
     "mode": (lambda: MATMUL.diff("x", mode="sideways"), rc.InputError, MODES.format("sideways")),
     "mode for all": (lambda: MATMUL.diff_all("x", mode="up"), rc.InputError, MODES.format("up")),
     "mode of a cost": (lambda: rc.elimination_cost(MATMUL, "x", "up"), rc.InputError, MODES.format("up")),
@@ -182,7 +182,7 @@ def test_places_refuse(name: str):
 
 def test_what_looks_like_an_error_and_is_none():
     """Dummy indices may be taken; a variable may have gone, and a bar be turned."""
-    assert str(rc.parse("m[i] = floor(x[i])").diff("x[p]")) == "dm_dx[i,p] = 0[i,p]"
+    assert str(rc.parse("m[i] = floor(x[i])").diff("x[p]")) == "sizes: x[p], x[i]\ndm_dx[i,p] = 0[i,p]"
     assert str(rc.parse("u[i] = sin(x[i]); y[i] = x[i]").diff("u[p]")) == "dy_du[i,p] = 0[i,p]"
     assert str(MATMUL.diff("x[k,l]")) == "dy_dx[i,j,k,l] = delta[i,k] a[l,j]"
     gone = rc.parse("y[i] = x[i] + z[i] - z[i]")

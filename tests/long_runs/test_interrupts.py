@@ -5,6 +5,7 @@ A trace function raises where it is told to: at a line, at a single instruction,
 
 from __future__ import annotations
 
+import dis
 import inspect
 import sys
 import time
@@ -29,6 +30,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptio
 SOURCE = str(Path(rc.__file__).parent)
 STEMS = {"recording_mode", "nans", "watch", "frames", "watched", "meanings", "recording", "impure", "budget", "within"}
 FILES = {str(path) for path in Path(SOURCE).rglob("*.py") if path.stem in STEMS}
+NOP = dis.opmap["NOP"]
 X = np.arange(1.0, 4.0)
 A = np.arange(3.0)  # which a traced function reaches, so that something stands in for it
 SCALE = [2.0]
@@ -103,7 +105,8 @@ class Raising:
             return None
         frame.f_trace_opcodes, frame.f_trace_lines = self.opcodes, not self.opcodes
         yields = event == "return" and frame.f_code.co_flags & inspect.CO_GENERATOR  # Python forgets its ``finally``
-        if event != "call" and not yields:
+        nothing = event == "opcode" and frame.f_code.co_code[frame.f_lasti] == NOP  # which Python does not interrupt
+        if event != "call" and not yields and not nothing:
             self.steps += 1
             if self.steps == self.at:
                 raise KeyboardInterrupt

@@ -99,7 +99,8 @@ class TextScope:
                 tensors += [(a, self._assumed_order(node, k)) for k, a in enumerate(node.args)]
                 self._link_result(node)
             elif isinstance(node, syntax.CallNode) and node.result is not None and node.axes is not None:
-                self._note_result(node, [name for index in node.axes for _, name in index.terms])
+                if node.name in IN_TEXT:  # and not a function of the user's own
+                    self._note_result(node, [name for index in node.axes for _, name in index.terms])
                 stack.extend(node.args)
             elif isinstance(node, syntax.Derivative):
                 tensors.append((node.variable, None))
