@@ -129,7 +129,7 @@ class Op:
     body: Callable[..., Expr] | None = None  # of other nodes, which take its place before anything is computed
     outside: Any = None  # or of code that only runs; see ``compiler/outside.py``
     later: bool = False  # or not known before sizes are; then ``rewrite`` gives what takes its place
-    again: tuple[Callable[..., Op], tuple] | None = None  # what makes it in another process, and of what
+    again: Callable[[], tuple | None] | None = None  # gives what makes it in another process, and of what
 
     @property
     def own(self) -> bool:
@@ -154,9 +154,10 @@ class Op:
     def __reduce__(self):
         if not self.own:
             return find_op, (self.name,)
-        if self.again is None:
+        made = None if self.again is None else self.again()
+        if made is None:
             raise TypeError(f"The function {self.name} was made in this process, so expressions with it stay in it.")
-        return self.again
+        return made
 
     def __post_init__(self):
         if self.own:

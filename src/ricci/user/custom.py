@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import weakref
 from collections.abc import Callable, Hashable, Sequence
 from itertools import count
 from typing import Any, Generic, TypeVar, overload
@@ -161,13 +162,13 @@ class Custom(MadeOf, Generic[P, R_co]):
         kind = (shape, body.out_dtypes[0], operands, self._static(arguments))
         return _Rule(name, body.inputs, *kind, body=e, again=self._again(arguments, operands))
 
-    def _again(self, arguments: Arguments, operands: Sequence[Traced]) -> tuple | None:
-        """What makes the row of a function for such operands in another process."""
+    def _again(self, arguments: Arguments, operands: Sequence[Traced]) -> Callable[[], tuple | None] | None:
+        """What makes the row of a function for such operands in another process, while the function is held here."""
         if of_torch(arguments.leaves) is not None:
             return None
         static = [None if t else leaf for leaf, t in zip(arguments.leaves, arguments.arrays, strict=True)]
         given = Arguments(static, arguments.form, arguments.arrays)
-        return _row_again, (self, given, [(x.shape, x.dtype) for x in operands])
+        return functools.partial(_held, weakref.ref(self), given, [(x.shape, x.dtype) for x in operands])
 
     def _static(self, arguments: Arguments) -> dict[str, Any]:
         """The arguments that are no arrays, by name: a rule that has parameters of these names gets them."""
@@ -182,6 +183,12 @@ class Custom(MadeOf, Generic[P, R_co]):
             if not any(traced for _, traced in own):
                 found[name] = trees.unflatten(form, [leaf for leaf, _ in own])
         return found
+
+
+def _held(custom: Callable[[], Custom | None], *given: Any) -> tuple | None:
+    """A row must not hold its function, which would be freed by the collector alone."""
+    found = custom()
+    return None if found is None else (_row_again, (found, *given))
 
 
 def _row_again(custom: Custom, arguments: Arguments, kinds: Sequence[tuple]) -> Op:
@@ -250,7 +257,7 @@ class _Rule:
         static: dict[str, Any],
         body: Expr | None = None,
         outside: Outside | None = None,
-        again: tuple | None = None,
+        again: Callable[[], tuple | None] | None = None,
     ):
         self.name = name
         self.inputs, self.shape, self.dtype = list(inputs), shape, dtype
@@ -372,7 +379,7 @@ class _Rule:
                 "round for the other mode."
             )
 
-    def _op(self, name: str, again: tuple | None) -> Op:
+    def _op(self, name: str, again: Callable[[], tuple | None] | None) -> Op:
         """The row of the function for these operands."""
         orders = tuple([len(x.shape) for x in self.inputs])
         return Op(

@@ -168,7 +168,7 @@ class _OnFormulas:
             tuple([partial(slope, k) for k in range(number)]),
             latex=_latex(name, number),
             body=lambda args: by_entry(scalar.body, dict(zip(scalar.inputs, args, strict=True))),
-            again=(_row_again, (self.custom, self.key, ())),
+            again=lambda: (_row_again, (self.custom, self.key, ())),
         )
         return _titles.put(name, op)
 
@@ -260,7 +260,7 @@ class _Later:
             rectangular=True,
             rewrite=self._known,
             later=True,
-            again=(again, (place,)),
+            again=lambda: (again, (place,)),
         )
         _titles.put(name, self.op)
 
