@@ -71,6 +71,21 @@ def elsewhere():
         yield pool
 
 
+@pytest.fixture
+def as_jax_starts():
+    """Without numbers of 64 bits, which other tests may have switched on."""
+    if "jax" not in BACKENDS:
+        yield
+        return
+    import jax
+
+    before = jax.config.jax_enable_x64  # pyright: ignore[reportAttributeAccessIssue]
+    jax.config.update("jax_enable_x64", False)
+    yield
+    jax.config.update("jax_enable_x64", before)
+
+
+@pytest.mark.usefixtures("as_jax_starts")
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_in_another_process(elsewhere, backend):
     for name in ONCE:

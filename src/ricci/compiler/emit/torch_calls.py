@@ -131,12 +131,11 @@ class _Joining:
     def pullback(self, step: Step) -> Call | None:
         """``y (g - sum(y g))``, the sum over one axis."""
         for y, other in (step.args, step.args[::-1]):
+            negatives = [self.alone(operand, "negative") for operand in (y, other)]
+            y, other = [a if n is None else _seen(a, n.args[0]) for a, n in zip((y, other), negatives, strict=True)]
             difference = self.alone(other, "subtract")
             if difference is None:
                 continue
-            negative = self.alone(y, "negative")
-            if negative is not None:
-                y = _seen(y, negative.args[0])
             first, second = [_seen(other, side) for side in difference.args]
             for sign, g, mean in ((1, first, second), (-1, second, first)):
                 dot = self.alone(mean, "dot")
@@ -148,8 +147,9 @@ class _Joining:
                     (v, tuple([place.get(x, max(summed)) for x in own])) for v, own in dot.args if len(summed) == 1
                 ]
                 if sides in ([y, g], [g, y]):
-                    inside = (difference.out, dot.out, *([negative.out] if negative else []))
-                    sign = sign if negative is None else -sign
+                    turned = [n.out for n in negatives if n is not None]
+                    inside = (difference.out, dot.out, *turned)
+                    sign = sign * (-1) ** len(turned)
                     return Call("softmax_pullback", (g, y), step.labels.index(*summed), sign=sign, inside=inside)
         return None
 
