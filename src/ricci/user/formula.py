@@ -166,6 +166,7 @@ class Formula(FormulaMethods):
 
         return to_text(self.expr, self.indices, self.context.facts, self.name, self.heights)
 
+    @takes("f.latex")
     def latex(self) -> str:
         """The formula in LaTeX."""
         from ricci.show import to_latex
@@ -431,6 +432,7 @@ class Formula(FormulaMethods):
         """The derivatives by several variables, in one sweep."""
         return public("diff_all")(self, *wrt, mode=mode)
 
+    @takes("f.simplify")
     def simplify(self) -> Formula:
         """The formula by the named rules of ``ricci.simplify``: stable, and no dearer to evaluate.
 
@@ -488,6 +490,7 @@ class Formula(FormulaMethods):
         """
         return offered("equivalent")(self, other, at)
 
+    @takes("f.structure")
     def structure(self) -> StructureReport:
         """What the result is made of: cores, deltas, ones and symmetries, and how many numbers it takes."""
         from ricci.show.structure import report
@@ -500,6 +503,7 @@ class Formula(FormulaMethods):
 
         return draw(self, **options)
 
+    @takes("f.derivation")
     def derivation(self) -> Derivation:
         """The steps that lead to this derivative, each with its rule."""
         return offered("derivation")(self)
