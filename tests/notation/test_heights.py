@@ -205,7 +205,7 @@ def random_product(rng: random.Random, free: dict[str, str], dummies: list[str],
 
 
 def random_formula(rng: random.Random, functions: bool) -> str:
-    free = dict(rng.sample([("i", "u"), ("j", "d"), ("k", "u")], rng.choice((0, 1, 1, 2))))
+    free: dict[str, str] = dict(rng.sample([("i", "u"), ("j", "d"), ("k", "u")], rng.choice((0, 1, 1, 2))))
     dummies = [f"{letter}{number}" for number in range(40) for letter in "pqr"]
     terms = [random_product(rng, free, dummies, functions) for _ in range(rng.choice((1, 2)))]
     return f"{written('y', list(free), ''.join(free.values()))} = {rng.choice((' + ', ' - ')).join(terms)}"

@@ -171,7 +171,7 @@ def test_what_is_reached_stands_until_something_is_added():
 
     def function(x):
         helper(x)
-        return settings.scale * x * lately  # noqa: F821
+        return settings.scale * x * lately  # type: ignore  # noqa: F821
 
     def is_noticed(change: Callable[[], Any]) -> bool:
         reach = Reach([function])

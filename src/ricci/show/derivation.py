@@ -141,8 +141,7 @@ class PendingWriter(SyntaxWriter):
         order = len(u.shape)
         rows, columns = indices[:order], indices[order:]
         if u is self.x and self.solved:
-            deltas = [(1, syntax.Delta(0, 0, pair)) for pair in zip(rows, columns, strict=True)]
-            return product_of(deltas)
+            return product_of([(1, syntax.Delta(0, 0, pair)) for pair in zip(rows, columns, strict=True)])
         variable_node = syntax.TensorNode(0, 0, self.x.name, columns or None)
         if self.by_name(u):
             return syntax.Derivative(0, 0, super().tensor(u, rows, taken), variable_node)

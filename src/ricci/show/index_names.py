@@ -65,7 +65,7 @@ class Namer:
     def of_size(self, size: Size) -> str:
         """A name that stands for an index of this size: the user's, one that is in use, or a new one."""
         atom = next(iter(size.atoms)) if isinstance(size, Dim) and len(size.atoms) == 1 else ()
-        hints = atom if len(atom) == 1 else self.hints.get(atom, ())
+        hints = atom if len(atom) == 1 else self.hints.get(atom, ())  # type: ignore[call-overload]
         held = self.classes.find(size)
         known = [name for name, other in self.claims.items() if other == held]
         for name in [*[name for name in hints if name in known], *known]:

@@ -106,7 +106,7 @@ def _reader(statements: Sequence[syntax.Statement], line: syntax.SizeLine) -> Te
         scope.collect(statement)
         if statement.name is not None:
             names = tuple([index.terms[0][1] for index in statement.indices or ()])
-            scope.definitions[statement.name] = Definition(names, ("",) * len(names))
+            scope.definitions[statement.name] = Definition(names)
     scope.collect_sizes(line)
     return scope
 
@@ -114,7 +114,9 @@ def _reader(statements: Sequence[syntax.Statement], line: syntax.SizeLine) -> Te
 def _linked(scope: TextScope, bodies: Iterable[syntax.Node]) -> list[tuple[Size, Size]]:
     """The sizes that a reader knows to agree: one index has them, or they are those of a square matrix."""
     groups = [list(axes) for axes in scope.index_axes.values()]
-    pairs = [(dims.axis_size(*axes[0]), dims.axis_size(*axis)) for axes in groups for axis in axes[1:]]
+    pairs: list[tuple[Size, Size]] = [
+        (dims.axis_size(*axes[0]), dims.axis_size(*axis)) for axes in groups for axis in axes[1:]
+    ]
     for node in [node for body in bodies for node in _nodes(body)]:
         row = IN_TEXT.get(node.name) if isinstance(node, syntax.CallNode) else None
         if row is None or row.kind != "matrix" or row.rectangular or not isinstance(node, syntax.CallNode):
