@@ -19,16 +19,6 @@ os.environ["RICCI_CACHE_DIR"] = ""
 os.environ["PJRT_NPROC"] = os.environ["NPROC"] = "1"
 
 
-@pytest.fixture(autouse=True, scope="session")
-def names_in_doctests(doctest_namespace):
-    """Examples of functions that are made from the table begin with the names that everybody uses."""
-    import numpy as np
-
-    import ricci as rc
-
-    doctest_namespace.update(np=np, rc=rc)
-
-
 def pytest_addoption(parser):
     group = parser.getgroup("ricci")
     group.addoption("--thorough", action="store_true", help="run the tests that take long, too")

@@ -430,3 +430,4 @@ def test_the_order_of_a_whole_tensor_is_what_the_text_says_anywhere(text):
     array = np.arange(6.0).reshape(2, 3)
     assert rc.parse(text)(A=array) == array.mean() + array[0, 1]
     assert rc.parse("m = mean(A)")(A=array[0]) == array[0].mean()
+    assert rc.parse("y = logdet(S) + r[i] S[i,j] r[j]").variables == ("S", "r")

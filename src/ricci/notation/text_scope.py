@@ -155,6 +155,10 @@ class TextScope:
         """What functions take as a whole has the order that the text says elsewhere, or else the one they assume."""
         for node, order in self.whole:
             self._tensor(node, -1 if node.name in self.facts.inputs else order)
+        if self.whole:  # inputs are in the order in which they were written
+            self.facts.inputs = {
+                name: self.facts.inputs[name] for name in self.facts.mentions if name in self.facts.inputs
+            }
 
     def _link_result(self, node: syntax.CallNode) -> None:
         """``inv(A)[i,j]`` says that i and j range over the axes of A."""
