@@ -209,14 +209,12 @@ def _index_names(statement: syntax.Statement) -> Iterator[str]:
             yield from in_indices(getattr(node, part, None) or ())
 
 
-def _nodes(node: syntax.Node) -> Iterator[syntax.Node]:
-    stack = [node]
-    while stack:
-        node = stack.pop()
+def _nodes(root: syntax.Node) -> Iterator[syntax.Node]:
+    """All nodes, what is differentiated by included."""
+    for node in syntax.within(root):
         yield node
-        stack += syntax.children(node)
         if isinstance(node, syntax.Derivative):
-            stack.append(node.variable)
+            yield node.variable
 
 
 # The number e

@@ -117,7 +117,7 @@ def _linked(scope: TextScope, bodies: Iterable[syntax.Node]) -> list[tuple[Size,
     pairs: list[tuple[Size, Size]] = [
         (dims.axis_size(*axes[0]), dims.axis_size(*axis)) for axes in groups for axis in axes[1:]
     ]
-    for node in [node for body in bodies for node in _nodes(body)]:
+    for node in [node for body in bodies for node in syntax.within(body)]:
         row = IN_TEXT.get(node.name) if isinstance(node, syntax.CallNode) else None
         if row is None or row.kind != "matrix" or row.rectangular or not isinstance(node, syntax.CallNode):
             continue
@@ -146,17 +146,9 @@ def _read(scope: TextScope, name: str) -> Size | None:
     return size if scope.start(name) == 0 else None
 
 
-def _nodes(body: syntax.Node) -> Iterator[syntax.Node]:
-    stack = [body]
-    while stack:
-        node = stack.pop()
-        yield node
-        stack += syntax.children(node)
-
-
 def _held(body: syntax.Node) -> Iterator[str]:
     """The indices whose sizes are those of no tensor: in ones, deltas, sizes, and reads at places."""
-    for node in _nodes(body):
+    for node in syntax.within(body):
         if isinstance(node, syntax.Size):
             yield node.name
         bare = isinstance(node, (syntax.Ones, syntax.Zeros, syntax.Delta))
@@ -173,7 +165,7 @@ def _in_index(index: syntax.Index, bare: bool) -> list[str]:
 
 def _places(body: syntax.Node, scope: TextScope) -> Iterator[Axis]:
     """The axes of tensors that are read at places, or gathered."""
-    for node in _nodes(body):
+    for node in syntax.within(body):
         stack = [node] if isinstance(node, syntax.TensorNode) else []
         stack += [index.tensor for index in getattr(node, "indices", None) or () if index.tensor is not None]
         while stack:
