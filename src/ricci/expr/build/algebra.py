@@ -138,9 +138,15 @@ def _by_base(x: Expr, n: Expr, _y: Expr) -> Expr:
 
 def _is_fixed(n: Expr) -> bool:
     """Whether an exponent is made of what derivatives take as a constant."""
-    if isinstance(n, Elementwise):
-        return n.op is OPS["stop_gradient"]
-    return isinstance(n, (Sum, Product)) and any(_is_fixed(a) for a in n.args)
+    waiting, seen = [n], {n}
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Elementwise) and node.op is OPS["stop_gradient"]:
+            return True
+        if isinstance(node, (Sum, Product)):
+            waiting += [a for a in node.args if a not in seen]
+            seen.update(node.args)
+    return False
 
 
 def _by_exponent(x: Expr, _n: Expr, y: Expr) -> Expr:
