@@ -8,6 +8,7 @@ threads of the pool that it occupies itself, and two such calls in one program m
 """
 
 import os
+import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -32,6 +33,25 @@ def pytest_collection_modifyitems(config, items):
     if config.option.cases:
         for test in {item.function for item in items if getattr(item.obj, "is_hypothesis_test", False)}:
             draw_cases(test, config.option.cases)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call():
+    """What a test tells JAX about float64 holds for this test alone."""
+    before = doubles()
+    try:
+        return (yield)
+    finally:
+        if doubles() != before:
+            sys.modules["jax"].config.update("jax_enable_x64", before)
+
+
+def doubles():
+    """Whether JAX computes in float64; not where it is not imported, unless the environment says so."""
+    jax = sys.modules.get("jax")
+    if jax is None:
+        return os.environ.get("JAX_ENABLE_X64", "0").lower() in ("1", "true", "y", "yes", "t", "on")
+    return jax.config.jax_enable_x64
 
 
 def draw_cases(test, cases):

@@ -431,3 +431,41 @@ def test_the_order_of_a_whole_tensor_is_what_the_text_says_anywhere(text):
     assert rc.parse(text)(A=array) == array.mean() + array[0, 1]
     assert rc.parse("m = mean(A)")(A=array[0]) == array[0].mean()
     assert rc.parse("y = logdet(S) + r[i] S[i,j] r[j]").variables == ("S", "r")
+
+
+@pytest.mark.parametrize(
+    "text", ["0/0", "0/0 x", "x*0/0", "0/(1-1)", "0 (1/0)", "1/0 - 1/0", "tan(0)/0", "(x - x)/0", "x + 0/0", "-0/0"]
+)
+def test_zero_times_what_is_infinite_is_no_number(text):
+    f = rc.parse(f"y = {text}")
+    assert np.isnan(f(x=2.0) if "x" in text else f())
+    assert rc.parse(str(f)) == f
+
+
+@pytest.mark.parametrize("text", ["0/0 a[i]", "a[i] 0/0", "0/0 + a[i]", "(a[i] - a[i])/0", "0/(a[i] - a[i])"])
+def test_zero_times_what_is_infinite_is_no_number_in_any_entry(text):
+    f = rc.parse(f"y[i] = {text}")
+    np.testing.assert_array_equal(f(a=[1.0, 0.0]), [np.nan, np.nan])
+    assert rc.parse(str(f)) == f
+
+
+@pytest.mark.parametrize(
+    "text, value", [("1/0", np.inf), ("-1/0", -np.inf), ("0**-1", np.inf), ("0**0", 1), ("0 x", 0)]
+)
+def test_other_numbers_at_the_edge(text, value):
+    f = rc.parse(f"y = {text}")
+    assert (f(x=2.0) if "x" in text else f()) == value
+    assert rc.parse(str(f)) == f
+
+
+def test_a_sum_of_nothing_is_zero_whatever_it_is_of():
+    assert rc.parse("y = sum[k](1[k]/0)", sizes={"k": 0})() == 0
+    assert rc.parse("y = sum[k](1[k]/0)", sizes={"k": 2})() == np.inf
+
+
+def test_zero_times_infinity_in_programs_and_formulas():
+    x = rc.variable("x", np.array([1.0, 2.0]))
+    for f in (x * 0 / 0, 0 / (x - x) * x):
+        assert np.isnan(f()).all()
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(rc.compile(lambda x: x * 0 / 0)(np.ones(2)), [np.nan, np.nan])

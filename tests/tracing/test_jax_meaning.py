@@ -54,7 +54,10 @@ def check(call, dtype):
 
 @pytest.fixture(autouse=True)
 def double():
+    before = jax.config.jax_enable_x64  # pyright: ignore[reportAttributeAccessIssue]
     jax.config.update("jax_enable_x64", True)
+    yield
+    jax.config.update("jax_enable_x64", before)
 
 
 def test_some_calls():

@@ -42,11 +42,10 @@ def open_names(index: syntax.Index) -> list[str]:
 
 
 def number_of(value: Number) -> syntax.Node:
-    """A number; the infinities are ``1/0`` and ``-1/0``, and what is no number is their difference."""
-    if value != value:
-        return syntax.SumNode(0, 0, ((1, number_of(math.inf)), (-1, number_of(math.inf))))
-    if value == math.inf:
-        return syntax.ProductNode(0, 0, ((1, syntax.Number(0, 0, 1)), (-1, syntax.Number(0, 0, 0))))
+    """A number; the infinities are ``1/0`` and ``-1/0``, and what is no number is ``0/0``."""
+    if value != value or value == math.inf:
+        above = syntax.Number(0, 0, 1 if value == value else 0)
+        return syntax.ProductNode(0, 0, ((1, above), (-1, syntax.Number(0, 0, 0))))
     if value < 0:
         return syntax.Neg(0, 0, number_of(-value))
     if isinstance(value, Fraction):

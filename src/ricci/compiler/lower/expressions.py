@@ -129,7 +129,7 @@ class ExpressionLowering:
         if node.op is HELD or (node.op.identity and getattr(operands[0][0], "kind", "") == "i"):
             return operands[0]
         if node.op.name == "power":
-            return self.power(*operands)
+            return self.power(*operands, node.args[0] in self.sure)
         if node.op.name == "log" and isinstance(operands[0][0], Value) and operands[0][0].kind == "f":
             within = node.args[0]
             if isinstance(within, Elementwise) and within.op.name == "cosh":
@@ -163,8 +163,11 @@ class ExpressionLowering:
         far = build.map("add", build.map("subtract", size, (math.log(2), ())), rest)
         return build.map("where", build.map("less", size, (1.0, ())), near, far)
 
-    def power(self, x: Operand, n: Operand) -> Operand:
-        """Powers that are plain arithmetic are that. Those of integers are floats where they may be fractions."""
+    def power(self, x: Operand, n: Operand, sure: bool) -> Operand:
+        """Powers that are plain arithmetic are that. Those of integers are floats where they may be fractions.
+
+        ``sure`` says that the base is never negative.
+        """
         build = self.builder
         if isinstance(n[0], Value) and n[0].kind == "i":
             n = build.cast(n, "f")
@@ -178,6 +181,8 @@ class ExpressionLowering:
             return build.map("square", build.aligned([x])[0])
         if floating and 0 < abs(exponent) <= HIGHEST_PRODUCT and 2 * exponent % 1 == 0:
             made = self._raised(x, abs(exponent))
+            if abs(exponent) > 1 and exponent % 1 and not sure:
+                made = self._as_libraries_have_it(x, made, abs(exponent))
             return made if exponent > 0 else build.map("reciprocal", made)
         return build.map("power", x, n)
 
@@ -194,6 +199,13 @@ class ExpressionLowering:
             return root if n < 1 else build.map("multiply", self._raised(x, n - 0.5), root)
         low = self._raised(x, n // 2)
         return build.map("multiply", self._raised(x, n - n // 2), low) if n % 2 else build.map("square", low)
+
+    def _as_libraries_have_it(self, x: Operand, made: Operand, n: Number) -> Operand:
+        """A power with a half, above 1: of -infinity it is infinity, and of -0 it is 0, which roots do not give."""
+        build = self.builder
+        if n // 1 % 2 == 0:
+            made = build.map("abs", made)
+        return build.map("where", build.map("equal", x, (-math.inf, ())), (math.inf, ()), made)
 
     def function(self, node: Function) -> Operand:
         own = node.op.axes_of(node.params)

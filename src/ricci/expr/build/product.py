@@ -8,7 +8,7 @@ may be a label here; inside a node labels are integers. The local rules, in the 
   of its user, but for factors that a contraction would leave behind without becoming smaller for it: in
   ``A[i,j] (s v[j])`` the scalar stays where it is, so that scales do not wander (``numbers.py``);
 - *numbers* collect where they may move;
-- *zero* annihilates, *one* drops out;
+- *zero* annihilates, *one* drops out; zero times an infinite number is none;
 - *delta* merges two labels: a summed label is renamed away, two output labels keep one delta between them;
 - *reshape and back*: the same merging of axes twice over one summed label is a delta for each axis;
 - *told twice*: what equal relations tell from the same labels is one label, and a delta where both are in the output;
@@ -21,6 +21,7 @@ may be a label here; inside a node labels are integers. The local rules, in the 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -67,6 +68,8 @@ def product(
     alone = found.scaled and len(factors) == 1 and factors[0][1] == out
     if alone and [rest for _, rest in found.scaled] == [factors[0][0]]:  # nothing but numbers stands beside the sum
         factors, coefs = [(found.scaled[0][0], out)], found.numbers
+    if 0 in coefs and not all(map(math.isfinite, coefs)):
+        coefs = [math.nan]  # as 0/0 is
     if found.deltas:
         factors = merge_labels(factors, found.deltas, out, size)
     related = (found.related or found.deltas) and Structure in [type(e) for e, _ in factors]
@@ -80,11 +83,9 @@ def product(
         again = [_on_distinct_labels(e, labels) if _relates_twice(e, labels) else (e, labels) for e, labels in factors]
         return _times(coefs, _again(again, out, size))
     if len(size) == len(out):  # nothing is summed over
-        return (
-            zero(tuple([size[label] for label in out]))
-            if 0 in coefs
-            else _times(coefs, without_sums(factors, out, size))
-        )
+        if 0 in coefs:
+            return zero(tuple([size[label] for label in out]))
+        return _times(coefs, without_sums(factors, out, size))
     return _summed(coefs, factors, out, size, size.keys() - found.out)
 
 

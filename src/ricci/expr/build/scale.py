@@ -6,6 +6,8 @@ that may not move (``numbers.py``) stays with its operand: ``(1e-6 A[i,j]) x[j]`
 
 from __future__ import annotations
 
+import math
+
 from ricci.expr.dims import Dim
 from ricci.expr.nodes import Constant, Data, Elementwise, Expr, Structure, Sum, make
 from ricci.expr.numbers import Number, content, divide, exact_factor, joins, loose, moves, number, times
@@ -40,7 +42,7 @@ def scale(coef: Number, e: Expr) -> Expr:
     """``coef * e``."""
     if coef == 1:
         return e
-    if coef == 0:
+    if coef == 0 and math.isfinite(numeric(e) or 0):
         return zero(e.shape)
     if isinstance(e, Sum):
         coefs = tuple([number(times(coef, c)) for c in e.coefs])
