@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from harness import THREADS
-from literature import spaces
+from literature import spaces, tensors
 from literature.corpus import Case, Function
 
 import ricci as rc
@@ -18,7 +18,7 @@ from ricci.compiler.fused import memory as fused_memory
 from ricci.compiler.fused.deciding import WORKER, Trial
 from ricci.compiler.run import workspace
 
-OURS, PLAIN = "ricci", "numpy"
+OURS, PLAIN, EAGER = "ricci", "numpy", "eager"
 DECIDED = 15.0  # seconds of calls, at most, until it is settled whether there are kernels
 Call = Callable[[], Any]
 
@@ -99,6 +99,12 @@ class Ricci(Library):
         return rc.compile(super().newton(function))
 
 
+class Eager(Ricci):
+    """ricci's tensors, which run line by line."""
+
+    value, grad, hessian = staticmethod(tensors.value), staticmethod(tensors.grad), staticmethod(tensors.hessian)
+
+
 class Autograd(Library):
     value = staticmethod(lambda function: function)
 
@@ -159,5 +165,5 @@ def _once(kind: type[Library]) -> Callable[[], Library]:
     return lru_cache(maxsize=1)(kind)
 
 
-OWN = {OURS: _once(Ricci), PLAIN: _once(Numpy)}
+OWN = {OURS: _once(Ricci), PLAIN: _once(Numpy), EAGER: _once(Eager)}
 LIBRARIES = {"jax.jit": _once(Jax), "torch.func": _once(Torch), "autograd": _once(Autograd)}

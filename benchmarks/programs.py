@@ -14,23 +14,20 @@ where it is broken, and where we lose.
 from __future__ import annotations
 
 import argparse
-import gc
 import json
 import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import harness
 import numpy as np
-from guarded import Guard, Say, peak
-from harness import CLOCK
-from libraries import LIBRARIES, OURS, OWN, PLAIN, Library
+from guarded import Guard, Say
+from libraries import LIBRARIES, OURS, OWN, PLAIN
 from literature import BY_NAME, PROGRAMS
 from literature.corpus import KINDS
 from report import difference, machine
 from rows_of_programs import Row, show, summary
+from turns import first_call, warm, warm_up
 
 SECONDS, GIGABYTES = 25.0, 6.0  # of one contender, before it is ended
 TOLERANCE = 1e-6  # of the largest entry: conditions differ, the text is one
@@ -109,57 +106,19 @@ def measure(job: tuple[str, tuple[int, ...], str, Sequence[str]], say: Say) -> N
     calls: dict[str, Any] = {}
     wanted: list[np.ndarray] | None = None
     for contender in contenders:
-        say(("begins", contender))
+        library = (LIBRARIES | OWN)[contender]
+        found = first_call(contender, library, lambda library: case, kind, say)
+        if found is None:
+            continue
+        calls[contender], result = found
+        wanted = wanted or result
         try:
-            library = (LIBRARIES | OWN)[contender]()
-            awake(library)
-            library.settle()
-            arguments = library.arguments(case, kind)
-            start = CLOCK()
-            call = library.call(case, kind, arguments)
-            result = library.arrays(call())
-            say(("first", contender, CLOCK() - start))
-        except MemoryError:
-            say(("failed", contender, "no memory"))
-        except Exception as error:
-            say(("failed", contender, f"{error!r:.120}"))
-        else:
-            calls[contender] = call
-            wanted = wanted or result
-            try:
-                difference(contender, result, wanted, TOLERANCE)
-            except AssertionError as error:
-                say(("failed", contender, str(error)))
-            del result
-            library.warm_up(call)
-            library.settle(False)
-            say(("memory", contender, peak(call)))
+            difference(contender, result, wanted, TOLERANCE)
+        except AssertionError as error:
+            say(("failed", contender, str(error)))
+        del result, found
+        warm_up(contender, library(), calls[contender], say)
     warm(calls, say)
-
-
-@lru_cache(maxsize=9)
-def awake(library: Library) -> None:
-    """What a library does once in a process is not part of a first call."""
-    case = BY_NAME["softmax"].case()
-    for kind in ("grad", "hvp") if hasattr(library, "grad") else ("value",):
-        library.call(case, kind, library.arguments(case, kind))()
-
-
-def warm(calls: Mapping[str, Any], say: Say) -> None:
-    gc.collect()
-    found: dict[str, list[float]] = {}
-    loops = {}
-    for contender, call in calls.items():
-        say(("begins", contender))
-        loops[contender], (seconds, _), _ = harness._loops(call)
-        found[contender] = [seconds]
-    until = time.perf_counter() + 0.12 * len(calls) + 2 * sum(s[0] for s in found.values())
-    while time.perf_counter() < until:
-        for contender, call in calls.items():
-            say(("begins", contender))
-            found[contender].append(harness._sample(call, loops[contender])[0])
-    for contender, seconds in found.items():
-        say(("warm", contender, min(seconds)))
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ class Row:
     first: dict[str, float] = field(default_factory=dict)
     warm: dict[str, float] = field(default_factory=dict)
     memory: dict[str, int] = field(default_factory=dict)
+    beginning: dict[str, int] = field(default_factory=dict)  # bytes that a first call takes
     failed: dict[str, str] = field(default_factory=dict)
 
     @property
