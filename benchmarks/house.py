@@ -25,6 +25,7 @@ ORDER = [
     ["notation"],
     ["calculus"],
     ["simplify"],
+    ["loops"],
     ["show"],
     ["compiler"],
     ["einops"],

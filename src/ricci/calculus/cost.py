@@ -38,6 +38,9 @@ def _own_cost(node: Expr) -> int:
         return _entries(node.shape) * (len(node.args) - 1 + scaled)
     if isinstance(node, Product):
         return _product_cost(node)
+    if isinstance(node, Function) and node.op.loop is not None:
+        body = node.op.loop
+        return _count(body.length) * cost(body.result) * _entries(node.shape[len(node.shape) - sum(node.params) :])
     if isinstance(node, Function):
         largest = max(_entries(a.shape) for a in node.args)
         return largest * (_count(node.args[0].shape[-1]) if node.op.works_on[0] == 2 else 1)

@@ -26,6 +26,7 @@ from ricci.compiler.emit.source import Source
 from ricci.compiler.lower.expressions import lowered
 from ricci.compiler.plan.plans import Plan
 from ricci.compiler.plan.program import Program
+from ricci.compiler.plan.rolled import Rolled
 from ricci.compiler.prepare.prepared import Prepared, prepared
 from ricci.compiler.run.engines import target_named
 from ricci.compiler.run.runner import Runner
@@ -81,6 +82,9 @@ def made(program: Program, setting: Setting) -> Runner:
     """The second half, from a program on."""
     stage = plan(program, setting)
     return run(stage, emit(stage))
+
+
+Rolled.made = staticmethod(made)  # the steps of loops go this way as well
 
 
 def _again(stage: Plan, around: Callable[[Callable], Callable] | None) -> Runner:

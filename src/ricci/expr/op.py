@@ -129,12 +129,14 @@ class Op:
     body: Callable[..., Expr] | None = None  # of other nodes, which take its place before anything is computed
     outside: Any = None  # or of code that only runs; see ``compiler/outside.py``
     later: bool = False  # or not known before sizes are; then ``rewrite`` gives what takes its place
+    loop: Any = None  # or of a step that is repeated; see ``ricci.loops``
+    widen: Callable[..., Expr] | None = None  # with a further axis in front, where it is not in parallel over leading ones
     again: Callable[[], tuple | None] | None = None  # gives what makes it in another process, and of what
 
     @property
     def own(self) -> bool:
         """Whether it was made in this process, for one function of the user's, and is in no table."""
-        return self.body is not None or self.outside is not None or self.later
+        return self.body is not None or self.outside is not None or self.later or self.loop is not None
 
     def axes_of(self, params: tuple) -> tuple[int, ...]:
         """How many axes of each operand the function works on."""

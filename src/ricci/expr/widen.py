@@ -52,6 +52,8 @@ def _elementwise(node: Elementwise, wide: Mapping[Expr, Expr], size: Size) -> Ex
 
 
 def _function(node: Function, wide: Mapping[Expr, Expr], size: Size) -> Expr:
+    if node.op.widen is not None:
+        return node.op.widen(node, wide, size)
     return function(node.op, tuple([wide[a] if a in wide else _spread(a, size) for a in node.args]), node.params)
 
 

@@ -235,12 +235,29 @@ def _elementwise(run: Evaluation, node: Elementwise, values: list) -> Any:
 
 
 def _function(run: Evaluation, node: Function, values: list) -> Array:
+    if node.op.loop is not None:
+        return run.settled(_looped(run, node, [run.dense(v) for v in values]))
     values = [run.dense(v) if isinstance(v, (int, float)) else v for v in run.aligned(values)]
     leads = [v.shape[: v.ndim - own] for v, own in zip(values, node.op.axes_of(node.params), strict=True)]
     if len(set(leads)) > 1:
         raise ShapeError(f"The leading axes of the operands of {node.op.name} differ: {' and '.join(map(str, leads))}.")
     f = FUNCTIONS[node.op.name] if node.op.outside is None else node.op.outside.on_numpy
     return run.settled(f(*values, *node.params))
+
+
+def _looped(run: Evaluation, node: Function, values: list) -> Array:
+    """The states of a loop, one after another."""
+    body = node.op.loop
+    if body.forced:
+        body = body.with_columns(node.shape[len(node.shape) - node.params[0] :])
+    fixed, slices, last = body.operands(values)
+    states = [last[0] if body.forced else last]
+    names = [v.name for v in (*body.fixed, *body.slices, body.state)]
+    for t in range(len(last) - 1 if body.forced else run.size(body.length)):
+        given = [*fixed, *[x[t] for x in slices], states[-1]]
+        new = interpret([body.result], dict(zip(names, given, strict=True)), run.sizes)[0]
+        states.append(new + last[t + 1] if body.forced else new)
+    return states[-1] if body.last else np.stack(states)
 
 
 def _product(run: Evaluation, node: Product, values: list) -> Array:

@@ -19,6 +19,7 @@ from ricci.compiler.lower.axis_order import AxisOrder
 from ricci.compiler.lower.builder import Builder, PlacedPart
 from ricci.compiler.lower.contract import Contraction, product_where
 from ricci.compiler.lower.gathers import Gather
+from ricci.compiler.lower.looping import rolled_up
 from ricci.compiler.lower.opening import Factors, Opening
 from ricci.compiler.lower.paths import REARRANGED
 from ricci.compiler.lower.relations import relations_of
@@ -72,7 +73,7 @@ class ExpressionLowering:
         roots, kinds = bound.roots, bound.kinds  # of inputs too that no result depends on: they decide what numbers are
         number = "i" if kinds and "f" not in kinds.values() else "f"
         self.builder = Builder(number, rearranged, bound.setting.short)
-        self.sizes = bound.sizes
+        self.bound, self.sizes = bound, bound.sizes
         self.inputs = {name: Value(shape, kinds[name], source=name) for name, shape in bound.inputs.items()}
         self.done: dict[Expr, Operand] = {}
         self.shapes: dict[tuple[Size, ...], tuple[int, ...]] = {}
@@ -208,6 +209,8 @@ class ExpressionLowering:
         return build.map("where", build.map("equal", x, (-math.inf, ())), (math.inf, ()), made)
 
     def function(self, node: Function) -> Operand:
+        if node.op.loop is not None:
+            return self.looped(node)
         own = node.op.axes_of(node.params)
         lead = len(node.args[0].shape) - own[0]
         operands = [self.operand(a) for a in node.args]
@@ -230,6 +233,25 @@ class ExpressionLowering:
         value, labels = self.builder.call(name, spread, own, params, tuple(result), sizes)
         back = {label: lead + k for k, label in enumerate(result)}
         return value, tuple([back.get(x, x) for x in labels])
+
+    def looped(self, node: Function) -> Operand:
+        """A loop: the program of one step, and the call that repeats it."""
+        build = self.builder
+        operands = [self._whole(a, a is node.args[-1]) for a in node.args]
+        values = [value for value, _ in operands]
+        rolled = rolled_up(node, values, self.bound, self.size, lambda inner: lowered(inner, build.rearranged))
+        axes = tuple([build.fresh() for _ in node.shape])
+        params = ((rolled,), max([len(v.shape) for v in values]))
+        value, _ = build.emit("call", OUTSIDE, operands, axes, self.shape(node), "f", params)
+        return value, tuple(range(len(axes)))
+
+    def _whole(self, node: Expr, real: bool) -> tuple[Value, Labels]:
+        """An operand with all axes of its node, in their order, and labels of its own."""
+        build, axes = self.builder, tuple(range(len(node.shape)))
+        operand = build.real(self.operand(node)) if real else self.operand(node)
+        value, _ = build.spread(operand, axes, dict(enumerate(self.shape(node))))
+        assert isinstance(value, Value)
+        return value, tuple([build.fresh() for _ in axes])
 
     def pooled(self, name: str, value: Value | Number, labels: Labels, axis: int) -> Operand:
         """The largest or smallest entries along a short axis, from the parts along it, which are not moved for that."""

@@ -1,0 +1,38 @@
+"""Loops, once all sizes are known: the program of one step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ricci.compiler.bind import Bound
+from ricci.compiler.plan.program import Program, Value
+from ricci.compiler.plan.rolled import Rolled
+from ricci.compiler.prepare.prepared import prepared
+from ricci.expr import Function, Shape, Size, add, variable
+
+ADDED = "loop.f"
+
+
+def rolled_up(
+    node: Function, operands: Sequence[Value], bound: Bound, size: Callable[[Size], int], lower: Callable[[Bound], Program]
+) -> Rolled:
+    """What runs a loop. The inputs of its step are those of the body, with what is added in it, and the state last."""
+    body = node.op.loop
+    if body.forced:
+        body = body.with_columns(node.shape[len(node.shape) - node.params[0] :])
+    result, inputs = body.result, [*body.fixed, *body.slices]
+    if body.forced:
+        inputs.append(variable(ADDED, body.state.shape))
+        result = add([(1, result), (1, inputs[-1])])
+    kinds = {v.name: value.kind for v, value in zip(inputs, operands, strict=False)}
+    kinds[body.state.name] = "f"
+    inputs.append(body.state)
+
+    def known(shape: Shape) -> tuple[int, ...]:
+        return tuple([size(n) for n in shape])
+
+    shapes = {v.name: known(v.shape) for v in inputs}
+    setting = replace(bound.setting, shapes=(*shapes.items(),), kinds=(*kinds.items(),), sizes=(), single=True)
+    program = lower(Bound(prepared([result]).roots, bound.sizes, shapes, setting))
+    return Rolled(program, setting, size(body.length), len(body.fixed), body.forced, body.last, node.op.name)

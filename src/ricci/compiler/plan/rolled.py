@@ -1,0 +1,78 @@
+"""Loops as they run: the program of one step, called again and again, or all steps by what the backend has for that.
+
+A step of a program that is a loop is a call of code that only runs (see ``outside.py``): it is given what is fixed, what
+is sliced and the initial state, and gives the states.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ricci.caches import lazy
+from ricci.compiler.bind import Setting
+from ricci.compiler.plan.program import Program
+
+
+@dataclass(eq=False)
+class Rolled:
+    """A loop whose sizes are known. The inputs of the step are the fixed ones, the slices, what is added, the state."""
+
+    program: Program
+    setting: Setting  # of one step
+    length: int
+    fixed: int  # how many operands are
+    forced: bool
+    last: bool
+    name: str
+    kind: ClassVar[str] = "f"
+    made: ClassVar[Callable[[Program, Setting], Any]]  # the second half of the pipeline, which puts itself here
+
+    @lazy
+    def step(self) -> Callable[..., Any]:
+        """One step as a function of its inputs in their order."""
+        return type(self).made(self.program, self.setting).run
+
+    def on(self, backend: str) -> Callable[..., Any]:
+        """The loop for arrays of a backend."""
+        return {"numpy": self.on_numpy, "torch": self.on_torch, "jax": self.on_jax}[backend]
+
+    def operands(self, given: tuple) -> tuple[tuple, tuple, Any]:
+        """What is fixed, what has an entry for each step, and the initial state."""
+        fixed, slices, last = given[: self.fixed], given[self.fixed : -1], given[-1]
+        return (fixed, (*slices, last[1:]), last[0]) if self.forced else (fixed, slices, last)
+
+    def on_numpy(self, *given: Any) -> Any:
+        fixed, slices, state = self.operands(given)
+        run = self.step
+        states = np.empty((1 if self.last else self.length + 1, *np.shape(state)), np.dtype(self.setting.dtype))
+        states[0] = state
+        for t in range(self.length):
+            at = 0 if self.last else t + 1
+            states[at] = run(*fixed, *[x[t] for x in slices], states[0 if self.last else t])
+        return states[0] if self.last else states
+
+    def on_torch(self, *given: Any) -> Any:
+        import torch
+
+        fixed, slices, state = self.operands(given)
+        states = [state]
+        for t in range(self.length):
+            states.append(self.step(*fixed, *[x[t] for x in slices], states[-1]))
+        return states[-1] if self.last else torch.stack(states)
+
+    def on_jax(self, *given: Any) -> Any:
+        import jax
+        import jax.numpy as jnp
+
+        fixed, slices, state = self.operands(given)
+
+        def step(state: Any, parts: Any) -> Any:
+            new = self.step(*fixed, *parts, state)
+            return new, None if self.last else new
+
+        final, states = jax.lax.scan(step, state, slices, length=self.length)
+        return final if self.last else jnp.concatenate([state[None], states])

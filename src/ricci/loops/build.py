@@ -1,0 +1,242 @@
+"""The constructors of loops, and their derivatives.
+
+What does not depend on the state leaves the loop (``leaving``): what is the same in all steps is computed once, what
+depends on slices is computed for all steps at once, and is sliced itself.
+
+**Derivatives.** A change of an operand changes the states by
+
+    ds[0] = f[0],   ds[t+1] = A[t] ds[t] + f[t+1]
+
+where ``A[t]`` is the derivative of the body by the state, in steps, at the states that are known, and ``f`` is what
+the change makes of one step, for all steps at once. That is a forced loop, and it is linear in ``f``; its adjoint is the loop
+
+    l[T] = g[T],    l[t] = A[t]ᵀ l[t+1] + g[t]
+
+which is forced as well. So a pullback by any number of operands is one loop backwards and then products over all steps,
+and second derivatives are those of loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from hashlib import blake2b
+from math import prod
+from typing import Any
+
+from ricci.caches import Interned
+from ricci.calculus.graph import pullbacks, pushforward
+from ricci.calculus.orders import size_of
+from ricci.expr import (
+    Adjoint,
+    Change,
+    Expr,
+    Function,
+    Op,
+    Shape,
+    Size,
+    Structure,
+    Sum,
+    Variable,
+    add,
+    function,
+    rebuild,
+    topological,
+    variable,
+)
+from ricci.expr.moving import flipped, joined, moved_axis, placed, sliced, with_ones
+from ricci.expr.structures import is_zero
+from ricci.expr.widen import batched
+from ricci.loops.steps import FIXED, SLICE, STATE, LoopBody, dependent, fresh, replaced
+
+Operands = Mapping[Variable, Expr]
+_rows: Interned[Op] = Interned()
+
+
+def loop(result: Expr, state: Variable, init: Expr, slices: Operands, length: Size, fixed: Operands | None = None) -> Expr:
+    """All states of a loop: ``result`` is the next one, by ``state`` and the placeholders of operands.
+
+    It may hold other expressions too, which are the same in all steps. Those in ``slices`` have one more axis in front
+    than their placeholders, of size ``length``.
+    """
+    fixed = fixed or {}
+    if state not in topological(result):
+        (steps,) = batched(replaced([result], fixed), slices, length)
+        return joined([with_ones(init, (0,)), steps], 0)
+    body, operands = leaving(LoopBody(result, state, tuple(slices), tuple(fixed), length), slices, fixed)
+    return function(row_of_loop(body), (*operands, init))
+
+
+def recurrence(
+    result: Expr, state: Variable, added: Expr, slices: Operands, length: Size, fixed: Operands, columns: int = 0
+) -> Expr:
+    """All states of a forced loop: ``result`` is linear in ``state``; ``added`` may have further axes, ``columns``."""
+    if is_zero(result):
+        return added
+    body, operands = leaving(LoopBody(result, state, tuple(slices), tuple(fixed), length, forced=True), slices, fixed)
+    return function(row_of_loop(body), (*operands, added), (columns,))
+
+
+# What leaves a loop
+
+
+def leaving(body: LoopBody, slices: Operands, fixed: Operands) -> tuple[LoopBody, list[Expr]]:
+    """The body with placeholders for all that does not depend on the state, and the operands but the last."""
+    moving = dependent(body.result, [body.state])
+    along = dependent(body.result, body.slices)
+    most = max([_entries(v.shape) for v in (body.state, *body.slices)])
+    once: dict[Expr, Variable] = {}
+    each: dict[Expr, Variable] = {}
+    stays = _staying(body, lambda e: e in moving or _is_plain(e) or (e in along and _entries(e.shape) > most))
+
+    def operand(e: Expr, sliced: bool) -> Expr:
+        if e in made:
+            return made[e]
+        if sliced:
+            return each.setdefault(e, variable(f"{SLICE}{len(each)}", e.shape))
+        return once.setdefault(e, variable(f"{FIXED}{len(once)}", e.shape))
+
+    own = variable(STATE, body.state.shape)
+    made: dict[Expr, Expr] = {body.state: own}
+    for node in topological(body.result):
+        if node not in stays or node in made:
+            continue
+        if isinstance(node, Sum):
+            terms = list(zip(node.coefs, node.args, strict=True))
+            rest = [(c, a) for c, a in terms if a not in stays]
+            kept = [(c, made[a]) for c, a in terms if a in stays]
+            if rest:  # together, as one
+                total = rest[0][1] if len(rest) == 1 else add(rest)
+                coef = rest[0][0] if len(rest) == 1 else 1
+                kept.append((coef, operand(total, any(a in along for _, a in rest))))
+            made[node] = add(kept)
+        elif node.args:
+            made[node] = rebuild(node, tuple([operand(a, a in along) for a in node.args]))
+        else:
+            made[node] = node
+    operands = replaced(list(once), fixed)
+    operands += [batched(replaced([e], fixed), slices, body.length)[0] for e in each]
+    changed = LoopBody(made[body.result], own, tuple(each.values()), tuple(once.values()), body.length, body.forced)
+    return changed, operands
+
+
+def _staying(body: LoopBody, stays: Callable[[Expr], bool]) -> set[Expr]:
+    """What stays in the loop: the result, and the operands of what stays that have to."""
+    found, waiting = set(), [body.result]
+    while waiting:
+        node = waiting.pop()
+        if node not in found:
+            found.add(node)
+            waiting += [a for a in node.args if a not in body.slices and stays(a)]
+    return found
+
+
+def _is_plain(e: Expr) -> bool:
+    """Whether there is nothing to compute: numbers, and structures, whose operands are looked at by themselves."""
+    return isinstance(e, Structure) or (not e.args and not isinstance(e, Variable))
+
+
+def _entries(shape: Shape) -> int:
+    return prod(map(size_of, shape))
+
+
+# The row, with its rules
+
+
+def row_of_loop(body: LoopBody) -> Op:
+    """The row of a loop; the same one for equal bodies."""
+    shapes = tuple([tuple([v.shape for v in part]) for part in ((body.state,), body.slices, body.fixed)])
+    identity = (id(body.result), shapes, body.length, body.forced, body.last)
+    known = _rows.get(identity)
+    if known is not None:
+        return known
+    digest = blake2b(f"{body.result.key}{identity[1:]}".encode(), digest_size=8).hexdigest()
+    number = len(body.fixed) + len(body.slices) + 1
+    partials: list[Any] = [Change(partial(_change, body, place)) for place in range(number)]
+    if body.forced:
+        partials[-1] = Adjoint(partial(_adjoint, body))
+    orders = [len(v.shape) for v in body.fixed] + [len(v.shape) + 1 for v in body.slices]
+    op = Op(
+        f"loop_{digest}",
+        number,
+        lambda *args: args,
+        tuple(partials),
+        works_on=(*orders, len(body.state.shape) + body.forced),
+        result=partial(_shape, body),
+        columns=body.forced,
+        rectangular=True,
+        latex=r"\operatorname{loop}",
+        loop=body,
+        widen=_widened,
+        again=lambda: (_row_again, (body.result, body.state, body.slices, body.fixed, *identity[2:])),
+    )
+    return _rows.put(identity, op)
+
+
+def _row_again(*parts: Any) -> Op:
+    """The row of a loop that has travelled."""
+    return row_of_loop(LoopBody(*parts))
+
+
+def _shape(body: LoopBody, shapes: Sequence[Shape], *_columns: int) -> Shape:
+    last = shapes[-1]
+    if body.forced:
+        return last[1:] if body.last else last
+    return last if body.last else (body.length + 1, *last)  # type: ignore[operator]
+
+
+def _change(known: LoopBody, place: int, operands: tuple, y: Expr, params: tuple, change: Expr) -> Expr:
+    """How all states change with one operand."""
+    body, size = known.fresh(), known.length
+    if body.forced:
+        body = body.with_columns(y.shape[len(y.shape) - params[0] :])
+    fixed, sliced_ones, _ = body.operands(operands)
+    states = {body.state: sliced(y, 0, 0, 1, size)}
+    slices = {**dict(zip(body.slices, sliced_ones, strict=True)), **states}
+    held = dict(zip(body.fixed, fixed, strict=True))
+    if place == len(operands) - 1:
+        added = placed(with_ones(change, (0,)), 0, 0, size + 1)
+    else:
+        v = (*body.fixed, *body.slices)[place]
+        dot = fresh(v.shape)
+        moved = pushforward(body.result, {v: dot})
+        with_change = {**slices, dot: change} if v in body.slices else slices
+        (steps,) = batched(replaced([moved], {**held, **({} if v in body.slices else {dot: change})}), with_change, size)
+        added = placed(steps, 0, 1, size + 1)
+    u = fresh(body.state.shape)
+    return recurrence(pushforward(body.result, {body.state: u}), u, added, slices, size, held)
+
+
+def _adjoint(known: LoopBody, operands: tuple, bar: Expr, params: tuple) -> Expr:
+    """The loop backwards."""
+    body = known.fresh()
+    fixed, sliced_ones, _ = body.operands((*operands, bar))
+    u = fresh(body.state.shape)
+    (pulled,) = pullbacks(body.result, u, [body.state])
+    slices = {v: flipped(x, 0) for v, x in zip(body.slices, sliced_ones, strict=True)}
+    held = dict(zip(body.fixed, fixed, strict=True))
+    return flipped(recurrence(pulled, u, flipped(bar, 0), slices, body.length, held, params[0]), 0)
+
+
+def _widened(node: Function, wide: Mapping[Expr, Expr], size: Size) -> Expr:
+    """The loop with a further axis in front of its operands and of its states; what lacks it stays as it is."""
+    body = node.op.loop.fresh()
+    fixed, sliced_ones, last = body.operands(node.args)
+    held: dict[Variable, Expr] = {}
+    slices: dict[Variable, Expr] = {}
+    mapped: dict[Expr, Expr] = {}
+    for v, x in zip((*body.fixed, *body.slices), (*fixed, *sliced_ones), strict=True):
+        operands = held if v in body.fixed else slices
+        if x in wide:
+            mapped[v] = new = fresh((size, *v.shape))
+            operands[new] = wide[x] if v in body.fixed else moved_axis(wide[x], 0, 1)
+        else:
+            operands[v] = x
+    state = mapped[body.state] = fresh((size, *body.state.shape))
+    (result,) = batched([body.result], mapped, size)
+    start = wide[last] if last in wide else batched([last], {}, size)[0]
+    if body.forced:
+        made = recurrence(result, state, moved_axis(start, 0, 1), slices, body.length, held, *node.params)
+    else:
+        made = loop(result, state, start, slices, body.length, held)
+    return moved_axis(made, 1, 0)

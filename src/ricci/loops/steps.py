@@ -1,0 +1,97 @@
+"""What a loop repeats: an expression of the state, of slices and of what is the same in all steps.
+
+    s[0] = init,   s[t+1] = body(s[t], x[t], p)
+
+The node has all states for its value, one after another, the first included: ``T + 1`` of them along its first axis. Its
+operands are what is fixed, ``p``; what is sliced along the first axis, ``x``; and the initial state. A *forced* loop has a
+body that is linear in the state, and adds something of its own in every step,
+
+    s[0] = f[0],   s[t+1] = body(s[t], x[t], p) + f[t+1]
+
+with ``f`` for its last operand. Derivatives of loops are forced loops.
+
+The body is part of the row of the function. It holds placeholders, whose names are the same in all loops, so equal loops
+are one node. What the other rooms know of a loop is that it is a function over all axes of its operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
+
+from ricci.expr import Expr, Function, Shape, Size, Variable, topological, variable
+from ricci.expr.moving import transposed
+from ricci.expr.walk import rewritten
+from ricci.expr.widen import batched
+
+STATE, SLICE, FIXED = "loop.s", "loop.x", "loop.p"  # the names of placeholders
+_numbers = count()
+
+
+@dataclass(frozen=True, eq=False)
+class LoopBody:
+    """One step: the next state, and the placeholders in it."""
+
+    result: Expr
+    state: Variable
+    slices: tuple[Variable, ...]
+    fixed: tuple[Variable, ...]
+    length: Size
+    forced: bool = False
+    last: bool = False  # whether the last state is the value, and the others are not kept
+
+    def operands(self, args: Sequence[Any]) -> tuple[list[Any], list[Any], Any]:
+        """What is fixed, what is sliced, and the initial state or what is added."""
+        number = len(self.fixed)
+        return list(args[:number]), list(args[number:-1]), args[-1]
+
+    def fresh(self) -> LoopBody:
+        """The same with placeholders that occur nowhere else, so that expressions may be put in their place."""
+        own = (self.state, *self.slices, *self.fixed)
+        new = {v: fresh(v.shape) for v in own}
+        (result,) = replaced([self.result], new)
+        renamed = [tuple([new[v] for v in part]) for part in (self.slices, self.fixed)]
+        return replace(self, result=result, state=new[self.state], slices=renamed[0], fixed=renamed[1])
+
+    def with_columns(self, sizes: Shape) -> LoopBody:
+        """The same for states that have further axes behind their own; the body is linear in the state."""
+        if not sizes:
+            return self
+        state = fresh((*self.state.shape, *sizes))
+        return replace(self, state=state, result=_along_columns(self.result, self.state, state))
+
+
+def fresh(shape: Shape) -> Variable:
+    """A placeholder that occurs nowhere else."""
+    return variable(f"loop.{next(_numbers)}", shape)
+
+
+def replaced(roots: Sequence[Expr], values: Mapping[Any, Expr]) -> list[Expr]:
+    """``roots`` with nodes replaced, all at once."""
+    return rewritten(roots, lambda node, _args: values.get(node))
+
+
+def _along_columns(e: Expr, old: Expr, new: Expr) -> Expr:
+    """``e``, which is linear in ``old``, of ``new`` in its place, which has further axes behind those of ``old``."""
+    order, further = len(old.shape), len(new.shape) - len(old.shape)
+    for k in range(order, order + further):
+        wide = new if k == order + further - 1 else fresh(new.shape[: k + 1])
+        front = transposed(wide, (k, *range(k)))
+        (e,) = batched([e], {old: front}, new.shape[k])
+        e, old = transposed(e, (*range(1, len(e.shape)), 0)), wide
+    return e
+
+
+def is_loop(e: Expr) -> bool:
+    return isinstance(e, Function) and e.op.loop is not None
+
+
+def dependent(root: Expr, on: Sequence[Expr]) -> set[Expr]:
+    """The nodes under ``root`` that depend on any of these."""
+    found = set(on)
+    for node in topological(root):
+        if any(a in found for a in node.args):
+            found.add(node)
+    return found
