@@ -130,7 +130,9 @@ class Op:
     outside: Any = None  # or of code that only runs; see ``compiler/outside.py``
     later: bool = False  # or not known before sizes are; then ``rewrite`` gives what takes its place
     loop: Any = None  # or of a step that is repeated; see ``ricci.loops``
-    widen: Callable[..., Expr] | None = None  # with a further axis in front, where it is not in parallel over leading ones
+    widen: Callable[..., Expr] | None = (
+        None  # with a further axis in front, where it is not in parallel over leading ones
+    )
     again: Callable[[], tuple | None] | None = None  # gives what makes it in another process, and of what
 
     @property

@@ -15,7 +15,11 @@ ADDED = "loop.f"
 
 
 def rolled_up(
-    node: Function, operands: Sequence[Value], bound: Bound, size: Callable[[Size], int], lower: Callable[[Bound], Program]
+    node: Function,
+    operands: Sequence[Value],
+    bound: Bound,
+    size: Callable[[Size], int],
+    lower: Callable[[Bound], Program],
 ) -> Rolled:
     """What runs a loop. The inputs of its step are those of the body, with what is added in it, and the state last."""
     body = node.op.loop
@@ -35,4 +39,5 @@ def rolled_up(
     shapes = {v.name: known(v.shape) for v in inputs}
     setting = replace(bound.setting, shapes=(*shapes.items(),), kinds=(*kinds.items(),), sizes=(), single=True)
     program = lower(Bound(prepared([result]).roots, bound.sizes, shapes, setting))
-    return Rolled(program, setting, size(body.length), len(body.fixed), body.forced, body.last, node.op.name)
+    name = "_".join(map(str, (node.op.name, *shapes[body.state.name])))
+    return Rolled(program, setting, size(body.length), len(body.fixed), body.forced, body.last, name)

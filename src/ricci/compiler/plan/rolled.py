@@ -1,7 +1,7 @@
 """Loops as they run: the program of one step, called again and again, or all steps by what the backend has for that.
 
-A step of a program that is a loop is a call of code that only runs (see ``outside.py``): it is given what is fixed, what
-is sliced and the initial state, and gives the states.
+A step of a program that is a loop is a call of code that only runs (see ``outside.py``): it is given what is fixed,
+what is sliced and the initial state, and gives the states.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ depends on slices is computed for all steps at once, and is sliced itself.
     ds[0] = f[0],   ds[t+1] = A[t] ds[t] + f[t+1]
 
 where ``A[t]`` is the derivative of the body by the state, in steps, at the states that are known, and ``f`` is what
-the change makes of one step, for all steps at once. That is a forced loop, and it is linear in ``f``; its adjoint is the loop
+the change makes of one step, for all steps at once. That is a forced loop, linear in ``f``; its adjoint is the loop
 
     l[T] = g[T],    l[t] = A[t]ᵀ l[t+1] + g[t]
 
@@ -47,13 +47,15 @@ from ricci.expr import (
 from ricci.expr.moving import flipped, joined, moved_axis, placed, sliced, with_ones
 from ricci.expr.structures import is_zero
 from ricci.expr.widen import batched
-from ricci.loops.steps import FIXED, SLICE, STATE, LoopBody, dependent, fresh, replaced
+from ricci.loops.bodies import FIXED, SLICE, STATE, LoopBody, dependent, fresh, replaced
 
 Operands = Mapping[Variable, Expr]
 _rows: Interned[Op] = Interned()
 
 
-def loop(result: Expr, state: Variable, init: Expr, slices: Operands, length: Size, fixed: Operands | None = None) -> Expr:
+def loop(
+    result: Expr, state: Variable, init: Expr, slices: Operands, length: Size, fixed: Operands | None = None
+) -> Expr:
     """All states of a loop: ``result`` is the next one, by ``state`` and the placeholders of operands.
 
     It may hold other expressions too, which are the same in all steps. Those in ``slices`` have one more axis in front
@@ -201,7 +203,9 @@ def _change(known: LoopBody, place: int, operands: tuple, y: Expr, params: tuple
         dot = fresh(v.shape)
         moved = pushforward(body.result, {v: dot})
         with_change = {**slices, dot: change} if v in body.slices else slices
-        (steps,) = batched(replaced([moved], {**held, **({} if v in body.slices else {dot: change})}), with_change, size)
+        (steps,) = batched(
+            replaced([moved], {**held, **({} if v in body.slices else {dot: change})}), with_change, size
+        )
         added = placed(steps, 0, 1, size + 1)
     u = fresh(body.state.shape)
     return recurrence(pushforward(body.result, {body.state: u}), u, added, slices, size, held)

@@ -2,16 +2,16 @@
 
     s[0] = init,   s[t+1] = body(s[t], x[t], p)
 
-The node has all states for its value, one after another, the first included: ``T + 1`` of them along its first axis. Its
-operands are what is fixed, ``p``; what is sliced along the first axis, ``x``; and the initial state. A *forced* loop has a
-body that is linear in the state, and adds something of its own in every step,
+The node has all states for its value, one after another, the first included: ``T + 1`` of them along its first axis.
+Its operands are what is fixed, ``p``; what is sliced along the first axis, ``x``; and the initial state. A *forced*
+loop has a body that is linear in the state, and adds something of its own in every step,
 
     s[0] = f[0],   s[t+1] = body(s[t], x[t], p) + f[t+1]
 
 with ``f`` for its last operand. Derivatives of loops are forced loops.
 
-The body is part of the row of the function. It holds placeholders, whose names are the same in all loops, so equal loops
-are one node. What the other rooms know of a loop is that it is a function over all axes of its operands.
+The body is part of the row of the function. It holds placeholders, whose names are the same in all loops, so equal
+loops are one node. What the other rooms know of a loop is that it is a function over all axes of its operands.
 """
 
 from __future__ import annotations
