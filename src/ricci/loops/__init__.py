@@ -4,7 +4,7 @@ Expressions of a step come in, with placeholders for the state and for what belo
 derivatives are such nodes again. Rooms up to ``simplify`` are imported.
 """
 
-from ricci.loops.looped import loop, recurrence, row_of_loop
 from ricci.loops.bodies import LoopBody, is_loop
+from ricci.loops.looped import loop, recurrence, row_of_loop
 
 __all__ = ["LoopBody", "is_loop", "loop", "recurrence", "row_of_loop"]
