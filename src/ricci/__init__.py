@@ -36,6 +36,7 @@ _LATER = {  # imported when first asked for; ``__init__.pyi``, made of this, say
     "ricci.transforms.linear": ("jvp", "linearize", "vjp"),
     "ricci.transforms.batching": ("vmap",),
     "ricci.transforms.recomputing": ("checkpoint",),
+    "ricci.transforms.scanning": ("fori_loop", "scan"),
     "ricci.user.explaining": ("explain", "trace"),
     "ricci.transforms.nans": ("debug_nans",),
     "ricci.user.custom": ("custom",),

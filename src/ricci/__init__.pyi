@@ -39,6 +39,10 @@ from ricci.transforms.batching import (
 from ricci.transforms.recomputing import (
     checkpoint as checkpoint,
 )
+from ricci.transforms.scanning import (
+    fori_loop as fori_loop,
+    scan as scan,
+)
 from ricci.user.explaining import (
     explain as explain,
     trace as trace,
@@ -184,6 +188,7 @@ __all__ = [
     "elimination_cost",
     "enable_grad",
     "explain",
+    "fori_loop",
     "gather",
     "gauss_newton_vp",
     "grad",
@@ -208,6 +213,7 @@ __all__ = [
     "rearrange",
     "reduce",
     "repeat",
+    "scan",
     "scatter",
     "shapes",
     "signature",

@@ -90,6 +90,7 @@ KINDS: dict[str, ArgumentKind] = {
     "flag": ArgumentKind("True or False", _is_flag),
     "function": ArgumentKind("a function", callable),
     "count": ArgumentKind("a whole number, 0 or more", lambda value: is_whole(value) and value >= 0),
+    "whole number": ArgumentKind("a whole number", is_whole),
     "number": ArgumentKind("a number", is_number),
     "amount": ArgumentKind("a number, 0 or more", lambda value: is_number(value) and value >= 0),
     "step": ArgumentKind("a number greater than 0", lambda value: is_number(value) and value > 0),

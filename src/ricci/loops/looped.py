@@ -61,8 +61,9 @@ def loop(
     It may hold other expressions too, which are the same in all steps. Those in ``slices`` have one more axis in front
     than their placeholders, of size ``length``.
     """
-    fixed = fixed or {}
-    if state not in topological(result):
+    fixed, used = fixed or {}, set(topological(result))
+    slices = {v: x for v, x in slices.items() if v in used}
+    if state not in used:
         (steps,) = batched(replaced([result], fixed), slices, length)
         return joined([with_ones(init, (0,)), steps], 0)
     body, operands = leaving(LoopBody(result, state, tuple(slices), tuple(fixed), length), slices, fixed)
@@ -75,6 +76,8 @@ def recurrence(
     """All states of a forced loop: ``result`` is linear in ``state``; ``added`` may have further axes, ``columns``."""
     if is_zero(result):
         return added
+    used = set(topological(result))
+    slices = {v: x for v, x in slices.items() if v in used}
     body, operands = leaving(LoopBody(result, state, tuple(slices), tuple(fixed), length, forced=True), slices, fixed)
     return function(row_of_loop(body), (*operands, added), (columns,))
 
@@ -207,8 +210,10 @@ def _change(known: LoopBody, place: int, operands: tuple, y: Expr, params: tuple
             replaced([moved], {**held, **({} if v in body.slices else {dot: change})}), with_change, size
         )
         added = placed(steps, 0, 1, size + 1)
-    u = fresh(body.state.shape)
-    return recurrence(pushforward(body.result, {body.state: u}), u, added, slices, size, held)
+    u, after = fresh(body.state.shape), fresh(body.state.shape)
+    (moved,) = replaced([pushforward(body.result, {body.state: u})], {body.result: after})
+    slices[after] = sliced(y, 0, 1, 1, size)
+    return recurrence(moved, u, added, slices, size, held)
 
 
 def _adjoint(known: LoopBody, operands: tuple, bar: Expr, params: tuple) -> Expr:

@@ -1,0 +1,209 @@
+"""Loops by name, as in ``jax.lax``: ``scan`` and what is made of it.
+
+The step is recorded once, on traced arrays of the shapes of what is carried and of one slice; the rest is
+``ricci.loops``. Called with arrays, a loop is a program, traced and kept as those of other transforms are; with eager
+tensors it is one operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ricci.caches import OfFunctions
+from ricci.checked_calls import takes
+from ricci.dispatch import recorded
+from ricci.errors import DTypeError, InputError, ShapeError
+from ricci.expr import Expr
+from ricci.expr.moving import flipped
+from ricci.loops.leaves import Carried, run_through
+from ricci.tracing import frames, trees
+from ricci.tracing.array import Traced
+from ricci.tracing.basics import lift
+from ricci.tracing.likeness import like_tensor
+from ricci.tracing.meanings import of_torch
+from ricci.tracing.recording import Arguments, Recording, Static, is_array, record
+from ricci.tracing.shapes import Shaped
+from ricci.tracing.trees import Form
+from ricci.transforms.formula_functions import as_function
+from ricci.transforms.linear import identity
+from ricci.transforms.on_tensors import on_tensors
+from ricci.transforms.transformed import Transformed
+
+_programs = OfFunctions("loops", 16)
+
+
+@takes("rc.scan", f="function", length="count or None", reverse="flag")
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+) -> tuple[Any, Any]:
+    """A loop: ``carry, y = f(carry, x)`` for the slices ``x`` of ``xs`` along their first axes; as ``jax.lax.scan``.
+
+    The result is what is carried in the end, and all ``y``, along a new first axis. What is carried, ``x`` and ``y``
+    may be arrays, numbers, and lists, tuples, dictionaries and dataclasses of them. What is carried keeps its form,
+    its shapes and types. Without ``xs``, ``length`` says how many steps there are. With ``reverse`` the loop goes from
+    the last slice to the first, and every ``y`` stands where its ``x`` does. ``unroll`` is there for those who come
+    from JAX; it changes nothing.
+
+    >>> import numpy as np, ricci as rc
+    >>> rc.scan(lambda total, x: (total + x, total), 0.0, np.array([1.0, 2.0, 3.0]))
+    (np.float64(6.0), array([0., 1., 3.]))
+    """
+    return _called(_scanned, f, (init, xs), (length, reverse))
+
+
+@takes("rc.fori_loop", lower="whole number", upper="whole number", body="function")
+def fori_loop(lower: int, upper: int, body: Callable[[Any, Any], Any], init: Any) -> Any:
+    """``value = body(i, value)`` for ``i`` from ``lower`` up to, not including, ``upper``; as ``jax.lax.fori_loop``.
+
+    >>> import numpy as np, ricci as rc
+    >>> rc.fori_loop(0, 5, lambda i, x: x * 2.0 + i, 1.0)
+    np.float64(58.0)
+    """
+    return _called(_counted, body, (init,), (lower, upper))
+
+
+def _called(inside: Callable[..., Any], f: Callable, operands: tuple, options: tuple) -> Any:
+    """A loop on arrays, tensors or traced arrays."""
+    f = as_function(f, "scan")
+    if frames.current() is not None:
+        return inside(f, options, *operands)
+    if recorded(trees.flatten(operands)[0]):
+        return on_tensors(partial(inside, f, options), "scan", operands, {})
+    program = _programs.made(f, (inside, options), lambda: Transformed(partial(inside, f, options), identity, "scan"))
+    return program(*operands)
+
+
+def _counted(f: Callable, bounds: tuple[int, int], init: Any) -> Any:
+    lower, upper = bounds
+    steps = np.arange(lower, upper)
+    return _scanned(lambda value, i: (f(i, value), None), (len(steps), False), init, steps)[0]
+
+
+def _scanned(f: Callable, options: tuple, init: Any, xs: Any) -> Any:
+    """The loop inside a function that is traced."""
+    length, reverse = options
+    here = frames.current()
+    assert here is not None
+    carry, form = trees.flatten(init)
+    values = [_carried(leaf, "init") for leaf in carry]
+    given, x_form = trees.flatten(xs)
+    sequences = [lift(leaf) if is_array(leaf) else leaf for leaf in given]
+    size = _length(sequences, length)
+    recording, values = _recorded(f, values, form, sequences, x_form)
+    count = trees.count(form)
+    inputs = iter(recording.inputs[count:])
+    slices = {}
+    for one in sequences:
+        if isinstance(one, Traced):
+            slices[next(inputs)] = flipped(one.expr, 0) if reverse else one.expr
+    outputs, dtypes = recording.outputs, recording.out_dtypes
+    new = [_placed(out, v) for out, v in zip(outputs[:count], values, strict=True)]
+    leaves = [Carried(v, x.expr, e) for v, x, e in zip(recording.inputs, values, new, strict=False)]
+    stacked = [out for out in outputs[count:] if isinstance(out, Expr)]
+    lasts, ys = run_through(leaves, slices, size, stacked)
+    found: list[Any] = [Traced(e, x.dtype, here) for e, x in zip(lasts, values, strict=True)]
+    waiting = iter([flipped(e, 0) if reverse else e for e in ys])
+    for out, dtype in zip(outputs[count:], dtypes[count:], strict=True):
+        found.append(Traced(next(waiting), dtype, here) if isinstance(out, Expr) else _repeated(out, size))
+    for one in found:
+        if isinstance(one, Traced):
+            here.note(one.expr)
+    return like_tensor(of_torch([*carry, *given]), trees.unflatten(recording.out_form, found))
+
+
+def _carried(leaf: Any, what: str) -> Traced:
+    """A leaf of what is carried, which is an array also where it is a whole number of Python's."""
+    if isinstance(leaf, (bool, int)) or is_array(leaf):
+        return lift(leaf)
+    raise InputError(
+        f"rc.scan: what is carried holds numbers and arrays; {what} has a {type(leaf).__name__}. Let f reach it "
+        "otherwise: as a variable of the function around it."
+    )
+
+
+def _length(sequences: Sequence[Any], length: int | None) -> int:
+    """How many steps there are."""
+    arrays = [x for x in sequences if isinstance(x, Traced)]
+    for x in arrays:
+        if not x.shape:
+            raise ShapeError("rc.scan: xs are sliced along their first axes, and one of them is a number; it has none.")
+    sizes = {x.shape[0] for x in arrays} | (set() if length is None else {length})
+    if not sizes:
+        raise InputError("rc.scan: without xs nothing says how many steps there are; add length=….")
+    if len(sizes) > 1:
+        listed = ", ".join([str(x.shape) for x in arrays])
+        more = "" if length is None else f", and length={length}"
+        raise ShapeError(
+            f"rc.scan: the first axes of all xs have one size, the number of steps; the shapes are {listed}{more}."
+        )
+    return sizes.pop()
+
+
+def _recorded(
+    f: Callable, values: list[Traced], form: Form, sequences: Sequence[Any], x_form: Form
+) -> tuple[Recording, list[Traced]]:
+    """One step, and what is carried: in the types that a step makes of it, where it began as numbers of Python's."""
+    slices = [Shaped(x.shape[1:], x.dtype, x) if isinstance(x, Traced) else x for x in sequences]
+    for _ in range(3):
+        carry = trees.unflatten(form, [Shaped(x.shape, x.dtype, x) for x in values])
+        recording = record(f, Arguments.of((carry, trees.unflatten(x_form, slices)), {}))
+        kind, _, parts = recording.out_form if recording.out_form != trees.LEAF else ("", None, ())
+        if kind not in ("tuple", "list") or len(parts) != 2:
+            raise InputError(f"rc.scan: {_name(f)} returns a pair, what is carried and the output; see jax.lax.scan.")
+        if parts[0] != form:
+            raise InputError(
+                f"rc.scan: what {_name(f)} returns to be carried has another form than what it was given: "
+                f"{_form_text(parts[0])} and {_form_text(form)}."
+            )
+        wider = [_settled(f, x, out, dtype) for x, out, dtype in zip(values, recording.outputs, recording.out_dtypes)]
+        if all(a is b for a, b in zip(wider, values, strict=True)):
+            return recording, values
+        values = wider
+    raise DTypeError(f"rc.scan: the types of what {_name(f)} carries change with every step.")
+
+
+def _settled(f: Callable, x: Traced, out: Any, dtype: np.dtype) -> Traced:
+    """What is carried in the shape and type that the step gives it, if it began as a number of Python's."""
+    if not isinstance(out, Expr):
+        out = lift(out.value).expr
+    if out.shape != x.shape:
+        raise ShapeError(
+            f"rc.scan: what is carried keeps its shape; {_name(f)} was given {x.shape} and returned {out.shape}. "
+            f"Begin with an array of that shape, as np.zeros({out.shape})."
+        )
+    if dtype == x.dtype or (x.weak and np.can_cast(dtype, x.dtype)) or dtype.kind == "O":
+        return x
+    if x.weak or np.result_type(dtype, x.dtype) == x.dtype:
+        return Traced(x.expr, np.result_type(dtype, x.dtype), x.frame) if x.weak else x
+    raise DTypeError(
+        f"rc.scan: what is carried keeps its type; {_name(f)} was given {x.dtype} and returned {dtype}. "
+        f"Begin with that type, as x.astype({str(dtype)!r})."
+    )
+
+
+def _placed(out: Any, x: Traced) -> Expr:
+    return out if isinstance(out, Expr) else lift(out.value).expr
+
+
+def _repeated(out: Static, size: int) -> Any:
+    """An output that is no array: None stays, numbers are there for each step."""
+    return out.value if out.value is None else np.full(size, out.value)
+
+
+def _name(f: Any) -> str:
+    return getattr(f, "__name__", None) or type(f).__name__
+
+
+def _form_text(form: Form) -> str:
+    if form == trees.LEAF:
+        return "an array"
+    return f"a {form[0]} of {len(form[2])}"

@@ -1,0 +1,123 @@
+"""``rc.scan`` and ``rc.fori_loop``: values and derivatives beside plain loops."""
+
+import numpy as np
+import pytest
+
+import ricci as rc
+
+RNG = np.random.default_rng(0)
+Y = RNG.normal(size=30)
+THETA = np.array([1.0, 0.1, 0.2, 0.7])
+
+
+def garch(theta, y):
+    def step(carry, now):
+        h, total = carry
+        total = total + np.log(h) + now**2 / h
+        return (theta[1] + theta[2] * now**2 + theta[3] * h, total), h
+
+    (_, total), hs = rc.scan(step, (theta[0], 0.0), y)
+    return total, hs
+
+
+def plain_garch(theta, y):
+    h, total, hs = theta[0], 0.0, []
+    for now in y:
+        hs.append(h)
+        total = total + np.log(h) + now**2 / h
+        h = theta[1] + theta[2] * now**2 + theta[3] * h
+    return total, np.stack(hs)
+
+
+def test_value_and_outputs():
+    for found in (garch(THETA, Y), rc.compile(garch)(THETA, Y)):
+        for a, b in zip(found, plain_garch(THETA, Y), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+@pytest.mark.parametrize("part", [0, 1])
+def test_derivatives(part):
+    def own(theta, y, f):
+        return f(theta, y)[part].sum()
+
+    for transform in (rc.grad, rc.hessian):
+        found = transform(lambda t, y: own(t, y, garch))(THETA, Y)
+        expected = transform(lambda t, y: own(t, y, plain_garch))(THETA, Y)
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+
+
+def test_trees_are_carried():
+    def f(carry, x):
+        new = {"a": np.tanh(carry["a"] * x["p"]) + carry["b"][0], "b": (carry["b"][0] * 0.5 + x["q"].sum(),)}
+        return new, (new["a"], None)
+
+    init = {"a": np.ones(3), "b": (2.0,)}
+    xs = {"p": RNG.normal(size=(5, 3)), "q": RNG.normal(size=(5, 2))}
+    final, (ys, nothing) = rc.scan(f, init, xs)
+    carry, all_ys = init, []
+    for t in range(5):
+        carry, (y, _) = f(carry, {name: x[t] for name, x in xs.items()})
+        all_ys.append(y)
+    assert nothing is None and set(final) == {"a", "b"}
+    np.testing.assert_allclose(final["a"], carry["a"])
+    np.testing.assert_allclose(final["b"][0], carry["b"][0])
+    np.testing.assert_allclose(ys, np.stack(all_ys))
+
+
+def test_reverse():
+    xs = RNG.normal(size=6)
+    final, ys = rc.scan(lambda s, x: (0.5 * s + x, s), 0.0, xs, reverse=True)
+    back, flipped = rc.scan(lambda s, x: (0.5 * s + x, s), 0.0, xs[::-1])
+    np.testing.assert_allclose(final, back)
+    np.testing.assert_allclose(ys, flipped[::-1])
+
+
+def test_tensors():
+    theta = rc.Tensor(THETA)
+    garch(theta, Y)[0].backward()
+    np.testing.assert_allclose(theta.grad, rc.grad(lambda t: plain_garch(t, Y)[0])(THETA), rtol=1e-9)
+
+
+def test_mapped():
+    many = THETA * RNG.uniform(0.9, 1.1, size=(3, 4))
+    found = rc.vmap(rc.grad(lambda t: garch(t, Y)[0]))(many)
+    expected = [rc.grad(lambda t: plain_garch(t, Y)[0])(t) for t in many]
+    np.testing.assert_allclose(found, np.stack(expected), rtol=1e-9)
+
+
+def test_fori_loop():
+    a = RNG.normal(size=5)
+    f = lambda x: rc.fori_loop(1, 5, lambda i, s: np.sin(s) * x[i] + i, x[0])  # noqa: E731
+
+    def plain(x):
+        s = x[0]
+        for i in range(1, 5):
+            s = np.sin(s) * x[i] + i
+        return s
+
+    np.testing.assert_allclose(f(a), plain(a))
+    np.testing.assert_allclose(rc.grad(f)(a), rc.grad(plain)(a))
+
+
+def test_a_million_steps():
+    final, _ = rc.scan(lambda s, _: (0.999999 * s + 1e-6, None), 0.0, length=1_000_000)
+    np.testing.assert_allclose(final, 1 - np.exp(-1), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: rc.scan(lambda c, x: (c, x), 0.0), "length="),
+        (lambda: rc.scan(lambda c, x: (c, x), 0.0, (np.ones(2), np.ones(3))), "one size"),
+        (lambda: rc.scan(lambda c, x: (c, x), 0.0, np.ones(2), length=3), "length=3"),
+        (lambda: rc.scan(lambda c, x: (c, x), 0.0, 1.0), "number"),
+        (lambda: rc.scan(lambda c, x: c, 0.0, np.ones(2)), "pair"),
+        (lambda: rc.scan(lambda c, x: ((c, c), x), 0.0, np.ones(2)), "another form"),
+        (lambda: rc.scan(lambda c, x: (np.stack([c, c]), x), 0.0, np.ones(2)), "keeps its shape"),
+        (lambda: rc.scan(lambda c, x: (c * x, x), np.ones(2, np.float32), np.ones((2, 2))), "keeps its type"),
+        (lambda: rc.scan(lambda c, x: (c, x), "text", np.ones(2)), "str"),
+    ],
+)
+def test_errors(call, message):
+    with pytest.raises(rc.RicciError, match=message):
+        call()
