@@ -20,6 +20,7 @@ OPENING |= {r"\left\lfloor": (r"\right\rfloor", "floor(", ")"), r"\left\lceil": 
 CALL = re.compile(r"^(.*?)(\\left)?\(\{0\}(?:, \{\d\})*(\\right)?\)$")
 
 
+SIZES = r"\text{sizes: } "
 SCALARS: ContextVar[Collection[str]] = ContextVar("scalars", default=())
 
 
@@ -38,10 +39,14 @@ def read(latex: str, scalars: Collection[str] = ()) -> str:
     """A program of the notation that says what ``latex`` says; ``scalars`` are names such as x1, written as x_{1}."""
     SCALARS.set(scalars)
     lines = latex.replace("\\begin{aligned}\n", "").replace("\n\\end{aligned}", "").split(" \\\\\n")
-    return "; ".join(_statement(line.replace("&=", "=")) for line in lines if not line.startswith(r"\text{sizes"))
+    return "; ".join(_statement(line.replace("&=", "=")) for line in lines)
 
 
 def _statement(line: str) -> str:
+    if line.startswith(SIZES):
+        parts = line.removeprefix(SIZES).split(r",\; ")
+        said = ", ".join(" = ".join(Reader(side).sum() for side in part.split(" = ")) for part in parts)
+        return "sizes: " + re.sub(r"floor\( \(\(1\)/\((\d+)\)\) (.*?) \)", r"floor((\2)/\1)", said)
     left, sign, right = line.partition(" = ")
     if not sign or r"\left[" in left:  # the sign of a comparison
         return Reader(line).sum()
@@ -112,7 +117,13 @@ class Reader:
             return re.sub(r"^log\(abs\(Gamma\((.*)\)\)\)$", r"lgamma(\1)", f"log({self.atom()})")
         if token == r"\frac":
             above, below = self.group(), self.group()
+            if above.startswith(r"\partial"):
+                return self.partial(re.sub(r"^\\partial(\^\{\d\})? ?", "", above), below.split(r"\partial ")[1:])
             return f"(({Reader(above).sum()})/({Reader(below).sum()}))"
+        if token == r"\psi" and self.text.startswith("^{(", self.at):
+            self.take()
+            order = self.group()[1:-1]
+            return f"polygamma({Reader(order).sum()}, {self.arguments()})"
         if token == r"\sqrt":
             root = "cbrt" if self.text.startswith("[3]", self.at) else "sqrt"
             self.at += 3 * (root == "cbrt")
@@ -138,6 +149,15 @@ class Reader:
             self.at = digits.end()
             return name + digits[1]
         return name + self.indices()
+
+    def partial(self, above: str, below: list[str]) -> str:
+        """A derivative of what stands above the bar, or after it in brackets, by all that stand below."""
+        if not above:
+            assert self.take().isspace() and self.peek() == r"\left(", self.text
+        text = Reader(above).sum() if above else self.atom()
+        for by in below:
+            text = f"D({text}, {Reader(by.strip()).sum()})"
+        return text
 
     def is_scalar(self, name: str) -> bool:
         """Whether ``x_{1}`` is the name x1, and not an entry of x: it is known as a name."""

@@ -70,7 +70,7 @@ def settled(root: Expr, linked: Iterable[tuple[Size, Size]] = ()) -> Expr:
 
     ``linked`` are sizes known to agree from elsewhere: the expression may have lost the product that said so.
     """
-    resize = SettledSizes(root, root.shape, SizeClasses(root, linked=linked)).of
+    resize = SettledSizes([root], root.shape, SizeClasses(root, linked=linked)).of
 
     def step(node: Expr, args: tuple[Expr, ...]) -> Expr:
         if not isinstance(node, Variable):
@@ -88,12 +88,12 @@ def settled(root: Expr, linked: Iterable[tuple[Size, Size]] = ()) -> Expr:
 
 
 class SettledSizes:
-    """The one name of each size in an expression whose result has a certain shape."""
+    """The one name of each size in expressions, the result of which has a certain shape."""
 
-    def __init__(self, root: Expr, shape: Shape, classes: SizeClasses):
+    def __init__(self, roots: Iterable[Expr], shape: Shape, classes: SizeClasses):
         self.classes = classes
         self.name: dict[Size, Size] = {}
-        found = {node for node in topological(root) if isinstance(node, Variable)}
+        found = {node for node in topological(*roots) if isinstance(node, Variable)}
         for node in sorted(found, key=lambda v: v.name):
             for size in node.shape:
                 self.name.setdefault(self.classes.find(size), size)

@@ -43,7 +43,9 @@ from ricci.show import latex as latex_form
 from ricci.show import text as text_form
 from ricci.show.express import SyntaxWriter
 from ricci.show.lines import arranged_inner, is_large
+from ricci.show.page import Page, without
 from ricci.show.phrases import Names, indices_of, product_of
+from ricci.show.product_writer import Factor
 from ricci.show.standing import Standing
 from ricci.simplify import simplify
 
@@ -58,18 +60,24 @@ class DerivationStep:
     left: syntax.Node | None
     program: syntax.Statements
 
+    def after(self, lines: Sequence[syntax.Statement]) -> DerivationStep:
+        """This step after lines that define parts."""
+        program = self.program
+        return replace(self, program=syntax.Statements("", (*lines, *program.statements), sizes=program.sizes))
+
     @property
     def text(self) -> str:
         *before, last = self.program.statements
         right = text_form.render(last.body, text_form.SUM)
         left = "" if self.left is None else text_form.render(self.left, text_form.SUM)
-        return "\n".join([*(text_form.statement(s) for s in before), f"{left} = {right}".strip()])
+        lines = [*text_form.size_line(self.program.sizes), *map(text_form.statement, before)]
+        return "\n".join([*lines, f"{left} = {right}".strip()])
 
     def latex(self) -> str:
         *before, last = self.program.statements
         left = "" if self.left is None else latex_form.render(self.left, latex_form.SUM)
         right = latex_form.render(last.body, latex_form.SUM)
-        lines = [latex_form.statement(s, sign="&=") for s in before]
+        lines = [*latex_form.size_line(self.program.sizes), *[latex_form.statement(s, sign="&=") for s in before]]
         lines.append(rf"{left} &= {right} && \text{{{self.rule}}}")
         return " \\\\\n".join(lines)
 
@@ -80,6 +88,7 @@ class Derivation(Sequence[DerivationStep]):
     def __init__(self, steps: Sequence[DerivationStep]):
         self.steps: list[DerivationStep] = []
         shown: set[str] = set()
+        said = syntax.SizeLine((), ())
         left, right = None, syntax.Statement(0, 0, None, None, syntax.Number(0, 0, 0))
         for step in steps:
             *before, last = step.program.statements
@@ -87,12 +96,12 @@ class Derivation(Sequence[DerivationStep]):
             if step.left is None and self.steps and text_form.statement(last) == text_form.statement(right):
                 continue
             right = last
-            new = [s for s in before if text_form.statement(s) not in shown]
-            shown |= {text_form.statement(s) for s in before}
-            own = left if new else step.left  # after definitions, a line that only goes on would go on with these
-            self.steps.append(
-                DerivationStep(step.rule, own, syntax.Statements("", (*new, last), sizes=step.program.sizes))
-            )
+            lines = {text_form.statement(s): s for s in before}
+            new = [s for text, s in lines.items() if text not in shown]
+            shown |= lines.keys()
+            sizes, said = without(step.program.sizes, said), step.program.sizes
+            own = left if new or sizes.tensors or sizes.equations else step.left  # after other lines, one that only goes on would go on with these
+            self.steps.append(DerivationStep(step.rule, own, syntax.Statements("", (*new, last), sizes=sizes)))
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -125,7 +134,7 @@ class PendingWriter(SyntaxWriter):
     """Writes placeholders as the derivatives that they stand for."""
 
     def __init__(self, root: Expr, deriving: Deriving, solved: bool):
-        super().__init__(root, deriving.names, deriving.facts, deriving.heights, deriving.known)
+        super().__init__(root, deriving.names, deriving.facts, deriving.heights, deriving.page)
         self.pending, self.x, self.solved = deriving.pending, deriving.x, solved
         self.open = {arranged_inner(deriving.y)}
         for placeholder, u in self.pending.items():
@@ -133,6 +142,16 @@ class PendingWriter(SyntaxWriter):
 
     def inside(self) -> list[Expr]:
         return [self.pending[e] for e in topological(self.root) if e in self.pending]
+
+    def before(self, part: Expr) -> syntax.Statement | None:
+        line = super().before(part)
+        waits = self.solved and any(self.pending.get(node) is self.x for node in topological(part))
+        return None if waits else line
+
+    def is_readable(self, factor: Factor, label: object, along: dict) -> bool:
+        """Of what is differentiated, only a tensor by name may be read at a place."""
+        u = self.pending.get(factor[0])
+        return (u is None or self.by_name(u)) and super().is_readable(factor, label, along)
 
     def tensor(self, e: Expr, indices: syntax.Indices, taken: set[str]) -> syntax.Node:
         u = self.pending.get(e)
@@ -145,13 +164,13 @@ class PendingWriter(SyntaxWriter):
         variable_node = syntax.TensorNode(0, 0, self.x.name, columns or None)
         if self.by_name(u):
             return syntax.Derivative(0, 0, super().tensor(u, rows, taken), variable_node)
-        names = tuple([index.terms[0][1] if index.terms else "" for index in rows])
+        names = tuple([index.terms[0][1] for index in rows])
         taken |= {name for index in indices for _, name in index.terms}
         return syntax.Derivative(0, 0, self.node(u, names, taken), variable_node)
 
 
 class Deriving:
-    """The derivative of one expression, on its way. ``known`` are the names of lines written before.
+    """The derivative of one expression, on its way. It is a part of ``page``.
 
     Of inputs that stand for parts on lines of their own, ``names_of_parts``, the derivatives are left as they are.
     """
@@ -164,10 +183,10 @@ class Deriving:
         x: Variable,
         x_names: Names,
         facts: Facts,
-        known: dict[Expr, str],
+        page: Page,
         names_of_parts: Iterable[Variable] = (),
     ):
-        self.y, self.x, self.facts, self.known = y, x, facts, known
+        self.y, self.x, self.facts, self.page = y, x, facts, page
         self.names = (*y_names, *x_names)
         given = [facts.heights.get(name) or ("",) * len(own) for name, own in ((y_name, y_names), (x.name, x_names))]
         self.heights = (*given[0], *flipped(given[1])) if facts.heights else ()
@@ -270,7 +289,7 @@ def _is_trivial(u: Expr) -> bool:
 
 
 def derivation(
-    y: Expr, y_name: str, y_names: Names, x: Expr, x_names: Names, facts: Facts, known: dict[Expr, str], first: bool
+    y: Expr, y_name: str, y_names: Names, x: Expr, x_names: Names, facts: Facts, page: Page, first: bool
 ) -> list[DerivationStep]:
     """The steps from the definition of ``y``, shown if it comes ``first``, to ``∂y/∂x``."""
     if not isinstance(x, Variable):
@@ -278,16 +297,16 @@ def derivation(
     steps: list[DerivationStep] = []
     definition, heights = _standing(y_name, y_names, facts), facts.heights.get(y_name, ())
     if first:
-        defining = SyntaxWriter(y, y_names, facts, heights, known).program(None)
+        defining = SyntaxWriter(y, y_names, facts, heights, page).program(None)
         steps.append(DerivationStep("definition", definition, defining))
     trace: list = []
     better = simplify(y, trace)
     if better is not y:
-        simpler = SyntaxWriter(better, y_names, facts, heights, known).program(None)
+        simpler = SyntaxWriter(better, y_names, facts, heights, page).program(None)
         steps.append(DerivationStep(_rules(trace), definition, simpler))
-    deriving = Deriving(better, y_name, y_names, x, x_names, facts, known)
+    deriving = Deriving(better, y_name, y_names, x, x_names, facts, page)
     if better in deriving.live and is_large(better):
-        lines = line_by_line(better, y_name, y_names, x, x_names, facts, known)
+        lines = line_by_line(better, y_name, y_names, x, x_names, facts, page)
         if len(lines) > 1:
             return [*steps, *lines, deriving.line(simplify(derivative(better, x)), "all lines together", deriving.left)]
     steps += deriving.steps()
@@ -299,10 +318,10 @@ def derivation(
 
 
 def line_by_line(
-    y: Expr, y_name: str, y_names: Names, x: Variable, x_names: Names, facts: Facts, known: dict[Expr, str]
+    y: Expr, y_name: str, y_names: Names, x: Variable, x_names: Names, facts: Facts, page: Page
 ) -> list[DerivationStep]:
     """The derivatives of all parts of ``y`` that have lines of their own and depend on ``x``, and of ``y``."""
-    writer = SyntaxWriter(y, y_names, facts, facts.heights.get(y_name, ()), known)
+    writer = SyntaxWriter(y, y_names, facts, facts.heights.get(y_name, ()), page)
     *written, _ = writer.program(None).statements
     if writer.standing is not None:
         facts = replace(facts, heights={**facts.heights, **writer.standing.given})
@@ -324,13 +343,14 @@ def line_by_line(
         if inner not in stands:
             axes = natural(node)
             own = product([(here, range(len(node.shape)))], [axes[p] for p in places])
-            deriving = Deriving(own, label, names[label], x, x_names, facts, known, list(stands.values()))
+            deriving = Deriving(own, label, names[label], x, x_names, facts, page, list(stands.values()))
             stands[inner] = variable(label, own.shape)
-            steps.append(deriving.in_one(stands[inner]))
+            own_line = next(at for at, line in enumerate(written) if line.name == label)
+            steps.append(deriving.in_one(stands[inner]).after(written[: own_line + 1]))
         spread = product([(stands[inner], places)], range(len(inner.shape)))
         body[node] = product([(spread, natural(node))], range(len(node.shape)), dict(enumerate(node.shape)))
-    last = Deriving(body[y], y_name, y_names, x, x_names, facts, known, stands.values())
-    return [*steps, last.in_one()]
+    last = Deriving(body[y], y_name, y_names, x, x_names, facts, page, stands.values())
+    return [*steps, last.in_one().after(written)]
 
 
 def _standing(name: str, names: Names, facts: Facts) -> syntax.TensorNode:

@@ -31,6 +31,7 @@ from ricci.notation.occurrences import free_indices, names_in
 from ricci.notation.text_scope import is_positive
 from ricci.show.index_names import Namer
 from ricci.show.lines import arranged_inner, parts_with_lines
+from ricci.show.page import Page, together
 from ricci.show.phrases import (
     Names,
     coefficient_of,
@@ -55,12 +56,13 @@ def program(root: Expr, names: Names, facts: Facts, name: str | None, heights: N
 
 
 class SyntaxWriter(ProductWriter):
-    """Writes one expression."""
+    """Writes one expression, alone or as one of a ``page``."""
 
-    def __init__(self, root: Expr, names: Names, facts: Facts, heights: Names, known: dict[Expr, str] | None = None):
-        super().__init__(root, facts, Namer(facts, [root]), names)
+    def __init__(self, root: Expr, names: Names, facts: Facts, heights: Names, page: Page | None = None):
+        self.page = page or Page()
+        super().__init__(root, facts, Namer(facts, [root], self.page.linked), names)
         self.root = root
-        self.known = {} if known is None else known  # names of lines that were written before
+        self.namer.claims = self.page.claims
         self.heights = heights
         self.open: set[Expr] = set()  # definitions that are written out
         self.standing = Standing(facts.heights) if any(heights) or facts.heights else None
@@ -69,22 +71,15 @@ class SyntaxWriter(ProductWriter):
     def program(self, name: str | None) -> syntax.Statements:
         statements = []
         own = {arranged_inner(e): (given, natural(e)) for given, e in self.facts.definitions.items() if _is_full(e)}
-        used = {*self.facts.inputs, *self.facts.definitions, *self.known.values(), name}
+        used = {*self.facts.inputs, *self.facts.definitions, *self.page.lines, name}
         for part in parts_with_lines(self.root, own.keys() - self.open, self.inside()):
-            label, order = own.get(part, (self.known.get(part), ()))
+            before = self.before(part)
+            label, order = own.get(part, (before and before.name, ()))
             if label is None or label == name:
                 label, order = next(t for t in map("t{}".format, count(1)) if t not in used), ()
-                self.known[part] = label
             used.add(label)
-            taken: set[str] = set()
-            names = tuple([self.fresh(part, axis, taken) for axis in range(len(part.shape))])
-            body = self.node(part, names, set(names))
-            self.line[part] = label
-            self.axes[part] = tuple([order.index(axis) for axis in range(len(order))])
-            if order:
-                self.first[part] = ((self.place.get(label, len(self.place)), label),)
-            left = self.as_defined(part, indices_of(names))
-            statements.append(self.stood(syntax.Statement(0, 0, label, left or None, body)))
+            statements.append(before or self.written(part, label, order))
+            self.name_part(part, statements[-1], order)
         body = self.node(self.root, self.names, set(self.names))
         last = self.stood(syntax.Statement(0, 0, name, indices_of(self.names) or None, body), self.heights)
         body = last.body
@@ -92,8 +87,34 @@ class SyntaxWriter(ProductWriter):
             used |= {n for s in statements for n in names_in(s.body)} | names_in(body)
             name = next(n for n in ("y", "z", "u", *map("y{}".format, range(1, 1000))) if n not in used)
         statements.append(syntax.Statement(0, 0, name, last.indices, body))
-        line = SizeLineWriter(self.root, self.names, self.facts, self.namer, lambda size: self.size(size, True))
-        return syntax.Statements("", tuple(statements), sizes=line.line(statements))
+        roots = [*self.inside(), self.root]
+        writer = SizeLineWriter(roots, self.names, self.facts, self.namer, lambda size: self.size(size, True))
+        self.page.sizes = together(self.page.sizes, writer.line(statements, self.page))
+        return syntax.Statements("", tuple(statements), sizes=self.page.sizes)
+
+    def before(self, part: Expr) -> syntax.Statement | None:
+        """The line of a part that was written before."""
+        return self.page.of_part.get(part)
+
+    def written(self, part: Expr, label: str, order: tuple[int, ...]) -> syntax.Statement:
+        """The line of a part, whose axes are in the ``order`` of the user's definition if it is one."""
+        taken: set[str] = set()
+        names = tuple([self.fresh(part, axis, taken) for axis in range(len(part.shape))])
+        body = self.node(part, names, set(names))
+        left = tuple([indices_of(names)[order.index(axis)] for axis in range(len(order))]) if order else indices_of(names)
+        return self.stood(syntax.Statement(0, 0, label, left or None, body))
+
+    def name_part(self, part: Expr, line: syntax.Statement, order: tuple[int, ...]) -> None:
+        """From here on a part is spoken of by the name that its line gives it."""
+        assert line.name is not None
+        self.line[part] = line.name
+        self.axes[part] = tuple([order.index(axis) for axis in range(len(order))])
+        if order:
+            self.first[part] = ((self.place.get(line.name, len(self.place)), line.name),)
+        if self.standing is not None and line.indices and line.indices[0].height:
+            self.standing.given[line.name] = tuple([index.height for index in line.indices])
+        self.page.of_part[part] = line
+        self.page.lines[line.name] = line
 
     def inside(self) -> list[Expr]:
         """What is written out where an input stands for it."""

@@ -22,14 +22,14 @@ LETTERS = "ijklmnpqrstuvwabcdefgh"
 class Namer:
     """Hands out index names for one text."""
 
-    def __init__(self, facts: Facts, roots: Iterable[Expr]):
+    def __init__(self, facts: Facts, roots: Iterable[Expr], linked: Iterable[tuple[Size, Size]] = ()):
         self.hints: dict[tuple[str, int], list[str]] = {}
         self.claims: dict[str, Size] = {}
         for name, axes in facts.groups:
             for axis in axes:
                 self.hints.setdefault(axis, []).append(name)
         self.given: dict[str, Size] = {**facts.ranges, **facts.sizes}
-        self.classes = SizeClasses(*roots, linked=facts.linked_sizes())
+        self.classes = SizeClasses(*roots, linked=[*facts.linked_sizes(), *linked])
 
     def again(self) -> Namer:
         """Another one for the same text that has handed out what this one has."""
@@ -45,6 +45,10 @@ class Namer:
         """``names`` are those of the result's axes; an index that no tensor has keeps its name too."""
         for name, size in zip(names, root.shape, strict=True):
             self.claim(name, size)
+        self.claim_own(root)
+
+    def claim_own(self, root: Expr) -> None:
+        """An index that no tensor has keeps its name."""
         for size in {size for node in topological(root) for size in own_sizes(node)}:
             for atom in sorted(atoms(size), key=repr):
                 if len(atom) == 1:
@@ -52,7 +56,7 @@ class Namer:
 
     def fits(self, name: str, size: Size) -> bool:
         held = self.claims.get(name)
-        return held is None or held == self.classes.find(size)
+        return held is None or self.classes.find(held) == self.classes.find(size)
 
     def fresh(self, size: Size, hints: Iterable[str], taken: set[str]) -> str:
         """A name for an index of ``size`` that is neither taken nor claimed for another size."""
@@ -67,7 +71,7 @@ class Namer:
         atom = next(iter(size.atoms)) if isinstance(size, Dim) and len(size.atoms) == 1 else ()
         hints = atom if len(atom) == 1 else self.hints.get(atom, ())  # type: ignore[call-overload]
         held = self.classes.find(size)
-        known = [name for name, other in self.claims.items() if other == held]
+        known = [name for name, other in self.claims.items() if self.classes.find(other) == held]
         for name in [*[name for name in hints if name in known], *known]:
             return name
         return self.fresh(size, hints if size == axis_or_index(size) else (), set())

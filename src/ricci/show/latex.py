@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from ricci.budget import spend
 from ricci.expr import OPS
 from ricci.notation import syntax
-from ricci.notation.occurrences import Occurrences
-from ricci.show.phrases import signed
+from ricci.notation.occurrences import LEAVES, Occurrences
+from ricci.show.phrases import indices_of, signed
 
 SUM, TERM, ATOM = 0, 1, 2
 Standing = Sequence[tuple[str, str]]  # the names of indices, and where they stand
@@ -69,7 +69,8 @@ def symbol(name: str) -> str:
     if tail in _ACCENTS and head:
         return f"{_ACCENTS[tail]}{{{symbol(head)}}}"
     if tail and head:
-        return f"{symbol(head)}_{{\\mathrm{{{_escape(tail)}}}}}"
+        base = symbol(head)
+        return f"{_braced(base)}_{{\\mathrm{{{_escape(tail)}}}}}"
     letters = name.rstrip("0123456789")
     digits = name[len(letters) :]
     if letters in _GREEK:
@@ -80,8 +81,12 @@ def symbol(name: str) -> str:
 
 
 def _subscripted(name: str, these: syntax.Indices | None) -> str:
-    """A name with indices; a name that has a subscript already is put in braces."""
-    return f"{{{name}}}{indices(these)}" if these and "_" in name else name + indices(these)
+    return _braced(name) + indices(these) if these else name
+
+
+def _braced(name: str) -> str:
+    """A name to put a subscript at: in braces where it has one already."""
+    return f"{{{name}}}" if "_" in name else name
 
 
 def _escape(text: str) -> str:
@@ -114,7 +119,7 @@ def index(i: syntax.Index) -> str:
     text = ""
     for c, name in parts:
         text += ("-" if c < 0 else "+" if text else "") + (name if abs(c) == 1 else f"{abs(c)}{name}")
-    if i.const or not parts:
+    if i.const or not parts or (not i.plain and len(parts) == 1 and parts[0][0] == 1):  # i+0 has another range than i
         text += f"{i.const:+d}" if text else str(i.const)
     return text
 
@@ -170,10 +175,20 @@ def _product(node: syntax.ProductNode, place: int) -> str:
         bar = rf"\frac{{{_beside(*numbers)}}}{{{_beside(*below)}}}"
         return _brackets(" ".join([bar, *[render(f, ATOM) for f in rest]]), place > TERM and bool(rest))
     above = [f for f in above if not (isinstance(f, syntax.Number) and f.value == 1)]
+    above = [*_ones_above(above, below), *above]
     if _summed_below(above, below):
         bars = [rf"\frac{{{_beside(*(above if not at else ()))}}}{{{_beside(f)}}}" for at, f in enumerate(below)]
         return _brackets(" ".join(bars), place > TERM)
     return rf"\frac{{{_beside(*above)}}}{{{_beside(*below)}}}"
+
+
+def _ones_above(above: Sequence[syntax.Node], below: Sequence[syntax.Node]) -> list[syntax.Node]:
+    """For an index that a single tensor below the bar has twice: alone it would read as summed there."""
+    count = Occurrences()
+    others = [name for f in above for name in count.of(f)]
+    twice = [n for f in below if isinstance(f, LEAVES) for n, places in count.of(f).items() if len(places) > 1]
+    names = tuple([name for name in twice if name not in others])
+    return [syntax.Ones(0, 0, indices_of(names))] if names else []
 
 
 def _summed_below(above: Sequence[syntax.Node], below: Sequence[syntax.Node]) -> bool:

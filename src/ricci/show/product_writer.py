@@ -65,7 +65,7 @@ class ProductWriter:
         self.line: dict[Expr, str] = {}  # the parts that have lines of their own, and their names
         self.axes: dict[Expr, tuple[int, ...]] = {}  # for those, the order of axes that the user gave them
         self.first: dict[Expr, tuple] = {}
-        self.settled = SettledSizes(root, root.shape, namer.classes)
+        self.settled = SettledSizes([root], root.shape, namer.classes)
         self.checked = {self.settled.of(check.size) for check in facts.checks}  # sizes that are not negative
 
     def node(self, e: Expr, names: Names, taken: set[str]) -> syntax.Node:

@@ -17,31 +17,43 @@ from ricci.notation import syntax
 from ricci.notation.context import Axis, Facts
 from ricci.notation.text_scope import Definition, TextScope
 from ricci.show.index_names import Namer
+from ricci.show.page import Page, together
 from ricci.show.phrases import Names, index_of, tensor_of
 
 ROUNDS = 6  # what a line says of sizes may need further names
 
 
 class SizeLineWriter:
-    """Writes the line of sizes of one text; ``written`` makes an expression of a size."""
+    """Writes the line of sizes of one text, that of the last root; ``written`` makes an expression of a size."""
 
-    def __init__(self, root: Expr, names: Names, facts: Facts, namer: Namer, written: Callable[[Size], syntax.Node]):
-        self.root, self.names, self.facts, self.namer, self.written = root, names, facts, namer, written
-        self.meant = SettledSizes(root, root.shape, namer.classes)
-        self.shapes = {v.name: v.shape for v in variables(root)}
+    def __init__(
+        self,
+        roots: Sequence[Expr],
+        names: Names,
+        facts: Facts,
+        namer: Namer,
+        written: Callable[[Size], syntax.Node],
+    ):
+        self.roots, self.names, self.facts, self.namer, self.written = roots, names, facts, namer, written
+        self.shape = roots[-1].shape
+        self.meant = SettledSizes(roots, self.shape, namer.classes)
+        self.shapes = {v.name: v.shape for v in variables(*roots) if v.name in facts.inputs}
 
-    def line(self, statements: Sequence[syntax.Statement]) -> syntax.SizeLine:
+    def line(self, statements: Sequence[syntax.Statement], page: Page) -> syntax.SizeLine:
+        """What must be said beside these statements, and beside what is on the page."""
         found = syntax.SizeLine((), ())
         for _ in range(ROUNDS):
-            axes, names = self.misread(statements, found)
+            axes, names = self.misread(statements, found, page)
             if not axes and not names:
                 break
             found = self.longer(found, axes, names)
         return found
 
-    def misread(self, statements: Sequence[syntax.Statement], line: syntax.SizeLine) -> tuple[list[Axis], list[str]]:
+    def misread(
+        self, statements: Sequence[syntax.Statement], line: syntax.SizeLine, page: Page
+    ) -> tuple[list[Axis], list[str]]:
         """The axes of inputs, and the indices, that would have another size for a reader."""
-        scope = _reader(statements, line)
+        scope = self.reader(statements, line, page)
         bodies = [s.body for s in statements]
         places = list(dict.fromkeys(place for body in bodies for place in _places(body, scope)))
         named = [scope.definitions[name].names[axis] for name, axis in places if name in scope.definitions]
@@ -51,7 +63,8 @@ class SizeLineWriter:
         held = list(dict.fromkeys([*[name for body in bodies for name in _held(body)], *named, *said, *free]))
         read = {name: _read(scope, name) for name in (*held, *self.names)}
         shape = [dims.index_size(name) if size is None else size for name in self.names for size in [read[name]]]
-        sizes = SettledSizes(self.root, tuple(shape), SizeClasses(linked=_linked(scope, bodies)))
+        linked = [*_linked(scope, bodies), *_linked_by(self.beside(page), scope), *self.linked_before(page, scope)]
+        sizes = SettledSizes(self.roots, tuple(shape), SizeClasses(linked=linked))
         given = [(v, a) for v, own in self.shapes.items() for a, size in enumerate(own) if isinstance(size, int)]
         numbers = given if self.facts.sizes else []  # those of arrays that a program was traced with are not said
         axes = [place for place in places if place[0] in self.shapes and place not in given] + numbers
@@ -64,6 +77,28 @@ class SizeLineWriter:
         same = {self.size(name) for name in wrong}
         alike = [n for n in held if self.size(n) in same and n not in said and _is_axis_of_result(found[n])]
         return list(dict.fromkeys(axes)), list(dict.fromkeys([*wrong, *alike]))
+
+    def beside(self, page: Page) -> dict[str, Size]:
+        """The sizes of free indices, where a left side says them."""
+        return dict(zip(self.names, self.shape, strict=True)) if page.sided else {}
+
+    def linked_before(self, page: Page, scope: TextScope) -> list[tuple[Size, Size]]:
+        """The sizes of parts that have lines before these statements."""
+        lines = [page.lines[name] for name in scope.facts.inputs if name in page.lines]
+        places = [(line.name, axis, index) for line in lines for axis, index in enumerate(line.indices or ())]
+        claims = self.namer.claims
+        return [(dims.axis_size(n or "", a), claims[name]) for n, a, i in places for _, name in i.terms if name in claims]
+
+    def reader(self, statements: Sequence[syntax.Statement], line: syntax.SizeLine, page: Page) -> TextScope:
+        """What a reader knows of the names in these statements."""
+        scope = TextScope("", self.beside(page))  # type: ignore[arg-type]
+        for statement in statements:
+            scope.collect(statement)
+            if statement.name is not None:
+                names = tuple([index.terms[0][1] for index in statement.indices or ()])
+                scope.definitions[statement.name] = Definition(names)
+        scope.collect_sizes(together(page.sizes, line))
+        return scope
 
     def is_traced(self, name: str, scope: TextScope) -> bool:
         """Whether an index has the size of an array, by which it stands."""
@@ -99,18 +134,6 @@ class SizeLineWriter:
         return tensor_of(tensor, tuple(names))
 
 
-def _reader(statements: Sequence[syntax.Statement], line: syntax.SizeLine) -> TextScope:
-    """What a reader knows of the names in these statements."""
-    scope = TextScope("", {})
-    for statement in statements:
-        scope.collect(statement)
-        if statement.name is not None:
-            names = tuple([index.terms[0][1] for index in statement.indices or ()])
-            scope.definitions[statement.name] = Definition(names)
-    scope.collect_sizes(line)
-    return scope
-
-
 def _linked(scope: TextScope, bodies: Iterable[syntax.Node]) -> list[tuple[Size, Size]]:
     """The sizes that a reader knows to agree: one index has them, or they are those of a square matrix."""
     groups = [list(axes) for axes in scope.index_axes.values()]
@@ -130,6 +153,13 @@ def _linked(scope: TextScope, bodies: Iterable[syntax.Node]) -> list[tuple[Size,
         known = [size for size in sizes if size is not None]
         pairs += [(known[0], size) for size in known[1:]]
     return pairs
+
+
+def _linked_by(given: dict[str, Size], scope: TextScope) -> list[tuple[Size, Size]]:
+    """The sizes that agree with those of indices that a reader knows."""
+    groups = [(name, scope.index_axes.get(scope.class_of(name), ())) for name in given]
+    pairs = [(given[name], dims.axis_size(*axis)) for name, axes in groups for axis in axes]
+    return [*pairs, *[(size, found) for name, size in given.items() for found in [_read(scope, name)] if found]]
 
 
 def _is_axis_of_result(size: Size | None) -> bool:

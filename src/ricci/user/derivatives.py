@@ -24,6 +24,7 @@ from ricci.notation.heights import KEEPS, flipped, told
 from ricci.show.derivation import Derivation
 from ricci.show.derivation import derivation as show_derivation
 from ricci.show.index_names import Namer
+from ricci.show.page import Page
 from ricci.user.formula import Formula, as_formula, check_labels
 from ricci.user.targets import By, Target, find, find_all, read, read_cut, root_of
 
@@ -115,6 +116,7 @@ def _new_names(formula: Formula, by: By, namer: Namer) -> tuple[tuple[str, ...],
 def _namer(formula: Formula) -> Namer:
     namer = Namer(formula.context.facts, [formula.expr])
     namer.claim_free(formula.expr, formula.indices)
+    namer.claim_own(root_of(formula).expr)
     return namer
 
 
@@ -136,7 +138,9 @@ def derivation(formula: Formula) -> Derivation:
     if formula.origin is None:
         raise InputError('Only a derivative has a derivation: f.diff("x").derivation().')
     steps, name = [], root_of(formula).name or "f"
-    known: dict[Expr, str] = {}
+    page = Page.of(*[derived.origin.formula.expr for derived in formula.chain])
+    for derived in formula.chain:  # free indices keep their names
+        page.claims |= dict(zip(derived.indices, derived.expr.shape, strict=True))
     for derived in formula.chain:
         source, by, names = derived.origin
         reading = read(source, [by])
@@ -150,7 +154,7 @@ def derivation(formula: Formula) -> Derivation:
         facts = derived.context.facts
         if any(source.standing):
             facts = replace(facts, heights={**facts.heights, name: source.standing})
-        steps += show_derivation(expr, name, source.indices, x, names, facts, known, first=not steps)
+        steps += show_derivation(expr, name, source.indices, x, names, facts, page, first=not steps)
         name = f"d{name}_d{by.name}"
     return Derivation(steps)
 

@@ -84,11 +84,13 @@ class Equation:
     def _written(self) -> tuple[list[syntax.Statement], list[syntax.Node]]:
         """The lines that define parts of the sides, where there must be some, and the two sides."""
         from ricci.show.express import SyntaxWriter
+        from ricci.show.page import Page
 
         before: dict[str | None, syntax.Statement] = {}
-        sides, known = [], {}
+        sides, page = [], Page.of(self.left.expr, self.right.expr)
         for side in (self.left, self.right):
-            writer = SyntaxWriter(side.expr, side.indices, _undefined(side), side.heights, known)
+            page.claims = {}  # what is summed on one side has its names there
+            writer = SyntaxWriter(side.expr, side.indices, _undefined(side), side.heights, page)
             *lines, last = writer.program(None).statements
             before |= {line.name: line for line in lines}
             sides.append(last.body)

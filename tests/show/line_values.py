@@ -1,0 +1,195 @@
+r"""The lines of a derivation, of an equation and of LaTeX in numbers: whether each ``=`` stands between equals.
+
+A line is read as a text of the notation, after the lines that define its parts; LaTeX is read by ``latex_reader``
+first. Beside the text a reader knows the arrays of the inputs, and of the left side how large it is. What a line must
+be equal to is computed without the derivation: the derivative that is compiled, and of a part that has a line of its
+own, central differences.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from latex_reader import read
+
+import ricci as rc
+from ricci.notation import syntax
+from ricci.notation.heights import flipped
+from ricci.functions.table import IN_TEXT
+from ricci.notation.parser import parse_program
+from ricci.show import text as text_form
+from ricci.show.derivation import Derivation
+
+Inputs = Mapping[str, np.ndarray]
+STEP = 2.0**-11
+
+
+@dataclass
+class Line:
+    """What defines parts, what is said of sizes, and the two sides; the left is that of the line before where there is none."""
+
+    rule: str
+    before: list[str]
+    left: str
+    right: str
+
+    def __str__(self) -> str:
+        return "\n".join([*self.before, f"{self.left} = {self.right}   ({self.rule})"])
+
+
+def lines_of_text(derivation: Derivation) -> Iterator[Line]:
+    for step in derivation:
+        *before, last = step.text.split("\n")
+        left, _, right = last.partition("= ")
+        yield Line(step.rule, before, left.strip(), right)
+
+
+def lines_of_latex(derivation: Derivation) -> Iterator[Line]:
+    names = digit_names(str(derivation))
+    for step in derivation:
+        *before, last = step.latex().split(" \\\\\n")
+        left, _, right = last.partition(" &= ")
+        right = right.rpartition(r" && \text{")[0]
+        yield Line(step.rule, [read(b, names) for b in before], read(left.strip(), names), read(right, names))
+
+
+def digit_names(text: str) -> set[str]:
+    """Names such as x1, which LaTeX writes as x_{1}."""
+    return {name for name in re.findall(r"\w+", text) if name[-1].isdigit()}
+
+
+@dataclass
+class Sides:
+    """Reads the lines of a derivation one after the other, and says which do not hold."""
+
+    chain: list[rc.Formula]  # the function, its derivative, …
+    inputs: Inputs
+    given: dict[str, int] = field(default_factory=dict)  # sizes of indices, for those that no input has
+    values: list[np.ndarray] = field(default_factory=list)
+    definitions: dict[str, str] = field(default_factory=dict)
+    sizes: list[str] = field(default_factory=list)
+
+    def __post_init__(self):
+        self.given = with_sizes(self.chain[0], self.inputs, self.given)[1]
+        self.values = [evaluate(f, self.inputs, self.given) for f in self.chain]
+
+    def faults(self, lines: Iterator[Line]) -> Iterator[str]:
+        left, right = "", np.zeros(0)
+        for line in lines:
+            for text in line.before:
+                self.define(text)
+            if line.left and line.left != left:
+                left = line.left
+                right = self.meant(left)
+            try:
+                shown = self.value(left, line.right, right.shape)
+            except Exception as error:
+                yield f"{line}\n  is not read: {type(error).__name__}: {error}"
+                continue
+            fault = difference(shown, right)
+            if fault:
+                yield f"{line}\n  {fault}"
+
+    def define(self, text: str) -> None:
+        if text.startswith("sizes: "):
+            self.sizes.append(text)
+        else:
+            self.definitions[re.split(r"[\[ ^_{]", text)[0] if "^" in text else re.match(r"\w+", text)[0]] = text
+
+    def meant(self, left: str) -> np.ndarray:
+        """What a left side stands for."""
+        node = body(left)
+        if isinstance(node, syntax.TensorNode):
+            return self.values[0]
+        assert isinstance(node, syntax.Derivative) and isinstance(node.body, syntax.TensorNode)
+        if node.body.name in self.definitions:
+            return self.by_differences(node.body, node.variable.name)
+        names = [f.name for f in self.chain]
+        return self.values[names.index(node.body.name) + 1 if node.body.name in names else 1]
+
+    def by_differences(self, part: syntax.TensorNode, by: str) -> np.ndarray:
+        shown = text_form.render(part, text_form.ATOM)
+
+        def value(x: np.ndarray) -> np.ndarray:
+            return self.value(shown, shown, None, {**self.inputs, by: x})
+
+        return differences(value, self.inputs[by])
+
+    def value(self, left: str, right: str, shape: tuple[int, ...] | None, inputs: Inputs | None = None) -> np.ndarray:
+        """The value of a right side, whose indices are those of the left."""
+        names = indices_of(body(left))
+        plain = [index.terms[0][1] for index in names]
+        sizes = dict(zip(plain, shape, strict=True)) if shape is not None else {}
+        text = "\n".join([*self.sizes, *self.definitions.values(), f"result{text_form.indices(names)} = {right}"])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            formula = rc.parse(text, sizes=sizes)
+        return evaluate(formula, self.inputs if inputs is None else inputs, self.given)
+
+
+def body(text: str) -> syntax.Node:
+    return parse_program(text, frozenset(IN_TEXT)).statements[-1].body
+
+
+def indices_of(left: syntax.Node) -> syntax.Indices:
+    """The indices of ``y[i]``, and of ``D(y[i], x[p])`` i and p."""
+    if isinstance(left, syntax.TensorNode):
+        return left.indices or ()
+    assert isinstance(left, syntax.Derivative) and isinstance(left.body, syntax.TensorNode)
+    by = left.variable.indices or ()
+    turned = flipped([index.height for index in by])
+    own = [syntax.Index(0, 0, i.terms, plain=True, height=h) for i, h in zip(by, turned, strict=True)]
+    return (*(left.body.indices or ()), *own)
+
+
+def evaluate(formula: rc.Formula, inputs: Inputs, given: Mapping[str, int]) -> np.ndarray:
+    """The value; of the sizes ``given`` those are told that nothing else determines."""
+    return with_sizes(formula, inputs, given)[0]
+
+
+def with_sizes(formula: rc.Formula, inputs: Inputs, given: Mapping[str, int]) -> tuple[np.ndarray, dict[str, int]]:
+    """The value, and which sizes had to be told."""
+    known = {name: value for name, value in inputs.items() if name in formula.context.facts.inputs}
+    told: dict[str, int] = {}
+    left = dict(given)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        while True:
+            try:
+                return np.asarray(formula(**known, sizes=told), float), told
+            except rc.InputError as error:
+                asked, name = re.search(r"(Nothing determines|There is no) .*?['\"](.*?)['\"][; ]", str(error)).groups()
+                told.pop(name, None) if asked == "There is no" else None
+                name = name if name in left else next(iter(left), None)
+                if name is None:
+                    raise
+                told[name] = left.pop(name)
+
+
+def differences(value: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
+    """The derivative by central differences, one entry at a time."""
+
+    def by_entry(place: tuple[int, ...]) -> np.ndarray:
+        def at(step: float) -> np.ndarray:
+            moved = np.array(x, float)
+            moved[place] += step
+            return value(moved)
+
+        wide, close = [(at(h) - at(-h)) / (2 * h) for h in (STEP, STEP / 2)]
+        return (4 * close - wide) / 3
+
+    result = np.stack([by_entry(place) for place in np.ndindex(x.shape)], -1)
+    return result.reshape((*result.shape[:-1], *x.shape))
+
+
+def difference(shown: np.ndarray, meant: np.ndarray, rtol: float = 1e-6) -> str | None:
+    if shown.shape != meant.shape:
+        return f"has shape {shown.shape}, not {meant.shape}"
+    both = np.isfinite(shown) & np.isfinite(meant)
+    scale = np.max(np.abs(meant[both]), initial=1e-3)
+    error = np.max(np.abs(shown - meant)[both], initial=0.0)
+    return None if error <= rtol * scale else f"is off by {error:.3g}, entries being up to {scale:.3g}"
