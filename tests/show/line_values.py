@@ -17,9 +17,9 @@ import numpy as np
 from latex_reader import read
 
 import ricci as rc
+from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
 from ricci.notation.heights import flipped
-from ricci.functions.table import IN_TEXT
 from ricci.notation.parser import parse_program
 from ricci.show import text as text_form
 from ricci.show.derivation import Derivation
@@ -30,7 +30,7 @@ STEP = 2.0**-11
 
 @dataclass
 class Line:
-    """What defines parts, what is said of sizes, and the two sides; the left is that of the line before where there is none."""
+    """What defines parts and says sizes, and the two sides; where there is no left, it is that of the line before."""
 
     rule: str
     before: list[str]
@@ -77,6 +77,21 @@ class Sides:
         self.given = with_sizes(self.chain[0], self.inputs, self.given)[1]
         self.values = [evaluate(f, self.inputs, self.given) for f in self.chain]
 
+    def fault_in_values(self) -> str | None:
+        """Whether the compiled derivatives are those that central differences find, where these settle."""
+        for lower, upper, value in zip(self.chain, self.chain[1:], self.values[1:], strict=False):
+            by = upper.origin.by.name
+
+            def at(x: np.ndarray, lower: rc.Formula = lower, by: str = by) -> np.ndarray:
+                return evaluate(lower, {**self.inputs, by: x}, self.given)
+
+            wide, close = (differences(at, self.inputs[by], step) for step in (STEP, STEP / 8))
+            settled = difference(wide, close, 1e-5) is None and np.all(np.isfinite(close))
+            fault = difference(value, close, 1e-4) if settled else None
+            if fault:
+                return f"{upper}\n  {fault} by central differences"
+        return None
+
     def faults(self, lines: Iterator[Line]) -> Iterator[str]:
         left, right = "", np.zeros(0)
         for line in lines:
@@ -121,10 +136,10 @@ class Sides:
 
     def value(self, left: str, right: str, shape: tuple[int, ...] | None, inputs: Inputs | None = None) -> np.ndarray:
         """The value of a right side, whose indices are those of the left."""
-        names = indices_of(body(left))
-        plain = [index.terms[0][1] for index in names]
-        sizes = dict(zip(plain, shape, strict=True)) if shape is not None else {}
-        text = "\n".join([*self.sizes, *self.definitions.values(), f"result{text_form.indices(names)} = {right}"])
+        node = body(left)
+        sizes = dict(zip(names_of(node), shape, strict=True)) if shape is not None else {}
+        result = f"result{text_form.indices(indices_of(node))}"
+        text = "\n".join([*self.sizes, *self.definitions.values(), f"{result} = {right}"])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             formula = rc.parse(text, sizes=sizes)
@@ -139,11 +154,15 @@ def indices_of(left: syntax.Node) -> syntax.Indices:
     """The indices of ``y[i]``, and of ``D(y[i], x[p])`` i and p."""
     if isinstance(left, syntax.TensorNode):
         return left.indices or ()
-    assert isinstance(left, syntax.Derivative) and isinstance(left.body, syntax.TensorNode)
+    assert isinstance(left, syntax.Derivative)
     by = left.variable.indices or ()
     turned = flipped([index.height for index in by])
     own = [syntax.Index(0, 0, i.terms, plain=True, height=h) for i, h in zip(by, turned, strict=True)]
-    return (*(left.body.indices or ()), *own)
+    return (*indices_of(left.body), *own)
+
+
+def names_of(left: syntax.Node) -> list[str]:
+    return [index.terms[0][1] for index in indices_of(left)]
 
 
 def evaluate(formula: rc.Formula, inputs: Inputs, given: Mapping[str, int]) -> np.ndarray:
@@ -170,16 +189,16 @@ def with_sizes(formula: rc.Formula, inputs: Inputs, given: Mapping[str, int]) ->
                 told[name] = left.pop(name)
 
 
-def differences(value: Callable[[np.ndarray], np.ndarray], x: np.ndarray) -> np.ndarray:
+def differences(value: Callable[[np.ndarray], np.ndarray], x: np.ndarray, step: float = STEP) -> np.ndarray:
     """The derivative by central differences, one entry at a time."""
 
     def by_entry(place: tuple[int, ...]) -> np.ndarray:
-        def at(step: float) -> np.ndarray:
+        def at(move: float) -> np.ndarray:
             moved = np.array(x, float)
-            moved[place] += step
+            moved[place] += move
             return value(moved)
 
-        wide, close = [(at(h) - at(-h)) / (2 * h) for h in (STEP, STEP / 2)]
+        wide, close = [(at(h) - at(-h)) / (2 * h) for h in (step, step / 2)]
         return (4 * close - wide) / 3
 
     result = np.stack([by_entry(place) for place in np.ndindex(x.shape)], -1)
@@ -193,3 +212,49 @@ def difference(shown: np.ndarray, meant: np.ndarray, rtol: float = 1e-6) -> str 
     scale = np.max(np.abs(meant[both]), initial=1e-3)
     error = np.max(np.abs(shown - meant)[both], initial=0.0)
     return None if error <= rtol * scale else f"is off by {error:.3g}, entries being up to {scale:.3g}"
+
+
+# Formulas and equations
+
+
+def fault_in_latex(f: rc.Formula, inputs: Inputs, given: Mapping[str, int]) -> str | None:
+    """Whether the right side of a formula's LaTeX has its value, and the left its indices."""
+    first = f.chain[0].origin.formula if f.origin else f
+    *before, last = read(f.latex(), digit_names(f"{f} {first.name}")).split("; ")
+    left, sign, right = last.partition(" = ")
+    if sign and tuple(names_of(body(left))) != f.indices:
+        return f"{f.latex()}\n  has other indices than {f.indices}"
+    return fault_in_side(before, right or last, f.indices, inputs, given, evaluate(f, inputs, given))
+
+
+def faults_in_equation(equation: rc.Equation, inputs: Inputs, given: Mapping[str, int]) -> Iterator[str]:
+    """What is wrong with the sides of an equation, in text and in LaTeX; ``inputs`` has what stands on the left too."""
+    meant = evaluate(equation.left, inputs, given)
+    fault = difference(evaluate(equation.right, inputs, given), meant)
+    if fault:
+        yield f"{equation}\n  {fault}"
+    shown = [str(equation).split("\n"), read(re.sub(r" \\quad .*", "", equation.latex()), digit_names(str(equation)))]
+    for *before, last in (shown[0], shown[1].split("; ")):
+        sides = re.sub(r"  \(no sum .*", "", last).split(" = ")
+        if len(sides) != 2:
+            yield f"{last}\n  has {len(sides)} sides"
+        for side in sides:
+            fault = fault_in_side(before, side, equation.indices, inputs, given, meant)
+            if fault:
+                yield fault
+
+
+def fault_in_side(
+    before: list[str], side: str, names: tuple[str, ...], inputs: Inputs, given: Mapping[str, int], meant: np.ndarray
+) -> str | None:
+    """Whether what stands on one side of a sign, after lines that define parts, has the value that is meant."""
+    left = f"result[{','.join(names)}]" if names else "result"
+    text = "\n".join([*before, f"{left} = {side}"])
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            formula = rc.parse(text, sizes=dict(zip(names, meant.shape, strict=True)))
+        fault = difference(evaluate(formula, inputs, given), meant)
+    except Exception as error:
+        fault = f"is not read: {type(error).__name__}: {error}"
+    return fault and f"{text}\n  {fault}"

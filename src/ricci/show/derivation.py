@@ -100,7 +100,9 @@ class Derivation(Sequence[DerivationStep]):
             new = [s for text, s in lines.items() if text not in shown]
             shown |= lines.keys()
             sizes, said = without(step.program.sizes, said), step.program.sizes
-            own = left if new or sizes.tensors or sizes.equations else step.left  # after other lines, one that only goes on would go on with these
+            own = (
+                left if new or sizes.tensors or sizes.equations else step.left
+            )  # after other lines, one that only goes on would go on with these
             self.steps.append(DerivationStep(step.rule, own, syntax.Statements("", (*new, last), sizes=sizes)))
 
     def __len__(self) -> int:
@@ -343,7 +345,9 @@ def line_by_line(
         if inner not in stands:
             axes = natural(node)
             own = product([(here, range(len(node.shape)))], [axes[p] for p in places])
-            deriving = Deriving(own, label, names[label], x, x_names, facts, page, list(stands.values()))
+            taken = {*x_names, *names[label]}
+            free = [writer.fresh(own, at, taken) if n in x_names else n for at, n in enumerate(names[label])]
+            deriving = Deriving(own, label, tuple(free), x, x_names, facts, page, list(stands.values()))
             stands[inner] = variable(label, own.shape)
             own_line = next(at for at, line in enumerate(written) if line.name == label)
             steps.append(deriving.in_one(stands[inner]).after(written[: own_line + 1]))

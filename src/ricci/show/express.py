@@ -101,7 +101,9 @@ class SyntaxWriter(ProductWriter):
         taken: set[str] = set()
         names = tuple([self.fresh(part, axis, taken) for axis in range(len(part.shape))])
         body = self.node(part, names, set(names))
-        left = tuple([indices_of(names)[order.index(axis)] for axis in range(len(order))]) if order else indices_of(names)
+        left = (
+            tuple([indices_of(names)[order.index(axis)] for axis in range(len(order))]) if order else indices_of(names)
+        )
         return self.stood(syntax.Statement(0, 0, label, left or None, body))
 
     def name_part(self, part: Expr, line: syntax.Statement, order: tuple[int, ...]) -> None:

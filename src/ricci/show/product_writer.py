@@ -316,7 +316,8 @@ class ProductWriter:
                 size: Size = 1
                 for atom in monomial:
                     size = size * dims.symbol(*atom)
-                sizes.append((coef, self.namer.of_size(size)))
+                sign = -1 if _is_negative(size) else 1
+                sizes.append((sign * coef, self.namer.of_size(sign * size)))
         whole = []
         strides = []
         for c, name in terms:
@@ -326,6 +327,11 @@ class ProductWriter:
         plain = len(whole) == 1 and whole[0][0] == 1 and number == 0 and not sizes and not any(strides)
         kept = tuple(strides) if any(strides) else ()
         return syntax.Index(0, 0, tuple(whole), number, tuple(sizes), plain, strides=kept)
+
+
+def _is_negative(size: Size) -> bool:
+    """Whether a number made of sizes is less than nothing, as ``minimum(1 - |k|, 0)`` is: no index has such a size."""
+    return dims.evaluate(size, dict.fromkeys(dims.atoms(size), 9)) < 0
 
 
 def _falling(coef: Size) -> tuple[bool, int, str]:

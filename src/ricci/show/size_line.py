@@ -87,7 +87,9 @@ class SizeLineWriter:
         lines = [page.lines[name] for name in scope.facts.inputs if name in page.lines]
         places = [(line.name, axis, index) for line in lines for axis, index in enumerate(line.indices or ())]
         claims = self.namer.claims
-        return [(dims.axis_size(n or "", a), claims[name]) for n, a, i in places for _, name in i.terms if name in claims]
+        return [
+            (dims.axis_size(n or "", a), claims[name]) for n, a, i in places for _, name in i.terms if name in claims
+        ]
 
     def reader(self, statements: Sequence[syntax.Statement], line: syntax.SizeLine, page: Page) -> TextScope:
         """What a reader knows of the names in these statements."""

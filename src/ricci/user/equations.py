@@ -64,9 +64,10 @@ class Equation:
     def __str__(self) -> str:
         from ricci.show import text
 
-        before, (left, right) = self._written()
+        sizes, before, (left, right) = self._written()
         sides = f"{text.render(left, text.SUM)} = {text.render(right, text.SUM)}"
-        return "\n".join([*map(text.statement, before), sides + self._not_summed(left, right, "  (no sum {})")])
+        sides += self._not_summed(left, right, "  (no sum {})")
+        return "\n".join([*text.size_line(sizes), *map(text.statement, before), sides])
 
     def __repr__(self) -> str:
         return f"<ricci.Equation {self}>"
@@ -75,14 +76,15 @@ class Equation:
         """The equation in LaTeX."""
         from ricci.show import latex
 
-        before, (left, right) = self._written()
-        sign = "&=" if before else "="
+        sizes, before, (left, right) = self._written()
+        lines = [*latex.size_line(sizes), *[latex.statement(s, sign="&=") for s in before]]
+        sign = "&=" if lines else "="
         sides = f"{latex.render(left, latex.SUM)} {sign} {latex.render(right, latex.SUM)}"
         sides += self._not_summed(left, right, r" \quad (\text{{no sum }} {})")
-        return latex.aligned([*[latex.statement(s, sign="&=") for s in before], sides]) if before else sides
+        return latex.aligned([*lines, sides]) if lines else sides
 
-    def _written(self) -> tuple[list[syntax.Statement], list[syntax.Node]]:
-        """The lines that define parts of the sides, where there must be some, and the two sides."""
+    def _written(self) -> tuple[syntax.SizeLine, list[syntax.Statement], list[syntax.Node]]:
+        """What must be said of sizes, the lines that define parts of the sides, and the two sides."""
         from ricci.show.express import SyntaxWriter
         from ricci.show.page import Page
 
@@ -94,7 +96,7 @@ class Equation:
             *lines, last = writer.program(None).statements
             before |= {line.name: line for line in lines}
             sides.append(last.body)
-        return list(before.values()), sides
+        return page.sizes, list(before.values()), sides
 
     def _not_summed(self, left: syntax.Node, right: syntax.Node, words: str) -> str:
         """Where no side says which indices are free, those that a reader would take for summed."""
