@@ -84,7 +84,13 @@ def made(program: Program, setting: Setting) -> Runner:
     return run(stage, emit(stage))
 
 
-Rolled.made = staticmethod(made)  # the steps of loops go this way as well
+def _looped(rolled: Rolled) -> Callable[..., Any]:
+    from ricci.compiler.fused.loop_kernel import LoopRun
+
+    return LoopRun(rolled)
+
+
+Rolled.made, Rolled.runs = staticmethod(made), staticmethod(_looped)  # the steps of loops go this way as well
 
 
 def _again(stage: Plan, around: Callable[[Callable], Callable] | None) -> Runner:

@@ -57,9 +57,9 @@ def _object_code(text: str) -> bytes:
 
 
 class MachineCode:
-    """The function of some instructions. Its memory is freed with it."""
+    """The function of some instructions, which takes microseconds, or ``long``. Its memory is freed with it."""
 
-    def __init__(self, text: str):
+    def __init__(self, text: str, long: bool = False):
         import llvmlite.binding as llvm
 
         with LOCKS.compiling:
@@ -73,7 +73,8 @@ class MachineCode:
             self.engine.add_object_file(llvm.ObjectFileRef.from_data(code))
             self.engine.finalize_object()
         address = self.engine.get_function_address("kernel")
-        self.call = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(address)  # with Python's lock: it takes microseconds
+        kind = ctypes.CFUNCTYPE if long else ctypes.PYFUNCTYPE  # the latter holds Python's lock
+        self.call = kind(None, ctypes.c_void_p)(address)
         self.call.engine = self.engine  # type: ignore[attr-defined]  # whose memory it is in
 
 

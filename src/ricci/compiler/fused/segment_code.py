@@ -12,13 +12,14 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ricci.compiler.plan.program import IDENTITIES, Form, Labels, Number, Operand, Step, Value
 from ricci.functions import FUNCTIONS
 
 PART = 48
 TYPES = {"float64": "double", "float32": "float"}
+STORED = {"i": "i64", "b": "i8"}  # what arrays that are not of floats hold
 IN_C = {name for name, op in FUNCTIONS.items() if op.c}  # those of float32 have an f behind
 INTRINSICS = {  # what is an instruction in kernels is one here
     name: op.numba
@@ -47,10 +48,12 @@ def writable(step: Step) -> bool:
 
 @dataclass(frozen=True)
 class Lies:
-    """Where a value is: the place of its first entry, and the stride along each of its axes."""
+    """Where a value is: the place of its first entry, the stride along each of its axes, and the memory it is in."""
 
     start: int
     strides: tuple[int, ...]
+    base: str = "%w"
+    kind: str = "f"  # what is stored there: truths in memory of our own are floats
 
 
 def row_by_row(shape: Sequence[int]) -> tuple[int, ...]:
@@ -65,7 +68,9 @@ class Layout:
         self.size = 0
 
     def room(self, value: Value) -> Lies:
-        """A place of its own for a value, lying row by row."""
+        """A place of its own for a value, lying row by row, unless it has one."""
+        if value in self.of:
+            return self.of[value]
         self.of[value] = Lies(self.size, row_by_row(value.shape))
         self.size += -(-max(value.entries, 1) // 8) * 8
         return self.of[value]
@@ -84,14 +89,14 @@ class Layout:
             for form, stride in zip(step.params, lies.strides, strict=True):
                 for x, c in form.terms:
                     along[x] += c * stride
-            self.of[step.out] = Lies(start, tuple(along.values()))
+            self.of[step.out] = replace(lies, start=start, strides=tuple(along.values()))
         elif step.op == "merge":
             if lies.strides != row_by_row(value.shape):
                 return False
-            self.of[step.out] = Lies(lies.start, row_by_row(step.out.shape))
+            self.of[step.out] = replace(lies, strides=row_by_row(step.out.shape))
         else:
             along = dict(zip(labels, lies.strides, strict=True))
-            self.of[step.out] = Lies(lies.start, tuple([along.get(x, 0) for x in step.labels]))
+            self.of[step.out] = replace(lies, strides=tuple([along.get(x, 0) for x in step.labels]))
         return True
 
 
@@ -112,13 +117,16 @@ class CodeWriter:
         main = "\n".join(["define void @kernel(ptr noalias %w) {", *calls, "  ret void", "}"])
         return "\n\n".join(["\n".join(self.declared.values()), *bodies, main]) + "\n"
 
-    def function(self, name: str, steps: Sequence[Step]) -> str:
+    def function(self, name: str, steps: Sequence[Step], given: str = "ptr noalias %w", how: str = "noinline") -> str:
         self.lines, self.block = [], "entry"
         for step in steps:
-            if not self.layout.viewed(step):
-                getattr(self, f"_{step.op}")(step)
-        head = f"define internal void @{name}(ptr noalias %w) noinline nounwind {{"
+            self.step(step)
+        head = f"define internal void @{name}({given}) {how} nounwind {{"
         return "\n".join([head, "entry:", "  %sum = alloca " + self.type, *self.lines, "  ret void", "}"])
+
+    def step(self, step: Step) -> None:
+        if not self.layout.viewed(step):
+            getattr(self, f"_{step.op}")(step)
 
     # Instructions
 
@@ -163,10 +171,11 @@ class CodeWriter:
             if stride and index != "0":
                 term = index if stride == 1 else self.put(f"mul nsw i64 {index}, {stride}")
                 at = self.put(f"add nsw i64 {at}, {term}")
-        return self.put(f"getelementptr inbounds {self.type}, ptr %w, i64 {at}")
+        return self.put(f"getelementptr inbounds {STORED.get(lies.kind, self.type)}, ptr {lies.base}, i64 {at}")
 
     def load(self, lies: Lies, indices: Sequence[str]) -> str:
-        return self.put(f"load {self.type}, ptr {self.place(lies, indices)}")
+        found = self.put(f"load {STORED.get(lies.kind, self.type)}, ptr {self.place(lies, indices)}")
+        return self.put(f"uitofp i8 {found} to {self.type}") if lies.kind == "b" else found
 
     def store(self, text: str, lies: Lies, indices: Sequence[str]) -> None:
         self.lines.append(f"  store {self.type} {text}, ptr {self.place(lies, indices)}")
@@ -231,14 +240,44 @@ class CodeWriter:
     def _merge(self, step: Step) -> None:
         (value, _), out = step.args[0], self.layout.room(step.out)
         assert isinstance(value, Value)
-        whole = Lies(out.start, row_by_row(value.shape))
+        whole = replace(out, strides=row_by_row(value.shape))
         self.over(value.shape, lambda *at: self.store(self.load(self.layout.of[value], at), whole, at))
 
     def _sum(self, step: Step) -> None:
         self._contract(step, lambda index: self.operand(step.args[0], index))
 
     def _dot(self, step: Step) -> None:
-        self._contract(step, lambda index: self.real("fmul contract", *[self.operand(o, index) for o in step.args]))
+        term = lambda index: self.real("fmul contract", *[self.operand(o, index) for o in step.args])  # noqa: E731
+        inner = self._lined_up(step)
+        if inner is None:
+            self._contract(step, term)
+            return
+        sizes = step.sizes()
+        order = [*[x for x in step.labels if x != inner], *[x for x in sizes if x not in step.labels], inner]
+        self._each(step, lambda _index: self.number(0.0))
+        out = self.layout.of[step.out]
+
+        def body(*at: str) -> None:
+            index = dict(zip(order, at, strict=True))
+            place = [index[x] for x in step.labels]
+            self.store(self.real("fadd reassoc contract", self.load(out, place), term(index)), out, place)
+
+        self.over([sizes[x] for x in order], body)
+
+    def _lined_up(self, step: Step) -> int | None:
+        """The label along which entries of all operands and of the result lie beside one another, if no sum is so."""
+        sizes = step.sizes()
+        out = self.layout.room(step.out)
+        along = [dict(zip(step.labels, out.strides, strict=True))]
+        for value, labels in step.args:
+            if not isinstance(value, Value) or len(set(labels)) < len(labels):
+                return None
+            along.append(dict(zip(labels, self.layout.of[value].strides, strict=True)))
+        summed = [x for x in sizes if x not in step.labels and sizes[x] > 1]
+        if not summed or any(all(a.get(x, 0) <= 1 for a in along[1:]) for x in summed):
+            return None
+        fit = [x for x in step.labels if along[0][x] == 1 and sizes[x] > 1 and all(a.get(x, 0) <= 1 for a in along[1:])]
+        return fit[0] if fit else None
 
     def _contract(self, step: Step, entry: Callable[[dict[int, str]], str]) -> None:
         sizes = step.sizes()
@@ -254,16 +293,24 @@ class CodeWriter:
         has_base, parts = step.params
         args = list(step.args)
         base = args.pop(0) if has_base else (0.0, ())
-        self._each(step, lambda index: self.operand(base, index))
-        out = self.layout.of[step.out]
+        boxes = [
+            [] if 0 in sizes else [form.bounds(dict(enumerate(sizes))) for form in forms] for _, forms, sizes in parts
+        ]
+        apart = not has_base and all(_apart(a, b) for k, a in enumerate(boxes) for b in boxes[:k] if a and b)
+        filled = apart and sum(math.prod(sizes) for _, _, sizes in parts) == step.out.entries
+        out = self.layout.room(step.out)
+        if not filled:
+            self._each(step, lambda index: self.operand(base, index))
         for (value, _), (own, forms, sizes) in zip(args, parts, strict=True):
             if 0 not in sizes:
-                self._add(value, own, _part(out, forms, len(sizes)), sizes)
+                self._put(value, own, _part(out, forms, len(sizes)), sizes, apart)
 
-    def _add(self, value: Value | Number, own: Labels, part: Lies, sizes: Sequence[int]) -> None:
+    def _put(self, value: Value | Number, own: Labels, part: Lies, sizes: Sequence[int], alone: bool) -> None:
+        """A part of a result: added to what is there, or stored where it is ``alone``."""
+
         def body(*at: str) -> None:
             more = self.operand((value, own), dict(enumerate(at)))
-            self.store(self.real("fadd", self.load(part, at), more), part, at)
+            self.store(more if alone else self.real("fadd", self.load(part, at), more), part, at)
 
         self.over(sizes, body)
 
@@ -373,4 +420,9 @@ def _part(out: Lies, forms: Sequence[Form], count: int) -> Lies:
         start += form.const * stride
         for x, c in form.terms:
             along[x] += c * stride
-    return Lies(start, tuple(along))
+    return replace(out, start=start, strides=tuple(along))
+
+
+def _apart(box: Sequence[tuple[int, int]], other: Sequence[tuple[int, int]]) -> bool:
+    """Whether two boxes, given by the first and the last place along each axis, have nothing in common."""
+    return any(a[1] < b[0] or b[1] < a[0] for a, b in zip(box, other, strict=True))

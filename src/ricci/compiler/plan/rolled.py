@@ -7,7 +7,8 @@ what is sliced and the initial state, and gives the states.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
+from itertools import repeat
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,11 +31,17 @@ class Rolled:
     name: str
     kind: ClassVar[str] = "f"
     made: ClassVar[Callable[[Program, Setting], Any]]  # the second half of the pipeline, which puts itself here
+    runs: ClassVar[Callable[[Rolled], Callable[..., Any]]]  # so does what makes machine code of loops for NumPy
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What it is; what was made of it is made anew."""
+        return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @lazy
     def step(self) -> Callable[..., Any]:
         """One step as a function of its inputs in their order."""
-        return type(self).made(self.program, self.setting).run
+        options = (*[o for o in self.setting.options if o[0] != "fused"], ("bare", True))
+        return type(self).made(self.program, replace(self.setting, options=options)).run
 
     def on(self, backend: str) -> Callable[..., Any]:
         """The loop for arrays of a backend."""
@@ -45,15 +52,26 @@ class Rolled:
         fixed, slices, last = given[: self.fixed], given[self.fixed : -1], given[-1]
         return (fixed, (*slices, last[1:]), last[0]) if self.forced else (fixed, slices, last)
 
-    def on_numpy(self, *given: Any) -> Any:
+    @lazy
+    def on_numpy(self) -> Callable[..., Any]:
+        return type(self).runs(self)
+
+    def by_steps(self, *given: Any) -> Any:
+        """The loop in Python, for arrays of NumPy."""
         fixed, slices, state = self.operands(given)
         run = self.step
         states = np.empty((1 if self.last else self.length + 1, *np.shape(state)), np.dtype(self.setting.dtype))
         states[0] = state
-        for t in range(self.length):
-            at = 0 if self.last else t + 1
-            states[at] = run(*fixed, *[x[t] for x in slices], states[0 if self.last else t])
-        return states[0] if self.last else states
+        parts = zip(*slices) if slices else repeat((), self.length)
+        with np.errstate(all="ignore"):
+            for t, own in enumerate(parts, 1):
+                state = run(*fixed, *own, state)
+                if not self.last:
+                    states[t] = state
+        if not self.last:
+            return states
+        states[0] = state
+        return states[0]
 
     def on_torch(self, *given: Any) -> Any:
         import torch
