@@ -118,6 +118,7 @@ class Constructors:
     rearranged: Callable[[Any, tuple[int, ...]], Expr]
     one_hot: Callable[[Expr, Size], Expr]
     constant: Callable[[Any], Expr]
+    recurrences: Callable[[Sequence[tuple[Any, Expr, Expr]], Any, Size], list[Expr]]
 
 
 constructors = Constructors()

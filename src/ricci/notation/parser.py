@@ -121,16 +121,17 @@ class Parser(IndexReader):
             self.bad_left_side()
         seen = set()
         for index in node.indices or ():
-            label = index.terms[0][1] if index.plain else ""
-            if not label:
+            if index.tensor is not None or len(index.terms) > 1:
                 message = "The indices on the left side are plain names."
                 hint = "Give each axis a name here, and select or shift on the right side."
                 raise NotationError(message, self.text, index.start, index.end, hint)
+            label = index.terms[0][1] if index.terms else ""
             if label in seen:
                 message = f"The index {label!r} stands twice on the left side."
                 hint = f"Write {label},{label}' there, and multiply the right side by delta[{label},{label}']."
                 raise NotationError(message, self.text, index.start, index.end, hint)
-            seen.add(label)
+            if label:
+                seen.add(label)
         return node.name, node.indices
 
     # The two places

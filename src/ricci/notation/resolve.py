@@ -26,15 +26,19 @@ from ricci.expr import (
     variable,
     zero,
 )
+from ricci.expr.moving import moved_axis
+from ricci.expr.nodes import constructors
 from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
 from ricci.notation.context import Context
 from ricci.notation.doubts import doubts
-from ricci.notation.factors import Factor, FactorBuilder, Free, Named
+from ricci.notation.factors import Factor, Free, Named
 from ricci.notation.heights import ALL_OR_NONE, WORDS, mixed, told
 from ricci.notation.occurrences import LEAVES, Open, used_up
 from ricci.notation.parser import parse_program
-from ricci.notation.text_scope import Definition, Subscripts, TextScope
+from ricci.notation.recurrences import Recurrence, RecurrenceGroup, Unit, recurrences, units
+from ricci.notation.stepping import Step, StepBuilder
+from ricci.notation.text_scope import Subscripts, TextScope
 from ricci.notation.tokens import in_other_words
 
 _COMPARE = {row.sign: row for row in IN_TEXT.values() if row.sign and row.type == "truth"}
@@ -84,24 +88,24 @@ def _resolved(
     scope = TextScope(program.text, sizes)
     scope.has_heights = any(index.height for index in program.standing)
     scope.subscripts = all(index.height == "down" for index in program.standing)
-    results = []
+    steps = recurrences(program)
     for statement in program.statements:
         scope.collect(statement)
         if statement.name is not None:
-            _define(scope, statement)
+            _define(scope, statement, steps.get(statement.name))
     scope.collect_sizes(program.sizes)
     _check_sizes(scope, sizes)
     context = Context(scope.facts)
     builder = ExpressionBuilder(scope, derive, swaps)
-    for statement in program.statements:
-        value, heights = builder.statement(statement)
-        if statement.name is not None:
-            builder.define(statement.name, value.expr)
-            scope.facts.definitions[statement.name] = value.expr
-            scope.facts.defined_indices[statement.name] = value.names
-        results.append(Resolved(statement.name, value, heights, context))
+    results: dict[int, Resolved] = {}
+    for unit in units(program.statements, steps):
+        for statement, value, heights in builder.unit(unit):
+            if statement.name is not None:
+                scope.facts.definitions[statement.name] = value.expr
+                scope.facts.defined_indices[statement.name] = value.names
+            results[statement.start] = Resolved(statement.name, value, heights, context)
     scope.finish()
-    return results
+    return [results[start] for start in sorted(results)]
 
 
 def named(text: str) -> syntax.TensorNode | None:
@@ -120,15 +124,16 @@ def _derivatives(node: syntax.Node) -> bool:
     return any(isinstance(n, syntax.Derivative) for n in syntax.within(node))
 
 
-def _define(scope: TextScope, statement: syntax.Statement) -> None:
+def _define(scope: TextScope, statement: syntax.Statement, own: Recurrence | None) -> None:
     name = statement.name
     assert name is not None
-    if name in scope.definitions or name in scope.facts.inputs:
+    first = own is None or statement is own.base
+    if first and (name in scope.definitions or name in scope.facts.inputs):
         used = "defined" if name in scope.definitions else "used as an input"
-        raise scope.fail(f"{name!r} is already {used} above.", statement, "Give this statement another name.")
+        hint = "Give this statement another name." if own is None else "Put this before all that uses it."
+        raise scope.fail(f"{name!r} is already {used} above.", statement, hint)
+    scope.define(statement, own)
     indices = statement.indices or ()
-    names = tuple([index.terms[0][1] for index in indices])
-    scope.definitions[name] = Definition(names)
     if indices and indices[0].height:
         scope.facts.heights[name] = tuple([index.height for index in indices])
 
@@ -146,7 +151,7 @@ def _check_sizes(scope: TextScope, sizes: Mapping[str, int]) -> None:
             raise NotationError(f"There is no index {name!r} to have a size; the indices are {known}.", scope.text)
 
 
-class ExpressionBuilder(FactorBuilder):
+class ExpressionBuilder(StepBuilder):
     """Builds the pieces of one program."""
 
     def __init__(self, scope: TextScope, derive: Callable[[Expr, Expr], Expr], swaps: Swaps | None = None):
@@ -154,21 +159,86 @@ class ExpressionBuilder(FactorBuilder):
         self.derive = derive
         self.swaps: Swaps = swaps or {}
         self.level = 0
-        self.done: list[syntax.Statement] = []
+        self.done: list[Unit] = []
+        self.now: syntax.Statement | None = None  # the statement that is built
         self.fresh = 0
         self.products: list[list[syntax.Node]] = []  # those around the place that is built now, with sums
         self.order: dict[str, int] = {}
 
     # Statements.
 
+    def unit(self, unit: Unit) -> list[tuple[syntax.Statement, Named, tuple[str, ...]]]:
+        """A statement with its value and the heights of its indices, or those of recurrences; they are defined."""
+        self.done.append(unit)
+        if isinstance(unit, RecurrenceGroup):
+            return self.recurrences(unit)
+        value, heights = self.statement(unit)
+        if unit.name is not None:
+            self.define(unit.name, value.expr)
+        return [(unit, value, heights)]
+
+    def recurrences(self, group: RecurrenceGroup) -> list[tuple[syntax.Statement, Named, tuple[str, ...]]]:
+        first = group.recurrences[0]
+        for own in group.recurrences:
+            if own.index != first.index:
+                hint = f"Write {first.index} in both."
+                message = f"{first.name!r} steps by {first.index!r}, and {own.name!r}, which it uses, by {own.index!r}."
+                raise self.fail(message, own.step, hint)
+        for name in group.names:
+            self.scope.definitions[name].expr = None
+        length = self.scope.size(first.index, first.step)
+        starts = [self.statement(own.base)[0].expr for own in group.recurrences]
+        step = self.one_step(group)
+        parts = [(step.states[own.name], start, step.made[own.name])
+                 for own, start in zip(group.recurrences, starts, strict=True)]  # fmt: skip
+        made = constructors.recurrences(parts, step.slices, length)
+        found = []
+        for own, states in zip(group.recurrences, made, strict=True):
+            value = moved_axis(states, 0, own.axis)
+            self.define(own.name, value)
+            left = own.step.indices or ()
+            names = tuple([index.terms[0][1] for index in left])
+            found.append((own.step, Named(value, names), tuple([index.height for index in left])))
+        for statement in group.statements:
+            if statement.name not in step.states:
+                value, heights = self.statement(statement)
+                self.define(statement.name or "", value.expr)
+                found.append((statement, value, heights))
+        return found
+
+    def one_step(self, group: RecurrenceGroup) -> Step:
+        """The next states by placeholders."""
+        states, axes = {}, {}
+        for own in group.recurrences:
+            names = [name for axis, name in enumerate(own.names) if axis != own.axis]
+            shape = tuple([self.scope.size(name, own.step) for name in names])
+            states[own.name], axes[own.name] = variable(f"{own.name}°", shape), own.axis
+        step = Step(group.recurrences[0].index, "", states, axes)
+        for statement in group.statements:
+            if statement.name in self.swaps and statement.name not in states:
+                hint = "Differentiate by what it is made of."
+                raise self.fail(f"{statement.name!r} is part of a recurrence.", statement, hint)
+            left = [index.terms[0][1] for index in statement.indices or ()]
+            if step.index not in left:
+                circle = ", ".join(sorted(name for name in group.names if name != statement.name))
+                hint = f"What a step uses stands at the step: {statement.name}[{step.index}]."
+                raise self.fail(f"{statement.name!r} uses {circle} at all steps, and they use it.", statement, hint)
+            axes[statement.name or ""] = left.index(step.index)
+        for statement in group.statements:
+            self.step, step.own = step, statement.name or ""
+            step.made[step.own] = self.statement(statement)[0].expr
+            self.step = None
+        return step
+
     def statement(self, node: syntax.Statement) -> tuple[Named, tuple[str, ...]]:
-        self.done.append(node)
+        self.now = node
+        steps = self.step.index if self.step is not None else ""
         if node.name is None:
             names = self._free_of(node.body)
             stand = {name: self.open.of(node.body)[name][0] for name in names}
         else:
-            stand = {index.terms[0][1]: index.height for index in node.indices or ()}
-            names = tuple(stand)
+            stand = {index.terms[0][1]: index.height for index in node.indices or () if index.terms}
+            names = tuple([name for name in stand if name != steps])
         if self.scope.has_heights:
             self._check_heights(node, stand)
             if mixed(stand.values()):
@@ -176,7 +246,7 @@ class ExpressionBuilder(FactorBuilder):
                     f"The free indices of this stand {told(tuple(stand.values()))}.", node, ALL_OR_NONE
                 )
         self.order = {name: position for position, name in enumerate(names)}
-        value = self.sum(node.body, frozenset(names))
+        value = self.sum(node.body, frozenset((*names, steps) if steps else names))
         self._check_used_up(node, [name for name in names if name not in value.names])
         if value.names and set(value.names) != set(names):
             raise self._missing(node.body, names, value.names)
@@ -254,7 +324,8 @@ class ExpressionBuilder(FactorBuilder):
                 for index in _indices_in(part) if primes else ():
                     old = changed.get((index.start, index.end), text[index.start : index.end])
                     changed[index.start, index.end] = re.sub(rf"\b{name}\b(?!')", name + "'" * primes, old)
-        statement = self.done[-1]
+        statement = self.now
+        assert statement is not None
         shown, at = "", statement.start
         for (start, end), index in sorted(changed.items()):
             shown, at = shown + text[at:start] + index, end
@@ -381,6 +452,7 @@ class ExpressionBuilder(FactorBuilder):
         return self._aligned(parts, _COMPARE[node.op])
 
     def _derivative(self, node: syntax.Derivative, free: Free) -> Named:
+        self.check_derivative(node)
         target = node.variable
         names = self._plain_names(target.indices or (), "the variable of a derivative", "Write D(f, x[i]).")
         for name in names:
@@ -414,9 +486,9 @@ class ExpressionBuilder(FactorBuilder):
         value = saved[name]
         if value is None:
             raise self.fail(f"{name!r} is used before it is defined.", node.variable, "Put its statement first.")
-        after = [s.name for s in self.done].index(name) + 1
+        after = next(k for k, unit in enumerate(self.done) if name in unit.names) + 1
         later = self.done[after:-1]
-        nested = any(_derivatives(body) for body in [node.body, *(s.body for s in later)])
+        nested = any(_derivatives(body) for body in [node.body, *(s.body for unit in later for s in unit.parts)])
         apart = variable(f"{name}°{self.level}" if nested else name, value.shape)
 
         def swap(value: Expr) -> Expr:
@@ -426,11 +498,9 @@ class ExpressionBuilder(FactorBuilder):
 
         again = self._again({**self.swaps, name: swap}, after)
         definitions[name].expr = add([(1, value), (1, apart)]) if nested else apart
-        for statement in later:
-            rebuilt = again.statement(statement)[0].expr
-            if statement.name is not None:
-                again.define(statement.name, rebuilt)
-        again.done, again.order = self.done, self.order
+        for unit in later:
+            again.unit(unit)
+        again.done, again.order, again.now = self.done, self.order, self.now
         body = again.sum(node.body, free)
         expr = self.derive(body.expr, apart)
         for key, old in saved.items():

@@ -183,6 +183,15 @@ class Statement:
     indices: Indices | None
     body: Node
 
+    @property
+    def names(self) -> list[str]:
+        """What it defines."""
+        return [] if self.name is None else [self.name]
+
+    @property
+    def parts(self) -> list[Statement]:
+        return [self]
+
 
 @dataclass(slots=True)
 class SizeLine:

@@ -18,6 +18,7 @@ from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
 from ricci.notation.context import Check, Facts
 from ricci.notation.heights import KEEPS, changed
+from ricci.notation.recurrences import Recurrence, next_of
 from ricci.notation.tokens import INVERSE, in_other_words
 
 
@@ -27,6 +28,7 @@ class Definition:
 
     names: tuple[str, ...]
     expr: Expr | None = None
+    steps: tuple[int, str] | None = None  # for a recurrence, its axis and the index that counts the steps
 
 
 class Subscripts(Exception):
@@ -54,6 +56,7 @@ class TextScope:
     reads: dict[str, list[Read]] = field(default_factory=dict)
     starts: dict[str, Size] = field(default_factory=dict)
     names: set[str] = field(default_factory=set)
+    steps: dict[str, str] = field(default_factory=dict)  # the index of all entries of a recurrence → that of its steps
     has_heights: bool = False  # whether indices stand above or below
     subscripts: bool = False  # whether none stands above
     results: dict[str, tuple] = field(
@@ -115,6 +118,19 @@ class TextScope:
             else:
                 self.facts.mentions.setdefault(tensor.name)
                 self.whole.append((tensor, order))
+
+    def define(self, statement: syntax.Statement, own: Recurrence | None) -> None:
+        """Take in the left side of a statement; a recurrence is known by its name from its first statement on."""
+        assert statement.name is not None
+        indices = statement.indices or ()
+        if own is None:
+            self.definitions[statement.name] = Definition(tuple([index.terms[0][1] for index in indices]))
+        elif statement is own.base:
+            self.definitions[own.name] = Definition(own.names, None, (own.axis, own.index))
+            self.steps[next_of(own.index)] = own.index
+            for name, index in zip(own.names, indices, strict=True):
+                if index.plain:
+                    self._unite(index.terms[0][1], name)
 
     def collect_sizes(self, line: syntax.SizeLine) -> None:
         """Take in what is said of sizes; the statements come before."""
@@ -201,7 +217,9 @@ class TextScope:
         if indices and indices[0].height:
             self.stands(node, node.name, tuple([index.height for index in indices]))
         for axis, index in enumerate(indices):
-            if index.plain:
+            if definition is not None and definition.steps == (axis, index.terms[0][1] if index.terms else ""):
+                index.plain = False  # the entry at a step, of which there is one more than steps
+            elif index.plain:
                 self._link(node.name, axis, index.terms[0][1])
             elif index.tensor is not None:
                 self.facts.integers.add(index.tensor.name)
@@ -295,6 +313,10 @@ class TextScope:
                 self.facts.ranges[index] = size = self.size_of(stated)
                 return size
         axes = self.index_axes.get(index)
+        step = next((t for later, t in self.steps.items() if self.class_of(later) == index), None)
+        if step is not None and not (axes and self._unknown(step)):
+            self.facts.ranges[index] = size = self.size(step, node) + 1
+            return size
         if axes:
             return min((dims.axis_size(*axis) for axis in axes), key=dims.rank)
         if self.reads.get(index):
@@ -305,7 +327,16 @@ class TextScope:
                 shape = IN_TEXT[call.name].result
                 assert shape is not None
                 return shape([tuple(own)])[place]
+        for later, step in self.steps.items():  # from all entries of a recurrence, if nothing else tells
+            if self.class_of(step) == index and self.class_of(later) in self.index_axes:
+                return self.size(later, node) - 1
         return index_size(index)
+
+    def _unknown(self, index: str) -> bool:
+        """Whether nothing in the text tells the size of an index."""
+        index = self.class_of(index)
+        said = {self.class_of(name) for name in (*self.given, *self.stated, *self.results)}
+        return index not in said and index not in self.index_axes and not self.reads.get(index)
 
     def size_of(self, node: syntax.Node) -> Size:
         """The size that an expression is: whole numbers, sizes, sums, products, minimum(a, b) and floor(a/b)."""
@@ -362,6 +393,8 @@ class TextScope:
         low, high = lows[0], highs[0]
         for other in lows[1:]:
             low = dims.maximum(low, other)
+        if any(self.class_of(step) == index for step in self.steps.values()):
+            low = 0  # where recurrences begin
         for other in highs[1:]:
             high = dims.minimum(high, other)
         self.starts[index] = low
