@@ -405,7 +405,7 @@ ERRORS = [
     ("y[i,i] = x[i]", "i@4", "'i' stands twice", "delta[i,i']"),
     ("y^i_i = x", "i@4", "'i' stands twice", "delta[i,i']"),
     ("y[0] = x", "0", "plain names", "Give each axis a name"),
-    ("y[i+1] = x[i]", "i+1", "plain names", "Give each axis a name"),
+    ("y[i+1] = x[i]", "i+1", "nothing says how it begins", "Write y[0]"),
     ("y[t[i]] = x[i]", "t[i]", "plain names", "Give each axis a name"),
     ("a, b", ",", "comma stands only", "';'"),
     ("(a, b)", ",", "comma stands only", "';'"),

@@ -5,6 +5,7 @@ derivatives are such nodes again. Rooms up to ``simplify`` are imported.
 """
 
 from ricci.loops.bodies import LoopBody, is_loop
+from ricci.loops.leaves import all_states
 from ricci.loops.looped import loop, recurrence, row_of_loop
 
-__all__ = ["LoopBody", "is_loop", "loop", "recurrence", "row_of_loop"]
+__all__ = ["LoopBody", "all_states", "is_loop", "loop", "recurrence", "row_of_loop"]

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
 
-from ricci.expr import Expr, Size, Sum, Variable, add, topological
-from ricci.expr.moving import entry, expanded, joined, reshaped, sliced, transposed, with_ones
+from ricci.expr import Dim, Expr, Shape, Size, Sum, Variable, add, topological
+from ricci.expr.moving import entry, expanded, joined, merged, placed, reshaped, sliced, split, transposed, with_ones
+from ricci.expr.nodes import constructors
 from ricci.expr.widen import batched
 from ricci.functions.reductions import cumsum
 from ricci.loops.bodies import fresh, replaced
@@ -36,6 +37,18 @@ def run_through(
 ) -> tuple[list[Expr], list[Expr]]:
     """The last values of what is carried, and the outputs of all steps, along a new first axis."""
     return Leaves(carried, slices, length).results(outputs)
+
+
+def all_states(
+    parts: Sequence[tuple[Variable, Expr, Expr]], slices: Mapping[Variable, Expr], length: Size
+) -> list[Expr]:
+    """All values of each array that is carried, given by its placeholder, its first value and its next one."""
+    carried = [Carried(*part) for part in parts]
+    leaves = Leaves(carried, slices, length)
+    return [leaves.states(one) for one in carried]
+
+
+constructors.recurrences = all_states
 
 
 class Leaves:
@@ -86,12 +99,12 @@ class Leaves:
         starts = [*accumulate(sizes, initial=0)]
         whole = fresh((starts[-1],))
         places = list(zip(part, starts, sizes, strict=False))
-        own = {one.state: reshaped(sliced(whole, 0, a, 1, n), one.state.shape) for one, a, n in places}
-        flat = [reshaped(e, (n,)) for e, n in zip(replaced(exprs, own), sizes, strict=True)]
-        init = joined([reshaped(one.init, (n,)) for one, n in zip(part, sizes, strict=True)], 0)
-        states = loop(joined(flat, 0), whole, init, self.slices, self.length)
+        own = {one.state: _apart(sliced(whole, 0, a, 1, n), (), one.state.shape) for one, a, n in places}
+        news = replaced(exprs, own)
+        states = loop(_together(news, starts), whole, _together([one.init for one in part], starts), self.slices,
+                      self.length)  # fmt: skip
         for one, a, n in places:
-            one.all = reshaped(sliced(states, 1, a, 1, n), (self.length + 1, *one.state.shape))  # type: ignore
+            one.all = _apart(sliced(states, 1, a, 1, n), (self.length + 1,), one.state.shape)
 
     def states(self, one: Carried) -> Expr:
         """All values of an array that is carried, the first included."""
@@ -113,6 +126,24 @@ class Leaves:
             return entry(one.all, 0, self.length)
         steps = self.steps(one)
         return add([(1, one.init), (1, transposed(steps, range(1, len(steps.shape))))])
+
+
+def _together(parts: Sequence[Expr], starts: Sequence[Size]) -> Expr:
+    """The entries of arrays in one vector; sizes may have several names."""
+    flat = [
+        merged(e, (e.order,)) if any(isinstance(n, Dim) for n in e.shape) else reshaped(e, (prod(e.shape),))  # type: ignore
+        for e in parts
+    ]
+    if starts[-1] == 0:
+        return flat[0]
+    return add([(1, placed(e, 0, a, starts[-1])) for e, a in zip(flat, starts, strict=False) if e.shape != (0,)])
+
+
+def _apart(e: Expr, front: Shape, shape: Shape) -> Expr:
+    """The last axis as those of a shape."""
+    if any(isinstance(n, Dim) for n in shape):
+        return split(e, [*[(n,) for n in front], shape])
+    return reshaped(e, (*front, *shape))
 
 
 def _only_added(state: Variable, new: Expr) -> bool:

@@ -18,6 +18,7 @@ from typing import NoReturn
 from ricci.errors import NotationError, nearest
 from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
+from ricci.notation.recurrences import recurrences
 from ricci.notation.syntax import Bracket, Indices, Node, Statement, Statements, TensorNode
 from ricci.notation.tokens import (
     BINARY,
@@ -66,7 +67,9 @@ class Parser(IndexReader):
         if not statements:
             raise NotationError("The text has no statement.", self.text, 0, 1, "Write one, such as y[i] = x[i,j] w[j].")
         line = syntax.SizeLine(tuple(tensors), tuple(equations))
-        return Statements(self.text, tuple(statements), tuple(self.standing), line)
+        program = Statements(self.text, tuple(statements), tuple(self.standing), line)
+        recurrences(program)  # which says what is wrong with left sides
+        return program
 
     def size_line(self, tensors: list[TensorNode], equations: list[tuple[syntax.Size, Node]]) -> None:
         """The rest of ``sizes: x[n,k], |i| = |n| - 1``."""

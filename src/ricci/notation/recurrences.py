@@ -80,7 +80,7 @@ def recurrences(program: syntax.Statements) -> dict[str, Recurrence]:
         if base is None:
             begin = _written(program.text, statement, place, "0")
             message = f"{name!r} is given by the entry before, and nothing says how it begins."
-            _fail(program.text, index, message, f"Write {begin} = … before this.")
+            _fail(program.text, index, message, f"Write {begin} = … before this, or give the axis a plain name.")
         _check_alike(program.text, base, statement, place)
         found[name] = Recurrence(name, base, statement, place, index.terms[0][1])
     for name, base in bases.items():
@@ -135,7 +135,9 @@ def _check_alike(text: str, base: syntax.Statement, step: syntax.Statement, plac
     if first[place].plain:
         other = next(k for k, index in enumerate(first) if not index.plain)
         hint = f"Write {_written(text, step, other, text[later[place].start : later[place].end])} = …"
-        _fail(text, later[place], f"{base.name!r} is given at 0 along axis {other}, and steps along axis {place}.", hint)
+        _fail(
+            text, later[place], f"{base.name!r} is given at 0 along axis {other}, and steps along axis {place}.", hint
+        )
 
 
 # Which statements belong together

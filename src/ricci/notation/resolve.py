@@ -37,7 +37,7 @@ from ricci.notation.heights import ALL_OR_NONE, WORDS, mixed, told
 from ricci.notation.occurrences import LEAVES, Open, used_up
 from ricci.notation.parser import parse_program
 from ricci.notation.recurrences import Recurrence, RecurrenceGroup, Unit, recurrences, units
-from ricci.notation.stepping import Step, StepBuilder
+from ricci.notation.stepping import OneStep, StepBuilder
 from ricci.notation.text_scope import Subscripts, TextScope
 from ricci.notation.tokens import in_other_words
 
@@ -206,14 +206,14 @@ class ExpressionBuilder(StepBuilder):
                 found.append((statement, value, heights))
         return found
 
-    def one_step(self, group: RecurrenceGroup) -> Step:
+    def one_step(self, group: RecurrenceGroup) -> OneStep:
         """The next states by placeholders."""
         states, axes = {}, {}
         for own in group.recurrences:
             names = [name for axis, name in enumerate(own.names) if axis != own.axis]
             shape = tuple([self.scope.size(name, own.step) for name in names])
             states[own.name], axes[own.name] = variable(f"{own.name}°", shape), own.axis
-        step = Step(group.recurrences[0].index, "", states, axes)
+        step = OneStep(group.recurrences[0].index, "", states, axes)
         for statement in group.statements:
             if statement.name in self.swaps and statement.name not in states:
                 hint = "Differentiate by what it is made of."

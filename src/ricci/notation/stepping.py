@@ -17,7 +17,7 @@ from ricci.notation.occurrences import in_indices, names_in
 
 
 @dataclass
-class Step:
+class OneStep:
     """What is known while the statements of one step are built."""
 
     index: str
@@ -31,7 +31,7 @@ class Step:
 class StepBuilder(FactorBuilder):
     """Builds factors, those of a step too."""
 
-    step: Step | None = None
+    step: OneStep | None = None
 
     def tensor(self, node: syntax.TensorNode) -> Named:
         step = self.step
@@ -41,7 +41,7 @@ class StepBuilder(FactorBuilder):
             return self._entry(step, node)
         return self._sliced(super().tensor(node))
 
-    def _entry(self, step: Step, node: syntax.TensorNode) -> Named:
+    def _entry(self, step: OneStep, node: syntax.TensorNode) -> Named:
         """The state, the next one, or something else that belongs to this step."""
         indices = node.indices or ()
         axis = step.axes[node.name]
@@ -55,7 +55,7 @@ class StepBuilder(FactorBuilder):
             raise self._unknown(step, node, index, place)
         return self.indexed(value, rest, "")
 
-    def _unknown(self, step: Step, node: syntax.TensorNode, index: syntax.Index, place: int | None) -> NotationError:
+    def _unknown(self, step: OneStep, node: syntax.TensorNode, index: syntax.Index, place: int | None) -> NotationError:
         t, name = step.index, node.name
         if name not in step.states:
             return self.fail(f"{name!r} is made in each step, and is known here at {t} alone.", index, f"Write {t}.")

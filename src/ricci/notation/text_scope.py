@@ -268,12 +268,14 @@ class TextScope:
     def finish(self) -> Facts:
         """The facts of the program, index names written out."""
         names = dict.fromkeys([*self.index_axes, *self._class, *self.facts.ranges])
-        for name in names:
+        for name in [name for name in names if name not in self.steps]:
             group = self.class_of(name)
             if group in self.index_axes:
                 self.facts.groups.append((name, tuple(self.index_axes[group])))
             if group in self.facts.ranges:
                 self.facts.ranges[name] = self.facts.ranges[group]
+        for later in self.steps:  # which is no name of the text
+            self.facts.ranges.pop(later, None)
         self.facts.sizes = dict(self.given)
         return self.facts
 

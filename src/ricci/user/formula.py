@@ -23,6 +23,7 @@ from ricci.expr.settle import settled
 from ricci.expr.walk import loosened
 from ricci.functions.table import FUNCTIONS
 from ricci.kinds import kind_of
+import ricci.loops  # noqa: F401  recurrences are built by it
 from ricci.notation.context import EMPTY, Context, merged
 from ricci.notation.heights import ALL_OR_NONE, FLIPPED, KEEPS, WORDS, mixed, told
 from ricci.notation.resolve import resolve
