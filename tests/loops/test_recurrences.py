@@ -50,17 +50,32 @@ CASES = {
     "all entries": ("h[0] = a; h[t+1] = c h[t]; l = y[s] h[s]", {"a": (), "c": (), "y": (5,)}),
     "second axis": ("h[i,0] = a[i]; h[i,t+1] = c[i,j] h[j,t] y[t]", {"a": (2,), "c": (2, 2), "y": (4,)}),
     "later": ("h[0,i] = a[i]; h[t+1,i] = sin(h[t,i]) + x[t+1,i] x[t+0,i]", {"a": (2,), "x": (5, 2)}),
-    "the same in all": ("h[0,i] = a[i]; h[t+1,i] = c[i,j] h[t,j] + 1[t] b[i] + y[t]", {"a": (2,), "c": (2, 2), "b": (2,), "y": (3,)}),
+    "the same in all": (
+        "h[0,i] = a[i]; h[t+1,i] = c[i,j] h[t,j] + 1[t] b[i] + y[t]",
+        {"a": (2,), "c": (2, 2), "b": (2,), "y": (3,)},
+    ),
     "batched": ("h[0,b,i] = 0[b,i]; h[t+1,b,i] = tanh(c[i,j] h[t,b,j] + x[b,t,i])", {"c": (2, 2), "x": (3, 4, 2)}),
-    "softmax": ("p[0,i] = a[i]; p[t+1,i] = softmax[i](log(abs(p[t,j]) + 1) c[j,i] + x[t,i])", {"a": (3,), "c": (3, 3), "x": (4, 3)}),
-    "two": ("p[0] = a; q[0] = b; p[t+1] = p[t] + e q[t]; q[t+1] = q[t] - e sin(p[t+1]) + y[t]", {"a": (), "b": (), "e": (), "y": (4,)}),
-    "two shapes": ("m[0,i] = a[i]; P[0,i,j] = S[i,j]; m[t+1,i] = P[t,i,j] m[t,j] + y[t,i]; P[t+1,i,j] = c[i,k] P[t,k,j] + m[t,i] m[t,j]",
-        {"a": (2,), "S": (2, 2), "c": (2, 2), "y": (3, 2)}),
-    "one after another": ("h[0] = a; h[t+1] = sin(h[t]) + y[t]; g[0] = b; g[t+1] = g[t] h[t] + h[t+1]", {"a": (), "b": (), "y": (4,)}),
+    "softmax": (
+        "p[0,i] = a[i]; p[t+1,i] = softmax[i](log(abs(p[t,j]) + 1) c[j,i] + x[t,i])",
+        {"a": (3,), "c": (3, 3), "x": (4, 3)},
+    ),
+    "two": (
+        "p[0] = a; q[0] = b; p[t+1] = p[t] + e q[t]; q[t+1] = q[t] - e sin(p[t+1]) + y[t]",
+        {"a": (), "b": (), "e": (), "y": (4,)},
+    ),
+    "two shapes": (
+        """m[0,i] = a[i]; P[0,i,j] = S[i,j]; m[t+1,i] = P[t,i,j] m[t,j] + y[t,i]
+           P[t+1,i,j] = c[i,k] P[t,k,j] + m[t,i] m[t,j]""",
+        {"a": (2,), "S": (2, 2), "c": (2, 2), "y": (3, 2)},
+    ),
+    "one after another": (
+        "h[0] = a; h[t+1] = sin(h[t]) + y[t]; g[0] = b; g[t+1] = g[t] h[t] + h[t+1]",
+        {"a": (), "b": (), "y": (4,)},
+    ),
     "made in the step": ("h[0] = a; u[t] = exp(-h[t]) y[t]; h[t+1] = h[t] + u[t] cos(u[t])", {"a": (), "y": (4,)}),
     "only added to": ("h[0] = a; h[t+1] = h[t] + sin(y[t])", {"a": (), "y": (4,)}),
     "a step that is none": ("h[0] = a; h[t+1] = y[t]", {"a": (), "y": (4,)}),
-}  # fmt: skip
+}
 
 
 def second_axis(a, c, y):
@@ -202,7 +217,7 @@ def test_other_libraries(backend):
 
 def test_a_length_that_is_given():
     f = rc.parse("h[0] = a; h[t+1] = c h[t]")
-    with pytest.raises(rc.RicciError, match="size of index 't'|'t'"):
+    with pytest.raises(rc.RicciError, match="'t'"):
         f(a=1.0, c=2.0)
     np.testing.assert_allclose(f(a=1.0, c=2.0, sizes={"t": 3}), [1, 2, 4, 8])
     np.testing.assert_allclose(rc.parse("h[0] = a; h[t+1] = c h[t]", sizes={"t": 2})(a=1.0, c=3.0), [1, 3, 9])

@@ -186,7 +186,7 @@ class ExpressionBuilder(StepBuilder):
                 raise self.fail(message, own.step, hint)
         for name in group.names:
             self.scope.definitions[name].expr = None
-        length = self.scope.size(first.index, first.step)
+        length = self.scope.size(first.index, first.step.body)
         starts = [self.statement(own.base)[0].expr for own in group.recurrences]
         step = self.one_step(group)
         parts = [(step.states[own.name], start, step.made[own.name])
@@ -211,7 +211,7 @@ class ExpressionBuilder(StepBuilder):
         states, axes = {}, {}
         for own in group.recurrences:
             names = [name for axis, name in enumerate(own.names) if axis != own.axis]
-            shape = tuple([self.scope.size(name, own.step) for name in names])
+            shape = tuple([self.scope.size(name, own.step.body) for name in names])
             states[own.name], axes[own.name] = variable(f"{own.name}°", shape), own.axis
         step = OneStep(group.recurrences[0].index, "", states, axes)
         for statement in group.statements:

@@ -1,7 +1,7 @@
-"""One step of a recurrence: what its statements read is the state before them, and slices of what has the step's index.
+"""One step of a recurrence: its statements read the state before it, and slices of what has the step's index.
 
-``h[t,j]`` in the step of ``h`` is a placeholder for the state, and ``x[t+1,k]`` is one for a slice of ``x[t+1,k]`` as it
-is for all ``t`` at once. So the step is built by the rules of any other statement, with an index less.
+``h[t,j]`` in the step of ``h`` is a placeholder for the state, and ``x[t+1,k]`` is one for a slice of ``x[t+1,k]`` as
+it is for all ``t`` at once. So the step is built by the rules of any other statement, with an index less.
 """
 
 from __future__ import annotations

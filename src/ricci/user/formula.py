@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+import ricci.loops  # noqa: F401  recurrences are built by it
 from ricci.checked_calls import is_index, shown, takes
 from ricci.dispatch import offered, public, register
 from ricci.errors import AxisError, InputError, RuleError, ShapeError, nearest
@@ -23,7 +24,6 @@ from ricci.expr.settle import settled
 from ricci.expr.walk import loosened
 from ricci.functions.table import FUNCTIONS
 from ricci.kinds import kind_of
-import ricci.loops  # noqa: F401  recurrences are built by it
 from ricci.notation.context import EMPTY, Context, merged
 from ricci.notation.heights import ALL_OR_NONE, FLIPPED, KEEPS, WORDS, mixed, told
 from ricci.notation.resolve import resolve
