@@ -464,5 +464,15 @@ def applied(function: str, brackets: str, rest: str) -> str:
 
 
 def is_positive(size: Size) -> bool:
-    """Whether a coefficient is one: a number, or a size times a number."""
-    return size > 0 if isinstance(size, int) else size.terms[0][1] > 0
+    """Whether a coefficient counts as positive: it or its opposite does, by its value where all sizes are large."""
+    if isinstance(size, int):
+        return size > 0
+    value = dims.evaluate(size, _Large())
+    return value > 0 if value else min(size.terms, key=lambda term: repr(term[0]))[1] > 0
+
+
+class _Large(dict):
+    """Every atom is a large number."""
+
+    def __missing__(self, atom: dims.Atom) -> int:
+        return 10**6

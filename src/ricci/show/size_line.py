@@ -16,7 +16,7 @@ from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
 from ricci.notation.context import Axis, Facts
 from ricci.notation.text_scope import Definition, TextScope
-from ricci.show.index_names import Namer
+from ricci.show.index_names import Namer, axis_or_index
 from ricci.show.page import Page, together
 from ricci.show.phrases import Names, index_of, tensor_of
 
@@ -74,6 +74,9 @@ class SizeLineWriter:
         wrong = [on[axis] for axis in axes if axis in numbers and axis in on]
         axes = [axis for axis in axes if axis not in numbers or axis not in on]
         wrong += [name for name in held if found[name] != self.size(name) and not self.is_traced(name, scope)]
+        wrong += [
+            name for name in _counted(bodies) if self.is_atom(name) and axis_or_index(read.get(name) or 0) is None
+        ]
         same = {self.size(name) for name in wrong}
         alike = [n for n in held if self.size(n) in same and n not in said and _is_axis_of_result(found[n])]
         return list(dict.fromkeys(axes)), list(dict.fromkeys([*wrong, *alike]))
@@ -101,6 +104,11 @@ class SizeLineWriter:
                 scope.definitions[statement.name] = Definition(names)
         scope.collect_sizes(together(page.sizes, line))
         return scope
+
+    def is_atom(self, name: str) -> bool:
+        """Whether an index has the size of one axis or index, and not one that is computed from others."""
+        held = self.namer.claims.get(name, dims.index_size(name))
+        return not isinstance(held, int) and axis_or_index(held) is not None
 
     def is_traced(self, name: str, scope: TextScope) -> bool:
         """Whether an index has the size of an array, by which it stands."""
@@ -186,6 +194,12 @@ def _held(body: syntax.Node) -> Iterator[str]:
         bare = isinstance(node, (syntax.Ones, syntax.Zeros, syntax.Delta))
         for index in (*(getattr(node, "indices", None) or ()), *(getattr(node, "result", None) or ())):
             yield from _in_index(index, bare)
+
+
+def _counted(bodies: Iterable[syntax.Node]) -> list[str]:
+    """The indices whose sizes stand as numbers."""
+    nodes = [node for body in bodies for node in syntax.within(body)]
+    return list(dict.fromkeys([node.name for node in nodes if isinstance(node, syntax.Size)]))
 
 
 def _in_index(index: syntax.Index, bare: bool) -> list[str]:

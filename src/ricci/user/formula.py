@@ -129,10 +129,21 @@ class Formula(FormulaMethods):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Formula):
             return NotImplemented
-        return self.indices == other.indices and (self.expr is other.expr or self.settled is other.settled)
+        if self.indices != other.indices:
+            return False
+        return self.expr is other.expr or self.settled is other.settled or self._agrees(other)
+
+    def _agrees(self, other: Formula) -> bool:
+        """Whether it has the values of another formula, in some other form."""
+        from ricci.simplify.residues import agree
+
+        if _inputs(self) != _inputs(other):
+            return False
+        links = self.context.facts.linked_sizes(), other.context.facts.linked_sizes()
+        return agree(self.expr, other.expr, *links)
 
     def __hash__(self) -> int:
-        return hash((self.settled, self.indices))
+        return hash((self.indices, _inputs(self)))  # which all forms of equal value share
 
     def __bool__(self) -> bool:
         raise InputError("A formula has no truth value before it is evaluated; call it, or use rc.where(…).")
@@ -622,3 +633,7 @@ def multiplied(*operands: Operand) -> Formula:
 def apply(function: str, *operands: Operand) -> Formula:
     """An elementwise function of the table."""
     return aligned(FUNCTIONS[function], *operands)
+
+
+def _inputs(f: Formula) -> frozenset[str]:
+    return frozenset([v.name for v in variables(f.settled)])

@@ -1,0 +1,415 @@
+"""Whether two expressions are the same but for their form, told from values in a finite field.
+
+Forms of equal value differ in the order of columns that may be exchanged, in which factor was taken out, in what is a
+step of its own. To see through all of this, both are evaluated at random points: the entries of inputs are residues of
+a large prime, so that sums, products, powers, inverses and recurrences are exact, and what a field does not have, a
+sine or eigenvectors, is a random number that depends on the operands alone. Expressions that agree there are equal as
+rational functions of inputs and of such functions, but for a chance of one in 2**50. Sizes that are not known are small
+numbers, others at each point.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+from functools import partial
+from hashlib import blake2b
+from itertools import product as pairs
+from math import isfinite
+from typing import Any
+
+from ricci.budget import spend
+from ricci.expr import (
+    POWER,
+    Constant,
+    Dim,
+    Elementwise,
+    Expr,
+    Function,
+    Product,
+    Size,
+    Structure,
+    Sum,
+    Variable,
+    dims,
+    topological,
+    variables,
+)
+from ricci.expr.op import Adjoint, Op
+from ricci.expr.settle import SizeClasses, own_sizes
+from ricci.expr.structures import holds
+
+PRIME = 2**61 - 1
+POINTS = 5
+ENOUGH = 2  # points of those at which the values were not too many
+MOST_WORK = 300_000  # multiplications at a point
+TRIES = 60
+
+Place = tuple[int, ...]
+Entries = dict[Place, int]  # those that are not zero
+Links = Iterable[tuple[Size, Size]]
+
+
+class TooMuch(Exception):
+    """There are more entries than one wants to compare, or no sizes fit."""
+
+
+def agree(one: Expr, other: Expr, linked: Links = (), also: Links = ()) -> bool:
+    """Whether two expressions have the same inputs, numbers for sizes, and values; False where that is too much work.
+
+    ``linked`` are sizes that agree in the first, ``also`` those that agree in the second.
+    """
+    linked, also = list(linked), list(also)
+    if len(one.shape) != len(other.shape) or _numbers(one, linked) != _numbers(other, also):
+        return False
+    classes = SizeClasses(one, other, linked=[*linked, *also, *zip(one.shape, other.shape, strict=True)])
+    agreed = 0
+    for number in range(POINTS):
+        try:
+            point = FieldPoint([one, other], classes, number)
+            if point.values(one) != point.values(other):
+                return False
+            agreed += 1
+        except TooMuch:
+            continue
+    return agreed >= ENOUGH
+
+
+def _numbers(root: Expr, linked: Links) -> dict[str, list[int | None]]:
+    """For each input, and the result, the axes whose sizes are numbers."""
+    classes = SizeClasses(root, linked=linked)
+    found = {v.name: v.shape for v in variables(root)} | {"": root.shape}
+    sizes = {name: [classes.find(size) for size in shape] for name, shape in found.items()}
+    return {name: [size if isinstance(size, int) else None for size in own] for name, own in sizes.items()}
+
+
+class FieldPoint:
+    """A random point: sizes, and residues for the entries of inputs."""
+
+    def __init__(self, roots: list[Expr], classes: SizeClasses, number: int):
+        self.classes, self.number, self.work = classes, number, MOST_WORK
+        self.done: dict[Expr, Entries] = {}
+        nodes = topological(*roots)
+        self.places = {v for node in nodes if isinstance(node, Structure) for a in node.args for v in variables(a)}
+        named = {size for node in nodes for size in own_sizes(node)}
+        self.env = self._sizes({size for node in nodes for size in node.shape}, named)
+
+    def _sizes(self, sizes: set[Size], named: set[Size]) -> dict[dims.Atom, int]:
+        """Small numbers for all atoms, such that no axis is shorter than 1."""
+        groups = {self._group(size) for size in sizes}
+        atoms = sorted({atom for size in (*groups, *map(self._group, named)) for atom in dims.atoms(size)}, key=repr)
+        source = random.Random(self.number)
+        env = {atom: 2 + bool(self.number and source.random() < 0.3) for atom in atoms}
+        for _ in range(TRIES):
+            small = next((size for size in sorted(groups, key=repr) if self._value(size, env) < 1), None)
+            if small is None:
+                return env
+            ways = [{**env, atom: env[atom] + 1} for atom in sorted(dims.atoms(small), key=repr)]
+            env = max(ways, key=partial(self._value, small), default=env)
+        raise TooMuch
+
+    def _group(self, size: Size) -> Size:
+        """A size in terms of one atom for all that agree."""
+        group = self.classes.find(size)
+        own = [dims.symbol(*atom) for atom in dims.atoms(group)]
+        return group if own == [group] else dims.replaced(group, lambda atom: self._group(dims.symbol(*atom)))
+
+    @staticmethod
+    def _value(size: Size, env: Mapping[dims.Atom, int]) -> int:
+        return dims.evaluate(size, env)
+
+    def size(self, size: Size) -> int:
+        return size if isinstance(size, int) else self._value(self._group(size), self.env)
+
+    def all_places(self, shape: Iterable[Size]) -> Iterator[Place]:
+        sizes = [self.size(size) for size in shape]
+        count = 1
+        for size in sizes:
+            count *= size
+        self.spend(count)
+        return pairs(*map(range, sizes))
+
+    def spend(self, count: int) -> None:
+        self.work -= count
+        if self.work < 0:
+            raise TooMuch
+
+    def drawn(self, *what: object) -> int:
+        """A random residue for what is named, the same wherever it is."""
+        return int.from_bytes(blake2b(repr((self.number, what)).encode(), digest_size=16).digest(), "big") % PRIME
+
+    # Values.
+
+    def values(self, root: Expr) -> Entries:
+        for node in topological(root):
+            if node not in self.done:
+                spend()
+                found = _VALUES[type(node)](self, node)
+                self.done[node] = {place: value for place, value in found.items() if value}
+        return self.done[root]
+
+    def variable(self, node: Variable) -> Entries:
+        among = 2 if node in self.places else PRIME
+        return {place: self.drawn(node.name, place) % among for place in self.all_places(node.shape)}
+
+    def constant(self, node: Constant) -> Entries:
+        if isinstance(node.value, Dim):
+            return {(): self.size(node.value) % PRIME}
+        return {place: self.number_of(node.value, place) for place in self.all_places(node.shape)}
+
+    def number_of(self, value: Any, place: Place = ()) -> int:
+        if isinstance(value, (int, float, Fraction)) and isfinite(value):
+            exact = Fraction(value)
+            return exact.numerator * pow(exact.denominator, -1, PRIME) % PRIME
+        return self.drawn(value, place)
+
+    def structure(self, node: Structure) -> Entries:
+        if node.relation[0] == "at":
+            inner = self.done[node.args[0]]
+            last = self.size(node.shape[-1])
+            places = self.all_places(node.shape[:-1])
+            return {(*place, inner.get(place, 0)): 1 for place in places if inner.get(place, 0) < last}
+        kind, *rest = node.relation
+        relation = (kind, *([[self.size(c) for c in rest[0]], self.size(rest[1])] if rest else []))
+        return {place: 1 for place in self.all_places(node.shape) if holds(relation, place)}
+
+    def sum(self, node: Sum) -> Entries:
+        total: Entries = {}
+        for coef, arg in zip(node.coefs, node.args, strict=True):
+            factor = self.number_of(coef)
+            self.spend(len(self.done[arg]))
+            for place, value in self.done[arg].items():
+                total[place] = (total.get(place, 0) + factor * value) % PRIME
+        return total
+
+    def product(self, node: Product) -> Entries:
+        """One factor after the other, and sums taken as soon as nothing else has their label."""
+        waiting = [_once(self.done[a], labels) for a, labels in node.factors()]
+        labels, entries = (), {(): 1}
+        while waiting:
+            at = max(range(len(waiting)), key=lambda k: (len({*waiting[k][1]} & {*labels}), -len(waiting[k][0])))
+            more, own = waiting.pop(at)
+            needed = {*node.out, *(x for _, others in waiting for x in others)}
+            labels, entries = self.joined(entries, labels, more, own, needed)
+        lacking = [label for label in node.out if label not in labels]
+        shape = [node.shape[node.out.index(label)] for label in lacking]
+        order = [(*labels, *lacking).index(label) for label in node.out]
+        found = {}
+        for rest in self.all_places(shape):
+            self.spend(len(entries))
+            for place, value in entries.items():
+                whole = (*place, *rest)
+                found[tuple([whole[k] for k in order])] = value
+        return found
+
+    def joined(self, left: Entries, labels: tuple, right: Entries, own: tuple, needed: set) -> tuple[tuple, Entries]:
+        shared = [(labels.index(x), k) for k, x in enumerate(own) if x in labels]
+        fresh = [k for k, x in enumerate(own) if x not in labels and x in needed]
+        kept = [k for k, x in enumerate(labels) if x in needed]
+        groups: dict[Place, dict[Place, int]] = {}
+        for place, value in right.items():
+            group = groups.setdefault(tuple([place[k] for _, k in shared]), {})
+            rest = tuple([place[k] for k in fresh])
+            group[rest] = group.get(rest, 0) + value
+        found: Entries = {}
+        for place, value in left.items():
+            group = groups.get(tuple([place[k] for k, _ in shared]), {})
+            self.spend(1 + len(group))
+            head = tuple([place[k] for k in kept])
+            for rest, more in group.items():
+                whole = (*head, *rest)
+                found[whole] = (found.get(whole, 0) + value * more) % PRIME
+        return (*[labels[k] for k in kept], *[own[k] for k in fresh]), found
+
+    def elementwise(self, node: Elementwise) -> Entries:
+        operands = [(self.done[a], bool(a.shape)) for a in node.args]
+        return {
+            place: self.entry(node.op, [own.get(place if spread else (), 0) for own, spread in operands])
+            for place in self.all_places(node.shape)
+        }
+
+    def entry(self, op: Op, args: list[int]) -> int:
+        """The value of an elementwise function; comparisons are of differences, a choice is linear in its branches."""
+        if op is POWER:
+            return self.power(*args)
+        if op.name == "where":
+            return (args[0] * args[1] + (1 - args[0]) * args[2]) % PRIME
+        if op.sign in ("==", "!=", "<", "<="):
+            a, b = args if op.sign == "<" else args[::-1]
+            return (self.compared(op.sign, (a - b) % PRIME)) % PRIME
+        if op.symmetric:
+            args.sort()
+        sign = 1
+        if op.parity and 2 * args[0] > PRIME:
+            sign, args = (-1 if op.parity == "odd" else 1), [PRIME - args[0]]
+        return sign * self.drawn(op.name, args) % PRIME if any(args) or op.parity != "odd" else 0
+
+    def compared(self, sign: str, difference: int) -> int:
+        if sign in ("==", "!="):
+            truth = self.drawn("==", min(difference, PRIME - difference)) if difference else 1
+            return truth if sign == "==" else 1 - truth
+        truth = self.drawn("<", difference) if difference else 0
+        return truth if sign == "<" else 1 - truth
+
+    def power(self, base: int, exponent: int) -> int:
+        """By whole numbers exactly; of a fraction, what is left of it is drawn."""
+        known = _fraction(exponent)
+        if not base:
+            return 1 if not exponent else self.drawn("0**", exponent) if known is not None and known < 0 else 0
+        if known is None:
+            return pow(base, exponent, PRIME)
+        whole, rest = divmod(known, 1)
+        return pow(base, whole, PRIME) * (self.drawn("**", base, rest) if rest else 1) % PRIME
+
+    # Functions over axes.
+
+    def function(self, node: Function) -> Entries:
+        works_on = node.op.axes_of(node.params)
+        lead = len(node.args[0].shape) - works_on[0]
+        sizes = [tuple([self.size(size) for size in a.shape[lead:]]) for a in node.args]
+        own = node.shape[lead:]
+        found: Entries = {}
+        for place in self.all_places(node.shape[:lead]):
+            operands = [
+                {rest: self.done[a].get((*place, *rest), 0) for rest in self.all_places(a.shape[lead:])}
+                for a in node.args
+            ]
+            values = self.applied(node, operands, sizes, list(self.all_places(own)))
+            found.update({(*place, *rest): value % PRIME for rest, value in values.items()})
+        return found
+
+    def applied(self, node: Function, operands: list[Entries], sizes: list[Place], own: list[Place]) -> Entries:
+        """A function of operands given whole: exact, linear in the last one, or as it is drawn."""
+        exact = _EXACT.get(node.op.name)
+        if exact is not None:
+            self.spend(len(own) * len(operands[0]))
+            return exact(self, operands, sizes, own)
+        *first, last = operands
+        if not isinstance(node.op.partials[-1], Adjoint):
+            drawn = self.drawn(node.op.name, node.params, sizes, [list(operand.values()) for operand in operands])
+            return {place: self.drawn(drawn, place) for place in own}
+        drawn = self.drawn(node.op.name, sizes[:-1], [list(operand.values()) for operand in first])
+        number = node.op.works_on[-1]
+        matrix: dict[tuple[Place, Place], int] = {}
+        columns: dict[Place, list[tuple[Place, int]]] = {}
+        for place, value in last.items():
+            columns.setdefault(place[number:], []).append((place[:number], value))
+        found: Entries = dict.fromkeys(own, 0)
+        for place in own:
+            column = columns.get(place[number:], [])
+            self.spend(len(column))
+            for rest, value in column:
+                key = place[:number], rest
+                if key not in matrix:
+                    matrix[key] = self.drawn(drawn, *key)
+                found[place] += value * matrix[key]
+        return found
+
+    def product_of(self, operands: list[Entries], sizes: list[Place], own: list[Place]) -> Entries:
+        total = 1
+        for value in operands[0].values():
+            total = total * value % PRIME
+        return {(): total}
+
+    def recurrence(self, operands: list[Entries], sizes: list[Place], own: list[Place], step: int = 1) -> Entries:
+        """``y[i+1] = a[i] y[i] + b[i]`` from 0, or in the other direction."""
+        (count,) = sizes[0]
+        first, second = operands
+        found: Entries = {}
+        for place in sorted(own, reverse=step < 0):
+            at, rest = place[0] - step, place[1:]
+            before = found.get((at, *rest), 0) * first[(at,)] + second[(at, *rest)] if 0 <= at < count else 0
+            found[place] = before % PRIME
+        return found
+
+    def recurrence_back(self, operands: list[Entries], sizes: list[Place], own: list[Place]) -> Entries:
+        return self.recurrence(operands, sizes, own, -1)
+
+    def running(self, operands: list[Entries], sizes: list[Place], own: list[Place], step: int = 1) -> Entries:
+        """The product of all entries before each, or after it."""
+        (count,) = sizes[0]
+        found: Entries = {}
+        for place in sorted(own, reverse=step < 0):
+            at = place[0] - step
+            found[place] = found[(at,)] * operands[0][(at,)] % PRIME if 0 <= at < count else 1
+        return found
+
+    def running_back(self, operands: list[Entries], sizes: list[Place], own: list[Place]) -> Entries:
+        return self.running(operands, sizes, own, -1)
+
+    def det(self, operands: list[Entries], sizes: list[Place], own: list[Place]) -> Entries:
+        return {(): self.eliminated(operands[0], sizes[0][0])[0]}
+
+    def inv(self, operands: list[Entries], sizes: list[Place], own: list[Place]) -> Entries:
+        n = sizes[0][0]
+        _, inverse = self.eliminated(operands[0], n)
+        return {(i, j): inverse[i][j] for i in range(n) for j in range(n)}
+
+    def solve(self, operands: list[Entries], sizes: list[Place], own: list[Place]) -> Entries:
+        n = sizes[0][0]
+        _, inverse = self.eliminated(operands[0], n)
+        return {
+            place: sum(inverse[place[0]][k] * operands[1].get((k, *place[1:]), 0) for k in range(n)) for place in own
+        }
+
+    def eliminated(self, matrix: Entries, n: int) -> tuple[int, list[list[int]]]:
+        """The determinant and the inverse; where there is none, one that is drawn."""
+        rows = [[matrix[i, j] for j in range(n)] + [int(i == j) for j in range(n)] for i in range(n)]
+        det = 1
+        for k in range(n):
+            pivot = next((i for i in range(k, n) if rows[i][k]), None)
+            if pivot is None:
+                drawn = self.drawn("inv", list(matrix.values()))
+                return 0, [[self.drawn(drawn, i, j) for j in range(n)] for i in range(n)]
+            if pivot != k:
+                rows[k], rows[pivot], det = rows[pivot], rows[k], -det
+            det = det * rows[k][k] % PRIME
+            factor = pow(rows[k][k], -1, PRIME)
+            rows[k] = [x * factor % PRIME for x in rows[k]]
+            for i in range(n):
+                if i != k and rows[i][k]:
+                    rows[i] = [(x - rows[i][k] * y) % PRIME for x, y in zip(rows[i], rows[k], strict=True)]
+        return det, [row[n:] for row in rows]
+
+
+def _once(entries: Entries, labels: tuple) -> tuple[Entries, tuple]:
+    """A factor with each of its labels once: a diagonal."""
+    once = tuple(dict.fromkeys(labels))
+    if len(once) == len(labels):
+        return entries, once
+    first = [labels.index(x) for x in labels]
+    kept = [labels.index(x) for x in once]
+    on = {p: v for p, v in entries.items() if all(p[k] == p[f] for k, f in enumerate(first))}
+    return {tuple([p[k] for k in kept]): v for p, v in on.items()}, once
+
+
+def _fraction(residue: int) -> Fraction | None:
+    """The small fraction that a residue is, if any."""
+    for denominator in range(1, 13):
+        top = residue * denominator % PRIME
+        for value in (top, top - PRIME):
+            if abs(value) < 2**16:
+                return Fraction(value, denominator)
+    return None
+
+
+_VALUES: dict[type, Any] = {
+    Variable: FieldPoint.variable,
+    Constant: FieldPoint.constant,
+    Structure: FieldPoint.structure,
+    Sum: FieldPoint.sum,
+    Product: FieldPoint.product,
+    Elementwise: FieldPoint.elementwise,
+    Function: FieldPoint.function,
+}
+_EXACT: dict[str, Any] = {
+    "prod": FieldPoint.product_of,
+    "prod_before": FieldPoint.running,
+    "prod_after": FieldPoint.running_back,
+    "recurrence": FieldPoint.recurrence,
+    "recurrence_back": FieldPoint.recurrence_back,
+    "det": FieldPoint.det,
+    "inv": FieldPoint.inv,
+    "solve": FieldPoint.solve,
+}
