@@ -1,5 +1,6 @@
 """Movements of data are one object each, whoever writes them: NumPy's and PyTorch's functions, patterns, index text."""
 
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -154,3 +155,21 @@ def test_symbolic_sizes():
     assert moving.joined([x, x], 1).shape == (n, 2 * m)
     with pytest.raises(ShapeError, match="cannot be given the shape"):
         moving.reshaped(x, (n, n))
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (3, 2), (0,), (1,)])
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_a_stack_joins_parts_of_size_one(shape, count):
+    parts = [variable(f"x{k}", shape) for k in range(count)]
+    for axis in range(len(shape) + 1):
+        assert moving.stacked(parts, axis) is moving.joined([moving.with_ones(e, (axis,)) for e in parts], axis)
+
+
+def test_single_entries_multiply_in_any_order():
+    x, y, z = variable("x", (5,)), variable("y", (5,)), variable("z", ())
+    matrix = moving.entry(moving.entry(variable("A", (4, 4)), 0, 3), 0, 3)
+    entries = [moving.entry(x, 0, 3), moving.entry(y, 0, 3), moving.entry(y, 0, 2), matrix, z, z**-1]
+    for a, b, c in permutations(entries, 3):
+        assert (a * b) * c is a * (b * c) is (c * a) * b
+        assert (2 * a) * b is a * (2 * b)
+    assert moving.entry(x, 0, 3) * moving.entry(y, 0, 3) is moving.entry(x * y, 0, 3)

@@ -222,7 +222,11 @@ def joined(parts: Sequence[Expr], axis: int) -> Expr:
 
 def stacked(parts: Sequence[Expr], axis: int = 0) -> Expr:
     """The parts along a new axis."""
-    return joined([with_ones(part, (axis,)) for part in parts], axis)
+    if len(parts) == 1:
+        return with_ones(parts[0], (axis,))
+    axes = range(len(parts[0].shape) + 1)
+    own = [a for a in axes if a != axis]
+    return add([(1, product([(e, own), (place(k, len(parts)), (axis,))], axes)) for k, e in enumerate(parts)])
 
 
 def rolled(e: Expr, axis: int, by: int) -> Expr:

@@ -38,7 +38,7 @@ def lift(x: Any) -> Traced:
         return _number(x)
     if isinstance(x, (int, float)):
         zero = _signed_zero(x)
-        return fresh(constant(x), np.result_type(type(x)), weak=True) if zero is None else zero
+        return fresh(constant(x), FLOAT if isinstance(x, float) else INT, weak=True) if zero is None else zero
     if isinstance(x, (list, tuple)):
         return _of_sequence(x)
     array = _array(x)

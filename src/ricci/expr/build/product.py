@@ -198,6 +198,7 @@ class _Flattened:
         self.moved: Number = 1
         self.scaled: list[tuple[Expr, Expr]] = []  # sums that numbers were taken out of, and what was left
         self.held: list[Expr] = []  # products that were not opened
+        self.scalars: list[Product] | None = []  # single entries of a tensor, which others may have to be told from
         self.numbers: list[Number] = []
         self.factors: list[Factor] = []
         self.deltas: list[tuple[Label, Label]] = []
@@ -209,6 +210,16 @@ class _Flattened:
         self.only = self.stack[0][0] if count == 1 else None
         self.alone = self.stack[0][0] if count == 1 and self.out.issuperset(self.stack[0][1]) else None
         self.room = count if count > 1 else len(self.stack[0][0].args) if count else 0
+        self.flatten()
+        scalars, self.scalars = self.scalars, None
+        if scalars and (self.related or _share_structures(scalars)):
+            self.stack += [(e, ()) for e in scalars[::-1]]
+            self.flatten()
+        elif scalars:
+            self.factors += [(e, ()) for e in scalars]
+
+    def flatten(self) -> None:
+        size = self.size
         while self.stack:
             e, labels = self.stack.pop()
             for label, axis in zip(labels, e.shape, strict=True):
@@ -227,6 +238,9 @@ class _Flattened:
             or (e is not self.alone and _is_far(e))
         ):
             self.factors.append((e, labels))
+            return
+        if self.scalars is not None and e.sums and not labels:
+            self.scalars.append(e)
             return
         name: dict = dict(zip(e.out, labels, strict=True))
         if e is not self.only and len(e.args) > LONG and not e.sums and not loose():
@@ -317,6 +331,14 @@ _FLATTENING: dict[type[Expr], Callable[..., None]] = {
     Constant: _Flattened.constant,
     Structure: _Flattened.structure,
 }
+
+
+def _share_structures(scalars: list[Product]) -> bool:
+    """Whether entries of tensors are told by the same relation: ``x[3] y[3]`` is an entry of ``x[i] y[i]``."""
+    if len(scalars) == 1:
+        return False
+    found = [a for e in scalars for a in set(e.args) if type(a) is Structure]
+    return len(set(found)) < len(found)
 
 
 def _is_far(e: Product) -> bool:

@@ -241,6 +241,8 @@ def _arrange(found: Selection, spread: list[tuple[Hashable, int] | None]) -> Non
 
 @lowers(getitem)
 def read(x: Traced, key: Any) -> Traced:
+    if type(key) is int and x.shape and -x.shape[0] <= key < x.shape[0]:
+        return like(x, moving.entry(x.expr, 0, key % x.shape[0]))
     return like(x, select(x, key).read(x.expr))
 
 

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from ricci.errors import InputError, ShapeError
+from ricci.expr import moving
 from ricci.tracing.arguments import Axis, Known, Type
-from ricci.tracing.array import Traced
+from ricci.tracing.array import Traced, fresh
 from ricci.tracing.basics import concrete, lift, normal_axis
 from ricci.tracing.lowerings import TABLE, lines, lowers
 from ricci.tracing.rows.along import converted, entry, flat, joined, of_order, part, with_axes
-from ricci.tracing.rows.shaping import at_least, expand_dims
+from ricci.tracing.rows.shaping import at_least, new_axes
 
 
 @lowers(np.concatenate, np.concat)
@@ -51,7 +52,9 @@ def stack(arrays: list[Traced], axis: int = 0, dtype: Type = None) -> Traced:
     for x in arrays:
         if x.shape != arrays[0].shape:
             raise ShapeError(f"np.stack takes arrays of one shape, not {arrays[0].shape} and {x.shape}.")
-    return concatenated("np.stack", [expand_dims(x, (axis,)) for x in arrays], axis, dtype)
+    (axis,) = new_axes(arrays[0].ndim, (axis,))
+    found = moving.stacked([x.expr for x in arrays], axis)
+    return converted(fresh(found, np.result_type(*[x.dtype for x in arrays])), dtype)
 
 
 def _columns(x: Traced) -> Traced:

@@ -47,11 +47,16 @@ def ravel(x: Traced, order: str = "C") -> Traced:
 
 @lowers(np.expand_dims)
 def expand_dims(x: Traced, axis: Ints) -> Traced:
-    order = x.ndim + len(axis)
-    found = {n % order for n in axis if -order <= n < order}
+    return with_axes(x, *new_axes(x.ndim, axis))
+
+
+def new_axes(order: int, axis: tuple[int, ...]) -> list[int]:
+    """The places of new axes in an array that has ``order`` others."""
+    order += len(axis)
+    found = {n % order: None for n in axis if -order <= n < order}
     if len(found) < len(axis):
         raise AxisError(f"The axes {axis} are not {len(axis)} different ones of an array with {order} axes.")
-    return with_axes(x, *axis)
+    return list(found)
 
 
 @lowers(np.squeeze)
