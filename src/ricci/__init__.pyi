@@ -1,6 +1,6 @@
 # Written by tests/annotations/stubs.py from the tables; run it when they change.
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
 import numpy as np
@@ -35,6 +35,10 @@ from ricci.transforms.linear import (
 )
 from ricci.transforms.batching import (
     vmap as vmap,
+)
+from ricci.transforms.implicit import (
+    fixed_point as fixed_point,
+    root as root,
 )
 from ricci.transforms.recomputing import (
     checkpoint as checkpoint,
@@ -120,6 +124,7 @@ from ricci.errors import (
     AxisError as AxisError,
     AxisSizeError as AxisSizeError,
     AxisSpaceError as AxisSpaceError,
+    ConvergenceError as ConvergenceError,
     DTypeError as DTypeError,
     EinopsError as EinopsError,
     GradientMismatchError as GradientMismatchError,
@@ -136,6 +141,7 @@ from ricci.errors import (
     ShapeError as ShapeError,
     TraceError as TraceError,
 )
+from ricci.transforms.implicit import Implicit
 from ricci.transforms.typed import AnyArray
 
 _Own = TypeVar("_Own", bound=Formula | AnyArray)
@@ -151,6 +157,7 @@ __all__ = [
     "AxisSizeError",
     "AxisSpaceError",
     "Compressed",
+    "ConvergenceError",
     "DTypeError",
     "Drawing",
     "EinopsError",
@@ -188,6 +195,7 @@ __all__ = [
     "elimination_cost",
     "enable_grad",
     "explain",
+    "fixed_point",
     "fori_loop",
     "gather",
     "gauss_newton_vp",
@@ -213,6 +221,7 @@ __all__ = [
     "rearrange",
     "reduce",
     "repeat",
+    "root",
     "scan",
     "scatter",
     "shapes",
@@ -1159,6 +1168,8 @@ def argmin(x: Formula | float, /, *axes: str) -> Formula:
     """The place of the smallest entry."""
 @overload
 def argmin(x: AnyArray | _List, /, *axes: int, axis: _Axes = None, keepdims: bool = False) -> np.ndarray | Any: ...
+@overload
+def argmin(f: Callable[..., Any], x0: Any, *, solver: Callable[..., Any] | None = None, tol: float | None = None, max_steps: int = 200) -> Implicit: ...
 
 @overload
 def any(x: Formula | float, /, *axes: str) -> Formula:

@@ -73,6 +73,10 @@ class NonFiniteError(RicciError, FloatingPointError):
     """A value that is not a number, or infinite, where ``rc.debug_nans`` watches."""
 
 
+class ConvergenceError(RicciError, ArithmeticError):
+    """A root, a fixed point, a minimum or the solution of a differential equation that was not found."""
+
+
 class LimitError(RicciError, RuntimeError):
     """More work than ``rc.limits`` allows; what was being done, and what was too much, is in the message."""
 

@@ -42,13 +42,14 @@ def _docstring(text: str) -> str:
 # ricci itself
 
 PACKAGE = """
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar, overload
 
 import numpy as np
 
 from ricci import numpy as numpy
 {imports}
+from ricci.transforms.implicit import Implicit
 from ricci.transforms.typed import AnyArray
 
 _Own = TypeVar("_Own", bound=Formula | AnyArray)
@@ -87,6 +88,7 @@ def of_table(row: Op) -> str:
     Two kinds at least are named, so that of what is of no known type nothing is claimed.
     """
     made = {"elementwise": _elementwise, "reduce": _over_axes, "keep": _over_axes, "matrix": _matrix}[row.kind](row)
+    made += [OF_FUNCTIONS[row.name]] if row.name in OF_FUNCTIONS else []
     doc = _docstring(getattr(ricci, row.name).__doc__.partition("\n")[0])  # help(…) shows the rest
     parts = [
         _function(row.name, parameters, result, doc if k == 0 else "...", len(made) > 1)
@@ -94,6 +96,9 @@ def of_table(row: Op) -> str:
     ]
     return "\n".join(parts) + "\n"
 
+
+_SEARCH = "solver: Callable[..., Any] | None = None, tol: float | None = None, max_steps: int = 200"
+OF_FUNCTIONS = {"argmin": (f"f: Callable[..., Any], x0: Any, *, {_SEARCH}", "Implicit")}  # of Python's
 
 PLAIN = ("place", "truth")  # what rows of these types give has no gradient: of tensors it is a plain array
 

@@ -296,6 +296,28 @@ def _custom(here: Here) -> None:
         here(formula.compile(), x=here.x)
 
 
+def balance(x: Any, t: Any) -> Any:
+    return x**3 + x - t
+
+
+def bowl(x: Any, t: Any) -> Any:
+    return ((x - t) ** 2).sum() + (x**4).sum()
+
+
+def halved(x: Any, t: Any) -> Any:
+    return np.cos(x) / 2 + t
+
+
+@row("root", "fixed_point")
+def _implicit(here: Here) -> None:
+    start = np.ones(3)
+    for made in (rc.root(balance, start), rc.fixed_point(halved, start), rc.argmin(bowl, start)):
+        here(made, here.x)
+        here(rc.jacobian(made), here.x)
+        here(rc.grad(partial(_summed, made)), here.x)
+        here(rc.trace(made)(np.arange(3.0)), t=here.x)
+
+
 def _summed(function: Any, x: Any) -> Any:
     return function(x).sum()
 

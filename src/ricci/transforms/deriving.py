@@ -294,10 +294,15 @@ def elementwise_gradient(recording: Recording, argnums: Any, what: str = "elemen
 
 def is_diagonal(e: Expr, order: int) -> bool:
     """Whether a derivative is surely zero off its diagonal: every term ties each axis to its partner by a delta."""
+    return len(tied_axes(e, order)) == order
+
+
+def tied_axes(e: Expr, order: int) -> frozenset[int]:
+    """Of the last ``2·order`` axes, two lots of the same, those along which nothing is off the diagonal."""
     if is_zero(e) or not order:
-        return True
+        return frozenset(range(order))
     if isinstance(e, Sum):
-        return all(is_diagonal(a, order) for a in e.args)
+        return frozenset.intersection(*[tied_axes(a, order) for a in e.args])
     tied = set()
     factors = e.factors() if isinstance(e, Product) else [(e, tuple(range(len(e.shape))))]
     out = {label: axis for axis, label in enumerate(e.out)} if isinstance(e, Product) else None
@@ -305,7 +310,8 @@ def is_diagonal(e: Expr, order: int) -> bool:
         if is_delta(a):
             tied.add(frozenset([x if out is None else out.get(x) for x in labels]))
     lead = len(e.shape) - 2 * order
-    return all(e.shape[lead + k] == 1 or frozenset((lead + k, lead + order + k)) in tied for k in range(order))
+    pairs = [(lead + k, lead + order + k) for k in range(order)]
+    return frozenset([k for k, (a, b) in enumerate(pairs) if e.shape[a] == 1 or frozenset((a, b)) in tied])
 
 
 def split(roots: Sequence[Expr], moving: Sequence[Expr]) -> tuple[list[Expr], list[Variable], list[Expr]]:

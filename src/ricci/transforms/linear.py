@@ -7,7 +7,7 @@ operand that does not depend on the direction meets one that does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, overload
@@ -38,7 +38,7 @@ from ricci.transforms.typed import R, X
 _kept = OfFunctions("transformed functions", 16)
 
 
-def kept(function: Callable, kind: str, make: Callable[[], Transformed]) -> Transformed:
+def kept(function: Callable, kind: Hashable, make: Callable[[], Transformed]) -> Transformed:
     """The transformed function of an earlier call, if the same function is transformed again."""
     try:
         return _kept.made(function, kind, make)

@@ -29,7 +29,6 @@ from ricci.compiler.run.outside import Outside
 from ricci.dispatch import FORMULA, TENSOR, rank_now
 from ricci.errors import InputError, RuleError, ShapeError, TraceError
 from ricci.expr import Expr, Op, Variable, delta, function, product, variable, variables
-from ricci.expr.widen import batched
 from ricci.kinds import kind_of
 from ricci.notation.resolve import resolve
 from ricci.simplify import simplify
@@ -43,6 +42,7 @@ from ricci.tracing.shapes import Shaped
 from ricci.transforms.formula_functions import as_function
 from ricci.transforms.linearity import is_linear
 from ricci.transforms.on_tensors import on_tensors
+from ricci.transforms.templates import with_operands
 from ricci.transforms.transformed import replace_all
 from ricci.transforms.typed import P, R, R_co
 from ricci.user.custom_formulas import by_entry, on_formulas
@@ -405,15 +405,7 @@ class _Rule:
         return self._placed(self.jacobians[number], operands)
 
     def _placed(self, template: Expr, operands: Sequence[Expr]) -> Expr:
-        """A template with operands in place of the stand-ins; their leading axes go along with all of it."""
-        lead = len(operands[0].shape) - len(self.inputs[0].shape)
-        shape = operands[0].shape[:lead]
-        inner: Sequence[Expr] = self.inputs
-        for axis in reversed(range(lead)):
-            wide = [variable(f"wide{k}.{axis}", (shape[axis], *v.shape)) for k, v in enumerate(inner)]
-            (template,) = batched([template], dict(zip(inner, wide, strict=True)), shape[axis])
-            inner = wide
-        return replace_all([template], dict(zip(inner, operands, strict=True)))[0]
+        return with_operands(template, self.inputs, operands)
 
 
 def _as_given(result: Any, leaves: Sequence[Any]) -> Any:

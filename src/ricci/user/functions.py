@@ -2,12 +2,14 @@
 
 On formulas, elementwise functions align their operands by index name. Functions over axes take the names of the axes
 after the operand, all axes where none is named. Matrix functions work on the last two axes, or on the two that are
-named. On arrays, traced arrays and tensors, operands broadcast and axes are numbers, as in NumPy.
+named. On arrays, traced arrays and tensors, operands broadcast and axes are numbers, as in NumPy. ``rc.argmin`` of a
+function of Python's is where that is smallest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from ricci.dispatch import FORMULA, NUMBERS, rank_now, takers
@@ -16,6 +18,8 @@ from ricci.functions.documenting import documentation, signature
 from ricci.functions.table import FUNCTIONS
 from ricci.user.formula import Formula, apply, as_formula
 from ricci.wrapping import known_as
+
+OF_FUNCTIONS = {"argmin": "ricci.transforms.implicit"}  # which have what the name means for a function of Python's
 
 
 def function(name: str) -> Callable[..., Any]:
@@ -37,9 +41,22 @@ def function(name: str) -> Callable[..., Any]:
             of_arrays = _on_arrays(name)
         return takers[rank](of_arrays, args, kwargs)
 
-    known_as("ricci", name)(call)
-    call.__doc__, call.__signature__ = documentation(row), signature(row)  # type: ignore[attr-defined]
-    return call
+    made, text = (call, "") if name not in OF_FUNCTIONS else _or_of_function(name, call)
+    known_as("ricci", name)(made)
+    made.__doc__, made.__signature__ = documentation(row) + text, signature(row)  # type: ignore[attr-defined]
+    return made
+
+
+def _or_of_function(name: str, of_operands: Callable[..., Any]) -> tuple[Callable[..., Any], str]:
+    """A function of the table, and of functions of Python's; and a line of help."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        first = args[0] if args else kwargs.get("f")
+        if not callable(first) or isinstance(first, Formula):
+            return of_operands(*args, **kwargs)
+        return getattr(import_module(OF_FUNCTIONS[name]), name)(*args, **kwargs)
+
+    return call, f"\n\nOf a function and a start, ``rc.{name}(f, x0)``: see ``{OF_FUNCTIONS[name]}``."
 
 
 def _on_arrays(name: str) -> Any:

@@ -35,11 +35,13 @@ def _class(kind: type[Exception]) -> type[MatrixError]:
     return type("MatrixError", (MatrixError, kind), {"__module__": MatrixError.__module__, "__reduce__": reduce})
 
 
-def matrix_error(error: Exception, name: str, what: str, shape: tuple[int, ...] | None = None) -> MatrixError:
-    """The error of a library for a function of this name, in words that say of what."""
+def matrix_error(
+    error: Exception, name: str, what: str, shape: tuple[int, ...] | None = None, hint: str = ""
+) -> MatrixError:
+    """The error of a library for a function of this name, in words that say of what, and perhaps why."""
     said = str(error).partition("\n")[0].rstrip(".").removeprefix(f"torch.linalg.{name}: ")
     of = f" The matrix has the shape {shape}." if shape else ""
-    return _class(type(error))(f"{what} fails: {said}.{of} {_REMEDIES.get(name, '')}".rstrip())
+    return _class(type(error))(f"{what} fails: {said}.{of} {hint or _REMEDIES.get(name, '')}".rstrip())
 
 
 def explained(error: Exception, stage: Prepared, lines: Mapping[Expr, Any] | None = None) -> MatrixError | None:
@@ -55,7 +57,8 @@ def explained(error: Exception, stage: Prepared, lines: Mapping[Expr, Any] | Non
     listed = " or ".join(parts) if len(parts) <= MOST_SHOWN else f"{parts[0]} and {len(parts) - 1} more such parts"
     places = list(dict.fromkeys(str(lines[node]) for node in nodes if node in lines)) if lines else []
     where = f" ({places[0]})" if len(places) == 1 else ""
-    return matrix_error(error, name, f"{listed or name}{where}", shape)
+    own = dict.fromkeys(n.op.note for n in stage.nodes if isinstance(n, Function) and n.op.own and n.op.note)
+    return matrix_error(error, name, f"{listed or name}{where}", shape, " ".join(own))
 
 
 def _called(trace: TracebackType | None) -> tuple[str, tuple[int, ...] | None]:

@@ -43,7 +43,7 @@ class Outside:
         result = np.empty((*lead, *self.shape), dtype)
         for place in np.ndindex(*lead):
             result[place] = self._checked(np.asarray(self.native(*[a[place] for a in arrays])), dtype)
-        return result
+        return result[()]
 
     def _checked(self, value: np.ndarray, dtype: np.dtype) -> np.ndarray:
         """A value, if it is what the example was: another shape would be broadcast, another kind of number cut off."""
