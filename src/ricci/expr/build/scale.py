@@ -45,12 +45,10 @@ def scale(coef: Number, e: Expr) -> Expr:
     if coef == 0 and math.isfinite(numeric(e) or 0):
         return zero(e.shape)
     if isinstance(e, Sum):
+        if not (joins(coef, e.coefs[0]) if len(e.coefs) == 1 else spreads(coef, e.coefs)):
+            return make(Sum, (e,), e.shape, (number(coef),))
         coefs = tuple([number(times(coef, c)) for c in e.coefs])
-        if len(coefs) == 1 and joins(coef, e.coefs[0]):
-            return e.args[0] if coefs[0] == 1 else make(Sum, e.args, e.shape, coefs)
-        if len(coefs) > 1 and spreads(coef, e.coefs):
-            return make(Sum, e.args, e.shape, coefs)
-        return make(Sum, (e,), e.shape, (number(coef),))
+        return e.args[0] if coefs == (1,) else make(Sum, e.args, e.shape, coefs)
     if isinstance(e, Constant):
         value = numeric(e)
         if value is not None:
