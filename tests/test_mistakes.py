@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from dataclasses import replace
 from pathlib import Path
 
@@ -79,6 +80,19 @@ PLAIN = [
     "r = k_on x - k_off y",
     "F_x = m a_x",
     "y = e**2",
+    "y^i = e^i",
+    "e^i",
+    "y = e^t a_{t}",
+    "y = (a[k] + b[k]) c[k]",
+    "y = w[k] exp(a - b[k] c[k])",
+    "y = 1[k] exp(a - b[k] c[k]) (d - e[k] f[k])",
+    "y = sum[k](exp(a[k] b[k]) (c[k] d[k]))",
+    "y[k] = exp(a[k] b[k]) (c[k] d[k])",
+    "y = exp(a[k]) (b[k] c[k])",
+    "y = p[k] x[k] exp(-r[k] t[k])",
+    "y = (A[i,k] x[k] - b[i]) (A[i,j] x[j] - b[i])",
+    "y = x[i] (A[i,j] x[j])",
+    "y = x[i] A[i,j] x[j]/(x[k] x[k])",
     "dl_dw = 2 w",
 ]
 
@@ -97,6 +111,15 @@ DOUBTFUL = [
     ("s = r_ij r_ij", "s = r[i,j] r[i,j]"),
     ("y = sum_i x_i", "y = 1[i] x[i]"),
     ("y = s e**(-x)", "y = s exp(-x)"),
+    ("e^x", "exp(x)"),
+    ("2 e^{x} + 1", "2 exp(x) + 1"),
+    ("y = exp(a - b[k] c[k]) (d - e[k] f[k])", "y = exp(a - b[k] c[k]) (d - e[j] f[j])"),
+    ("y = (a[k] b[k]) (c[k] d[k])", "y = (a[k] b[k]) (c[j] d[j])"),
+    ("y = a[k] b[k]/(c[k] d[k])", "y = a[k] b[k]/(c[j] d[j])"),
+    ("y[i] = exp(A[i,k] x[k]) (B[i,k] z[k])", "y[i] = exp(A[i,k] x[k]) (B[i,j] z[j])"),
+    ("y = -(a[k+1] b[k+0] - s)**2 exp(c[k+1] d[k+0])", "y = -(a[k+1] b[k+0] - s)**2 exp(c[j+1] d[j+0])"),
+    ("y = x[i] A[i,j] z[j]/(x[i] B[i,j] z[j])", "y = x[i] A[i,j] z[j]/(x[k] B[k,l] z[l])"),
+    ("y = log((a[k] b[k] + s) (c[k] d[k]) (e[k] f[k]))", "y = log((a[k] b[k] + s) (c[j] d[j]) (e[l] f[l]))"),
 ]
 
 
@@ -109,6 +132,10 @@ def test_both_readings_are_shown(text, other):
     assert other in shown and "It is read as" in shown and "^" in shown
     assert warning.filename == __file__
     assert rc.parse(other) != taken
+    read = next(line.split(": ", 1)[1] for line in shown.splitlines() if "It is read as" in line)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", rc.ReadingWarning)
+        assert rc.parse(read) == taken
 
 
 # Methods of other libraries, and einsum on PyTorch

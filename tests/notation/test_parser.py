@@ -374,7 +374,7 @@ ERRORS = [
     ("|x[i]|", "|", "'|' has no meaning here", "abs("),
     # characters and numbers
     ("x @ y", "@", "'@' has no meaning here", "Name the indices: x[i] y[i]."),
-    ("a $ b", "$", "'$' has no meaning here", "letters, digits and underscores"),
+    ("a ~ b", "~", "'~' has no meaning here", "letters, digits and underscores"),
     ("x²", "²", "'²' has no meaning here", "**2"),
     ("x_₁", "₁", "'₁' has no meaning here", "x_1"),
     ("xᵢ", "ᵢ", "no raised or lowered character", "x[i,j]"),

@@ -1,9 +1,11 @@
 """Texts that can be read in two ways: what was taken, and what else may have been meant.
 
-Three things look like something else. A square of one entry, ``x[i] x[i]``, looks like a sum over ``i`` where that
+Five things look like something else. A square of one entry, ``x[i] x[i]``, looks like a sum over ``i`` where that
 belongs to what stands around it (``y[i] = x[i]/sqrt(x[i] x[i])``), and so does ``1[i] x[i]``, where the one-tensor does
-nothing. A name such as ``a_ij`` looks like a tensor with indices. And ``e**x`` looks like the exponential, and is a
-power of an input. Each is read as the rules say, and a warning shows both readings.
+nothing. Brackets that could each sum over an index, ``exp(a[k] b[k]) (c[k] d[k])``, share one sum. A name such as
+``a_ij`` looks like a tensor with indices. And ``e**x`` and ``e^x`` look like the exponential, and are a power of an
+input and its entry; ``d/dx y`` looks like a derivative. Each is read as the rules say, and a warning shows both
+readings.
 """
 
 from __future__ import annotations
@@ -13,11 +15,13 @@ from collections.abc import Iterable, Iterator
 
 from ricci.errors import caret
 from ricci.notation import syntax
-from ricci.notation.occurrences import LEAVES, Occurrences, in_indices
+from ricci.notation.heights import USUAL
+from ricci.notation.occurrences import LEAVES, Occurrences, in_indices, indices_in, is_leaf, sums_alone
 
 Edit = tuple[int, int, str]  # put a text in the place of start:end
 INDEX_LETTERS = "ijklmnpqrst"
 SUFFIXED = re.compile(r"(?!d\d?[^\W_]+_d)(.+)_([a-z]{1,4})")  # dy_dx is the name of a derivative
+DIFFERENTIAL = re.compile(r"\bd\s*/\s*d([^\W\d_]\w*)\s*(\([^()]*\)|\s[^-+;\n]+)")
 SHOWN = 200  # characters of a text that are shown as a reading
 
 
@@ -30,6 +34,7 @@ def doubts(program: syntax.Statements) -> list[str]:
         left = {name for index in statement.indices or () for _, name in index.terms}
         found += _SquaresAround(text, statement, count).within(statement.body, frozenset(left), False)
         found += _exponentials(text, statement)
+        found += _differentials(text, statement)
     return list(dict.fromkeys(found))
 
 
@@ -59,25 +64,31 @@ class _SquaresAround:
         self.text, self.statement, self.count = text, statement, count
         self.letters = {*re.findall(r"\w+", text)}
 
-    def within(self, node: syntax.Node, bound: frozenset[str], nested: bool) -> Iterator[str]:
-        """The messages for a part; ``bound`` are the letters that are free in it or summed around it."""
+    def within(
+        self, node: syntax.Node, bound: frozenset[str], nested: bool, axes: frozenset[str] = frozenset()
+    ) -> Iterator[str]:
+        """The messages for a part; ``bound`` are the letters that are free in it or summed around it.
+
+        Those that a function around it works on are ``axes``: a square may be summed there as it seems to be.
+        """
         if isinstance(node, syntax.ProductNode):
-            if bound:
-                yield from self.product(node, bound, nested)
+            found = [*self.product(node, bound, nested)] if bound else []
             for at, (exponent, factor) in enumerate(node.factors):
                 others = [f for place, (_, f) in enumerate(node.factors) if place != at]
                 around = bound.union(*[self.count.of(f) for f in others])
                 inner = isinstance(factor, syntax.ProductNode) or exponent < 0
                 if not isinstance(factor, LEAVES):
-                    yield from self.within(factor, around, nested or inner or not isinstance(factor, syntax.Neg))
+                    deeper = nested or inner or not isinstance(factor, syntax.Neg)
+                    found += self.within(factor, around, deeper, axes)
+            yield from found or self.shared(node, bound | axes)
         elif isinstance(node, syntax.CallNode):
             own = {name for index in node.axes or () for _, name in index.terms}
             for arg in node.args:
-                yield from self.within(arg, bound - own, True)
+                yield from self.within(arg, bound - own, True, axes | own)
         else:
             deeper = nested or not isinstance(node, (syntax.SumNode, syntax.Neg))
             for child in syntax.children(node):
-                yield from self.within(child, bound, deeper)
+                yield from self.within(child, bound, deeper, axes)
 
     def product(self, node: syntax.ProductNode, bound: frozenset[str], nested: bool) -> Iterator[str]:
         above = [f for exponent, f in node.factors if exponent > 0]
@@ -129,6 +140,49 @@ class _SquaresAround:
             ("It is read as", [(factor.start, factor.end, "1")] if len(factor.indices) == 1 else []),
             ("For a sum write", [(i.start, i.end, fresh) for i in tensors]),
         )
+
+    def shared(self, node: syntax.ProductNode, bound: frozenset[str]) -> Iterator[str]:
+        """The message for indices that the product sums over, although each of its brackets that has them could."""
+        found: dict[str, list[syntax.Node]] = {}  # and the brackets in which another letter would stand
+        places: dict[str, list[tuple[int, syntax.Node]]] = {}
+        for exponent, factor in node.factors:
+            for name in self.count.of(factor).keys() - bound:
+                places.setdefault(name, []).append((exponent, factor))
+        for name, having in sorted(places.items()):
+            tensors = [f for _, f in having if is_leaf(_unsigned(f))]
+            brackets = [(exponent, f) for exponent, f in having if not is_leaf(_unsigned(f))]
+            alone = len(tensors) != 1 and all(sums_alone(f, name, self.count) for _, f in brackets)
+            if alone and (len(brackets) > 1 or (tensors and any(exponent < 0 for exponent, _ in brackets))):
+                found[name] = [f for _, f in brackets][not tensors :]
+        if found:
+            yield self.own_sums(node, found)
+
+    def own_sums(self, node: syntax.ProductNode, found: dict[str, list[syntax.Node]]) -> str:
+        edits: dict[tuple[int, int], str] = {}
+        fresh = iter([c for c in "kjlmnpqrst" if c not in self.letters])
+        for name, parts in found.items():
+            for primes, part in enumerate(parts, 1):
+                letter = next(fresh, name + "'" * primes)
+                for index in indices_in(part):
+                    place = index.start, index.end
+                    written = edits.get(place, self.text[index.start : index.end])
+                    edits[place] = re.sub(rf"\b{name}\b(?!')", letter, written)
+        names, plural = " and ".join(map(repr, found)), len(found) > 1
+        says = f"Ind{'ices' if plural else 'ex'} {names} {'are' if plural else 'is'} summed over the whole product, "
+        return _message(
+            says + "although each bracket could have a sum of its own.",
+            self.text,
+            node,
+            self.statement,
+            ("It is read as", [(node.start, node.start, f"sum[{','.join(found)}]("), (node.end, node.end, ")")]),
+            ("For a sum in each write", [(start, end, new) for (start, end), new in edits.items()]),
+        )
+
+
+def _unsigned(node: syntax.Node) -> syntax.Node:
+    while isinstance(node, syntax.Neg):
+        node = node.body
+    return node
 
 
 def _is_entry(node: syntax.Node) -> bool:
@@ -190,7 +244,7 @@ def _like_indices(names: Iterable[tuple[str, str]], used: set[str]) -> set[str]:
 
 def _indexed(name: str) -> str:
     stem, _, suffix = name.rpartition("_")
-    return f"{'1' if stem == 'sum' else stem}[{','.join(suffix)}]"
+    return f"{'1' if stem in ('sum', 'Σ') else stem}[{','.join(suffix)}]"
 
 
 def _bare_names(statement: syntax.Statement) -> Iterator[tuple[int, int, str]]:
@@ -220,9 +274,26 @@ def _nodes(root: syntax.Node) -> Iterator[syntax.Node]:
 # The number e
 
 
+def _is_exponent(indices: syntax.Indices | None, statement: syntax.Statement) -> bool:
+    """Whether the index above an ``e`` is free only because there is no left side, and is no usual index letter."""
+    if statement.name is not None or not indices or [i.height for i in indices] != ["up"]:
+        return False
+    return any(name not in USUAL for name in in_indices(indices))
+
+
 def _exponentials(text: str, statement: syntax.Statement) -> Iterator[str]:
-    """``e**x`` and ``e^(x)``, but not ``e**2``."""
+    """``e**x`` and ``e^(x)``, but not ``e**2``; ``e^x`` where nothing else has the index."""
     for node in _nodes(statement.body):
+        if isinstance(node, syntax.TensorNode) and node.name == "e" and _is_exponent(node.indices, statement):
+            exponent = text[node.start + 2 : node.end].strip("{}")
+            yield _message(
+                f"The name e is an input, as any other name, and {exponent} an index of it.",
+                text,
+                node,
+                statement,
+                ("It is read as a tensor with an upper index", []),
+                ("For the exponential write", [(node.start, node.end, f"exp({exponent})")]),
+            )
         if isinstance(node, syntax.Power) and isinstance(node.base, syntax.TensorNode) and node.base.name == "e":
             exponent = text[node.exponent.start : node.exponent.end]
             if not node.base.indices and not isinstance(node.exponent, syntax.Number) and exponent:
@@ -236,3 +307,22 @@ def _exponentials(text: str, statement: syntax.Statement) -> Iterator[str]:
                     ("It is read as a power of e", []),
                     ("For the exponential write", edits),
                 )
+
+
+# d by dx
+
+
+def _differentials(text: str, statement: syntax.Statement) -> Iterator[str]:
+    """``d/dx x**2``, a quotient of names."""
+    for match in DIFFERENTIAL.finditer(text, statement.start, statement.end):
+        body = match[2].strip()
+        shown = body[1:-1] if body.startswith("(") and body.endswith(")") and body.count("(") == 1 else body
+        place = syntax.Pi(match.start(), match.start(2))
+        yield _message(
+            f"The names d and d{match[1]} are inputs, as any other names.",
+            text,
+            place,
+            statement,
+            ("It is read as a quotient of names", []),
+            ("For a derivative write", [(match.start(), match.start(2) + len(body), f"D({shown}, {match[1]})")]),
+        )

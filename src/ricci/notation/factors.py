@@ -285,6 +285,11 @@ class FactorBuilder:
         """What to write for ``max(a, b)`` and ``norm(x, 2)``."""
         first, *rest = [self._source(a) for a in node.args]
         pair = {"max": "maximum", "min": "minimum"}.get(node.name)
+        whole = isinstance(node.args[0], syntax.TensorNode) and node.args[0].indices is None
+        if whole and pair is None and node.name != "norm" and all(a.lstrip("-").isdigit() for a in rest):
+            from ricci.notation.translations import along_an_axis
+
+            return along_an_axis(node.name, first, rest[0])
         for other in rest if pair else ():
             first = f"{pair}({first}, {other})"
         return f"Write {first}." if pair else f"Write {node.name}({first})." if IN_TEXT[node.name].arity == 1 else ""

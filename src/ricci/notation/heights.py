@@ -13,6 +13,8 @@ FLIPPED = {"up": "down", "down": "up", "": ""}
 WORDS = {"up": "above", "down": "below", "": "in brackets"}
 KEEPS = "A tensor keeps its heights; another one needs a metric: x_{i} is g_{i j} x^j, and x^i is inv(g)^{i j} x_{j}."
 
+USUAL = frozenset([*"ijklmn", "mu", "nu"])  # what is surely an index above a name, and no exponent
+
 ALL_OR_NONE = "All free indices stand above or below, or all in brackets."
 
 

@@ -158,3 +158,40 @@ def free_indices(body: syntax.Node) -> tuple[str, ...] | None:
 def names_in(body: syntax.Node) -> set[str]:
     """The names of all tensors in a tree."""
     return {node.name for node in syntax.within(body) if isinstance(node, syntax.TensorNode)}
+
+
+def is_leaf(node: syntax.Node) -> bool:
+    """Whether all open indices of a factor stand at one tensor: ``x[i]``, ``inv(A)[i,j]``."""
+    return isinstance(node, LEAVES) or (
+        isinstance(node, syntax.CallNode) and node.result is not None and node.axes is None
+    )
+
+
+def terms_of(node: syntax.Node) -> list[syntax.Node]:
+    """The additive terms of a node, or itself."""
+    return [term for _, term in node.terms] if isinstance(node, syntax.SumNode) else [node]
+
+
+def sums_alone(part: syntax.Node, name: str, count: Occurrences) -> bool:
+    """Whether an index is summed within each term of a bracket that has it."""
+    while isinstance(part, (syntax.Power, syntax.Neg)):
+        part = part.base if isinstance(part, syntax.Power) else part.body
+    if is_leaf(part):
+        return False
+    return all(len(count.of(term).get(name, ("", ""))) > 1 for term in terms_of(part))
+
+
+def indices_in(node: syntax.Node) -> list[syntax.Index]:
+    """All indices in a tree, those of gathers too."""
+    found: list[syntax.Index] = []
+    stack: list = [node]
+    while stack:
+        node = stack.pop()
+        for part in ("indices", "axes", "result"):
+            for index in getattr(node, part, None) or ():
+                if index.tensor is None:
+                    found.append(index)
+                else:
+                    stack.append(index.tensor)
+        stack += syntax.children(node)
+    return found

@@ -293,7 +293,9 @@ class Parser(IndexReader):
         end = self.ends[self.at - 1]
         if word == "pi":
             if indices is not None:
-                self.fail("The number pi has no indices.", at, self.at - 1, "Write pi 1[i], or choose another name.")
+                power = f"pi**{self.tokens[at + 1][1:]}" if self.tokens[at + 1][1:] else ""
+                hint = f"Write {power or 'pi 1[i]'}, or choose another name."
+                self.fail("The number pi has no indices.", at, self.at - 1, hint)
             return syntax.Pi(self.begin, end)
         if indices is None or len(indices) != 2:
             count = len(indices or ())
@@ -440,10 +442,14 @@ class Parser(IndexReader):
             bare = token.strip("^'")
             hint = f"Primes are for indices, as in x[i']; call the tensor {bare}_1."
             transposed = in_other_words(self.text, self.starts[self.at])
+            if self.tokens[self.at + 1] == "(" and self.touches(self.at + 1):
+                inside = self.source(self.at + 2, self.partner(self.at + 1) - 1)
+                transposed = f"For a derivative write D({bare}, {inside})."
             hint = f"{transposed} {hint}" if transposed else hint
             self.fail("A tensor has no prime.", self.at, self.at, hint)
         if token == "[":
-            self.fail("Indices stand directly after a name.", self.at, self.at, "Write x[i], or use round brackets.")
+            hint = "Write x[i], or use round brackets; an array of numbers is an input, given at the call."
+            self.fail("Indices stand directly after a name.", self.at, self.at, hint)
         if token == "{":
             self.fail("Braces stand only after '^' and '_'.", self.at, self.at, "Write x^{i j}, or use round brackets.")
         hint = f"Write {token} directly after a name, or **{token[1:]} for a power."

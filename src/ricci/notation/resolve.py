@@ -34,7 +34,7 @@ from ricci.notation.context import Context
 from ricci.notation.doubts import doubts
 from ricci.notation.factors import Factor, Free, Named
 from ricci.notation.heights import ALL_OR_NONE, WORDS, mixed, told
-from ricci.notation.occurrences import LEAVES, Open, used_up
+from ricci.notation.occurrences import Open, indices_in, is_leaf, sums_alone, terms_of, used_up
 from ricci.notation.parser import parse_program
 from ricci.notation.recurrences import Recurrence, RecurrenceGroup, Unit, recurrences, units
 from ricci.notation.stepping import OneStep, StepBuilder
@@ -70,16 +70,30 @@ def resolve(
     ``derive(y, x)`` is the derivative that ``D(y, x[i])`` stands for. Where a definition is used that ``swaps`` names,
     what it makes of the value is used instead. Messages for what has two readings are put into ``doubtful``.
     """
-    program = parse_program(text, FUNCTION_NAMES)
     try:
-        results = _resolved(program, sizes, derive, swaps)
-    except Subscripts:
-        for index in program.standing:
-            index.height = ""
-        results = _resolved(program, sizes, derive, swaps)
+        program = parse_program(text, FUNCTION_NAMES)
+        results = _at_heights(program, sizes, derive, swaps)
+    except NotationError as error:
+        if "e^" in error.text:
+            from ricci.notation.translations import exponential
+
+            written = exponential(error.text, error.start, error.end)
+            error.hint = f"For the exponential write {written}.\n{error.hint}" if written else error.hint
+        raise
     if doubtful is not None:
         doubtful += doubts(program)
     return results
+
+
+def _at_heights(
+    program: syntax.Statements, sizes: Mapping[str, int], derive: Callable[[Expr, Expr], Expr], swaps: Swaps | None
+) -> list[Resolved]:
+    try:
+        return _resolved(program, sizes, derive, swaps)
+    except Subscripts:
+        for index in program.standing:
+            index.height = ""
+        return _resolved(program, sizes, derive, swaps)
 
 
 def _resolved(
@@ -267,7 +281,7 @@ class ExpressionBuilder(StepBuilder):
         raise self.fail(message, call, f"Leave it out on the left side: {left} = {right}")
 
     def _check_heights(self, node: syntax.Statement, stand: dict[str, str]) -> None:
-        for term in _terms(node.body):
+        for term in terms_of(node.body):
             for name, heights in self.open.of(term).items():
                 if name in stand and any(h != stand[name] for h in heights):
                     other = next(h for h in heights if h != stand[name])
@@ -304,24 +318,16 @@ class ExpressionBuilder(StepBuilder):
             inside = [p for p in parts if any(name in self.open.of(p) for name in lacking)]
             if len(inside) < 2 or not any(p.start <= node.start and node.end <= p.end for p in inside):
                 continue
-            if all(self._sums_alone(p, name) for p in inside for name in lacking if name in self.open.of(p)):
+            if all(sums_alone(p, name, self.open) for p in inside for name in lacking if name in self.open.of(p)):
                 return self._with_primes(parts, lacking)
         return ""
-
-    def _sums_alone(self, part: syntax.Node, name: str) -> bool:
-        """Whether an index is summed within each term of a bracket that has it."""
-        while isinstance(part, (syntax.Power, syntax.Neg)):
-            part = part.base if isinstance(part, syntax.Power) else part.body
-        if _is_leaf(part):
-            return False
-        return all(len(self.open.of(term).get(name, ("", ""))) > 1 for term in _terms(part))
 
     def _with_primes(self, parts: list[syntax.Node], names: list[str]) -> str:
         """The text of a product with indices renamed, by primes, in all factors that have them but the first."""
         text, changed = self.scope.text, {}
         for name in names:
             for primes, part in enumerate([p for p in parts if name in self.open.of(p)]):
-                for index in _indices_in(part) if primes else ():
+                for index in indices_in(part) if primes else ():
                     old = changed.get((index.start, index.end), text[index.start : index.end])
                     changed[index.start, index.end] = re.sub(rf"\b{name}\b(?!')", name + "'" * primes, old)
         statement = self.now
@@ -395,7 +401,7 @@ class ExpressionBuilder(StepBuilder):
         for _, part in parts:
             while isinstance(part, syntax.Neg):
                 part = part.body
-            leaf = _is_leaf(part)
+            leaf = is_leaf(part)
             for name, heights in self.open.of(part).items():
                 if name in free:
                     continue
@@ -404,7 +410,7 @@ class ExpressionBuilder(StepBuilder):
                 counted[name] = counted.get(name, []) + heights
                 where[name] = part
         for name, part in where.items():
-            if name not in summed and (_is_leaf(part) or self._kept(part, name)):
+            if name not in summed and (is_leaf(part) or self._kept(part, name)):
                 raise self._once(name, part)
         if self.scope.has_heights:
             for name, heights in summed.items():
@@ -420,9 +426,10 @@ class ExpressionBuilder(StepBuilder):
         message = f"Index {name!r} occurs once in its term and is not on the left side."
         hint = f"To sum over it, write sum[{name}](…) or multiply by 1[{name}]; to keep it, put it on the left side."
         if isinstance(node, syntax.TensorNode) and [i.height for i in node.indices or ()] == ["up"]:
-            written = f"exp({name})" if node.name == "e" else f"{node.name}**{name}"
+            exponent = self.scope.text[node.start : node.end].partition("^")[2].strip("{}")
+            written = f"{node.name}**{name if exponent == name else f'({exponent})'}"
             transposed = in_other_words(self.scope.text, node.start) if name == "T" else ""
-            hint = transposed or f"For a power write {written}. {hint}"
+            hint = transposed or (hint if node.name == "e" else f"For a power write {written}. {hint}")
         return self.fail(message, node, hint)
 
     def _height_clash(self, name: str, heights: list[str], node: syntax.Node) -> Exception:
@@ -530,29 +537,3 @@ _BUILDERS: dict[type, Callable[..., Named]] = {
     syntax.Compare: ExpressionBuilder._compare,
     syntax.Derivative: ExpressionBuilder._derivative,
 }
-
-
-def _is_leaf(node: syntax.Node) -> bool:
-    return isinstance(node, LEAVES) or (
-        isinstance(node, syntax.CallNode) and node.result is not None and node.axes is None
-    )
-
-
-def _terms(node: syntax.Node) -> list[syntax.Node]:
-    return [term for _, term in node.terms] if isinstance(node, syntax.SumNode) else [node]
-
-
-def _indices_in(node: syntax.Node) -> list[syntax.Index]:
-    """All indices in a tree, those of gathers too."""
-    found: list[syntax.Index] = []
-    stack: list = [node]
-    while stack:
-        node = stack.pop()
-        for part in ("indices", "axes", "result"):
-            for index in getattr(node, part, None) or ():
-                if index.tensor is None:
-                    found.append(index)
-                else:
-                    stack.append(index.tensor)
-        stack += syntax.children(node)
-    return found

@@ -12,6 +12,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from ricci.checked_calls import allow, is_name
 from ricci.errors import NotationError
 from ricci.expr import Expr, Size, dims, index_size, variable
 from ricci.functions.table import IN_TEXT
@@ -19,7 +20,26 @@ from ricci.notation import syntax
 from ricci.notation.context import Check, Facts
 from ricci.notation.heights import KEEPS, changed
 from ricci.notation.recurrences import Recurrence, next_of
-from ricci.notation.tokens import INVERSE, in_other_words
+from ricci.notation.tokens import INVERSE, RESERVED, in_other_words
+
+CHOICE = "Write where(condition, a, b) for a choice."
+CONDITIONS = "Multiply conditions, (a > 0) * (b > 0); the opposite of one is 1 - (a > 0)."
+RUNS = "An index runs over its axis: write sum[i](…) for a sum over it."
+WORDS_OF_PYTHON = {"if": CHOICE, "else": CHOICE, "elif": CHOICE, "for": RUNS, "in": RUNS, "while": RUNS}
+WORDS_OF_PYTHON |= dict.fromkeys(["and", "or", "not"], CONDITIONS)
+WORDS_OF_PYTHON |= dict.fromkeys(["def", "return"], "A text has equations: y = x**2.")
+
+
+def names_a_tensor(value: object) -> bool:
+    """Whether a value is a name that a text may give to a tensor: no function, no number and no word of Python."""
+    return is_name(value) and value not in RESERVED and value not in WORDS_OF_PYTHON and value not in IN_TEXT
+
+
+allow(
+    "tensor name",
+    "a name: letters, digits and underscores, the first one no digit, and no word of the notation",
+    names_a_tensor,
+)
 
 
 @dataclass(slots=True)
@@ -196,6 +216,8 @@ class TextScope:
                 self.results.setdefault(index.terms[0][1], (node, axes, place))
 
     def _tensor(self, node: syntax.TensorNode, order: int | None) -> None:
+        if node.name in WORDS_OF_PYTHON:
+            raise self.fail(f"{node.name!r} is no name of a tensor.", node, WORDS_OF_PYTHON[node.name])
         if node.name in IN_TEXT:
             brackets = "" if node.indices is None else self.text[node.start + len(node.name) : node.end]
             hint = applied(node.name, brackets, self.text[node.end :])
@@ -456,6 +478,8 @@ def _negative(read: Read, text: str) -> str:
 
 def applied(function: str, brackets: str, rest: str) -> str:
     """What to write where a function has no bracket: ``sin x``, ``sin^2(x)``."""
+    if brackets.startswith("^") and brackets[1:] and not rest.startswith("("):
+        return f"Write {function}({brackets[1:].strip('{}')})."
     argument = re.match(r"(\^\d+)?(?:\s+([^\W\d]\w*(?:\[[^\[\]]*\])?)|\(([^()]*)\))", rest)
     if brackets or not argument or not (argument[1] or argument[2]):
         return f"Write {function}{brackets}(…), with no space before the bracket."

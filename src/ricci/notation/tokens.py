@@ -70,6 +70,12 @@ INSTEAD = {
     ":": "Name the axis instead of slicing: x[i,j].",
     "&": "Multiply conditions: (a > 0) * (b > 0).",
     ".": "A number has a digit beside its dot: 0.5.",
+    "%": "Write mod(a, b) for the remainder.",
+    "$": "Leave out the dollar signs.",
+    "?": "Write where(condition, a, b) for a choice.",
+    "∞": "Write 1/0.",
+    "⊗": "Name the indices: x[i] y[j] is the outer product.",
+    "⊙": "What is done entry by entry has its indices on the left too: y[i] = a[i] b[i].",
 }
 INSTEAD |= {"∑": "Write sum[k](…).", "√": "Write sqrt(…).", "∂": "Write D(f, x[i]).", "∇": "Write D(f, x[i])."}
 INSTEAD |= dict.fromkeys('"`', "Write names without quotes.")

@@ -11,11 +11,15 @@ import re
 from collections.abc import Callable, Container
 from itertools import chain, count
 
+from ricci.notation.heights import USUAL
+
 LETTERS = "ijklmnpqrstuvw"
 WORD = r"[^\W\d]\w*"
 ENTRY = rf"{WORD}(?:\[[^\[\]]*\])?"
 TRANSPOSED = r"'|ᵀ|\.m?T\b|\.t\(\)|\.transpose\(\)|\^\\top\b|\^\{\\top\}|\^T\b|\^\{T\}"
 CHAIN = re.compile(rf"{WORD}(?:{TRANSPOSED})?(?:(?:\s*[@*]\s*|\s+){WORD}(?:{TRANSPOSED})?)*")
+
+EXPONENTIAL = re.compile(r"(?<![\w.])e\^(?:\{([^{}]+)\}|\(([^()]+)\)|(-?\w+(?:\[[^\[\]]*\])?(?:\^\w+)?)(?![\w{]))")
 
 # Functions by other names; those that differ in capitals or underscores alone are found without a table.
 _NAMES = "ln log, lg log10, logistic sigmoid, sgn sign, tg tan, pow power, amax max, amin min, fabs abs, arcsin asin, "
@@ -59,6 +63,19 @@ def function_instead(word: str, inside: str, functions: Container[str]) -> str:
         return f"Indices stand in square brackets, and count from 0, not from 1 as in MATLAB: {word}[{places}]."
     named = args and all(re.fullmatch(r"[i-n]'?", a) for a in args)
     return f"Indices stand in square brackets: {word}[{','.join(args)}]." if named else ""
+
+
+def exponential(text: str, start: int, end: int) -> str:
+    """How ``e^x``, ``e^{-x}`` or ``e^x[i]`` is written that lies at ``start:end``, or beside it; empty if none does.
+
+    >>> exponential("y = 2 e^{-x} + 1", 6, 12), exponential("y^i = e^i", 0, 9)
+    ('exp(-x)', '')
+    """
+    for match in EXPONENTIAL.finditer(text):
+        inside = next(part for part in match.groups() if part is not None)
+        if match.start() <= end and start <= match.end() and inside.strip() not in USUAL:
+            return f"exp({inside})"
+    return ""
 
 
 def product(text: str) -> tuple[str, list[str]]:
@@ -130,19 +147,26 @@ def _dot(text: str, at: int, functions: Container[str]) -> str:
         between = {"*": " ", "/": "/", "^": "**"}[sign[1]]
         indices = "[i,j]" if "[i,j]" in left + right else "[i]"
         return f"What is done entry by entry has its indices on the left too: y{indices} = {left}{between}{right}."
+    if before and re.match(r"shape\b|size\b", after):
+        return SIZE.format(before[1])
     call = re.match(rf"(?:{WORD}\.)*({WORD})\(", after)
     if not before or not call:
         return ""
     inside, name = after[call.end() : _closing(after, call.end() - 1)], call[1]
     if before[1] in MODULES:
+        own, *more = split(inside) or [""]
+        if re.fullmatch(WORD, own) and any(re.match(r"(axis|dim)\s*=", part) for part in more):
+            return along_an_axis(name, own, more[-1])
         return f"Write {name}({inside})." if name in functions else function_instead(name, inside, functions)
     if name not in functions:
-        return ""
-    return (
-        f"Write {name}({before[1]})."
-        if not inside
-        else f"Write {name}[i]({before[1]}[i,j]), with the index of the axis."
-    )
+        return function_instead(name, f"{before[1]}, {inside}" if inside else before[1], functions)
+    return along_an_axis(name, before[1], inside) if inside else f"Write {name}({before[1]})."
+
+
+def along_an_axis(function: str, name: str, axis: str) -> str:
+    """What to write for ``sum(x, axis=0)``; ``axis`` is how that is told."""
+    index = "j" if axis.replace(" ", "").split("=")[-1] in ("1", "-1") else "i"
+    return f"Write {function}[{index}]({name}[i,j]), with the index of the axis."
 
 
 def _latex(text: str, at: int, functions: Container[str]) -> str:
@@ -153,6 +177,9 @@ def _latex(text: str, at: int, functions: Container[str]) -> str:
     form = COMMANDS.get(name)
     if form:
         return form(rest)
+    norm = re.match(rf"\s*({WORD})\s*\\\|", rest) if name == "|" else None
+    if norm:
+        return f"Write norm({norm[1]})."
     if name in SIGNS or name in GREEK:
         return f"Write {SIGNS.get(name, name)} for \\{name}."
     if name in ("left", "right", "big", "Big", "bigl", "bigr"):
@@ -186,11 +213,29 @@ def _quoted(text: str, at: int, functions: Container[str]) -> str:
     """``einsum('ij,jk->ik', A, B)``."""
     call = re.search(r"einsum\(\s*['\"]([\w,\s]+)(?:->\s*(\w*))?\s*['\"]\s*,([^()]*)\)", text)
     if not call:
-        return ""
+        norm = re.search(rf"norm\(\s*({WORD})\s*,", text)
+        quotes = re.compile(r"'[^'\s\[\]]*'").match(text, at)
+        return "" if not quotes else f"Write norm({norm[1]})." if norm else "Write names without quotes."
     names, terms = split(call[3]), [term.strip() for term in call[1].split(",")]
     operands = [f"{name}[{','.join(term)}]" if term else name for name, term in zip(names, terms, strict=False)]
     left = f"y[{','.join(call[2])}] = " if call[2] else "y = "
     return f"Write {left}{' '.join(operands)}."
+
+
+def _angles(text: str, at: int, functions: Container[str]) -> str:
+    """``<x, y>``."""
+    pair = re.compile(rf"[<⟨]\s*({WORD})\s*,\s*({WORD})\s*[>⟩]").match(text, at)
+    return f"Write {pair[1]}[i] {pair[2]}[i]." if pair else ""
+
+
+def _divided(text: str, at: int, functions: Container[str]) -> str:
+    """``x // 2``."""
+    signs = text.find("//", max(0, at - 2), at + 2)
+    if signs < 0:
+        return ""
+    before = re.search(rf"({ENTRY}|\d+)\s*$", text[max(0, signs - 60) : signs])
+    after = re.match(rf"\s*({ENTRY}|\d+)", text[signs + 2 : signs + 62])
+    return f"Write floor({before[1]}/{after[1]})." if before and after else ""
 
 
 def _slice(text: str, at: int, functions: Container[str]) -> str:
@@ -199,14 +244,23 @@ def _slice(text: str, at: int, functions: Container[str]) -> str:
         return ""
     if text[at : at + 2] == ":=":
         return "Write = for a definition."
-    opening = text.rfind("[", 0, at)
+    if re.match(r"\s*(def|lambda)\b", text):
+        return "A text has equations, as in y = x**2; functions of Python are for rc.grad and its kin."
+    if text[:at].count("?"):
+        return "Write where(condition, a, b) for a choice."
+    opening = max(text.rfind("[", 0, at), text.rfind("(", 0, at))
     name = re.search(rf"{WORD}$", text[:opening]) if opening >= 0 else None
     if not name:
         return ""
-    letters, shown, sizes = chain(LETTERS, map("i{}".format, count(1))), [], []
+    used = set(re.findall(r"\w+", text[opening : _closing(text, opening)]))
+    letters, shown, sizes = (c for c in chain(LETTERS, map("i{}".format, count(1))) if c not in used), [], []
     for part in split(text[opening + 1 : _closing(text, opening)]):
         numbers = re.fullmatch(r"(\d*)\s*:\s*(\d*)", part)
         letter = next(letters) if numbers else ""
+        if text[opening] == "(" and (not numbers or part.strip() != ":"):  # MATLAB counts from 1
+            if not part.isdigit():
+                return ""
+            part = str(int(part) - 1)
         if numbers and numbers[2]:
             shown.append(f"{letter}+{numbers[1] or 0}")
             sizes.append(f'"{letter}": {int(numbers[2]) - int(numbers[1] or 0)}')
@@ -225,7 +279,17 @@ def _arrow(text: str, at: int, functions: Container[str]) -> str:
     return f"An arrangement of axes is an equation: y[{right}] = x[{left}]; patterns are for rc.rearrange."
 
 
-RULES: tuple[Callable[[str, int, Container[str]], str], ...] = (_quoted, _arrow, _chain, _dot, _slice, _bars, _latex)
+RULES: tuple[Callable[[str, int, Container[str]], str], ...] = (
+    _quoted,
+    _arrow,
+    _chain,
+    _dot,
+    _slice,
+    _bars,
+    _angles,
+    _divided,
+    _latex,
+)
 
 
 # LaTeX commands with arguments
@@ -285,9 +349,12 @@ COMMANDS: dict[str, Callable[[str], str]] = {
     "nabla": lambda rest: "Write D(f, x[i]) for the gradient of f by x.",
 }
 
+SIZE = "Write |i| for the size of an axis of {0}, i being its index."
+AN_INPUT = "Arrays of numbers are inputs: write a name, A[i,j], and give the array at the call."
+
 # Functions of other languages that are no functions here: how many arguments they have, 0 for any, and what they say.
 FORMS: dict[str, tuple[int, Callable[..., str]]] = {
-    **dict.fromkeys(["diff", "Derivative", "grad", "jacobian", "gradient"], (2, lambda f, x: f"Write D({f}, {x}).")),
+    **dict.fromkeys(["diff", "Derivative"], (2, lambda f, x: f"Write D({f}, {x}).")),
     **dict.fromkeys(["dot", "inner", "vdot"], (2, lambda a, b: f"Write {_named(a, 'i')} {_named(b, 'i')}.")),
     "outer": (2, lambda a, b: f"Write {_named(a, 'i')} {_named(b, 'j')}."),
     **dict.fromkeys(["matmul", "mtimes", "mm"], (2, lambda a, b: f"Name the indices: {product(f'{a} @ {b}')[0]}.")),
@@ -302,6 +369,26 @@ FORMS: dict[str, tuple[int, Callable[..., str]]] = {
     "Piecewise": (0, lambda *cases: "Write where(condition, a, b)."),
     "Rational": (2, lambda a, b: f"Write {a}/{b}."),
     "norm2": (1, lambda a: f"Write norm({a})."),
+    "range": (0, lambda *n: "An index runs over its axis: write sum[i](…) for a sum over it."),
+    **dict.fromkeys(["len", "size", "length", "numel"], (1, SIZE.format)),
+    **dict.fromkeys(
+        ["grad", "gradient", "jacobian", "nabla"],
+        (
+            0,
+            lambda f, x="x[i]", *_: f"Write D({f}, {x})." if x != "x[i]" else f"Write D({f}, x[i]), with the variable.",
+        ),
+    ),
+    "div": (1, lambda v: f"Write D({v}[i], x[j]) delta[i,j], with the variable."),
+    "kron": (2, lambda a, b: f"Write {a}[i,j] {b}[k,l]; its axes are put together by rc.rearrange."),
+    "cross": (2, lambda a, b: f"Write E[i,j,k] {a}[j] {b}[k], where E is an input, the Levi-Civita symbol."),
+    **dict.fromkeys(["KroneckerDelta", "kronecker"], (2, lambda i, j: f"Write delta[{i},{j}].")),
+    **dict.fromkeys(["Heaviside", "heaviside", "step"], (1, lambda x: f"Write where({x} > 0, 1, 0).")),
+    **dict.fromkeys(
+        ["binomial", "comb", "nchoosek"],
+        (2, lambda n, k: f"Write exp(lgamma({n} + 1) - lgamma({k} + 1) - lgamma({n} - {k} + 1))."),
+    ),
+    **dict.fromkeys(["Matrix", "array", "tensor", "vector"], (0, lambda *n: AN_INPUT)),
+    **dict.fromkeys(["integrate", "int", "Integral"], (0, lambda *n: "There are no integrals in the notation.")),
     "factorial": (1, lambda a: f"Write exp(lgamma({a} + 1))."),
 }
 

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from ricci.checked_calls import takes
+from ricci.checked_calls import check, takes
 from ricci.errors import InputError, ReadingWarning, ShapeError
 from ricci.expr import Size, dims
 from ricci.expr import variable as input_node
@@ -56,6 +56,7 @@ def variable(text: str, value: Any = None) -> Formula:
     if match is None and node is None:
         raise InputError(f"{text!r} does not name a variable; write a name, or a name with indices: 'X[m,n]'.")
     name, inside = match.groups() if match is not None else (node.name, "")  # type: ignore[union-attr]
+    check("rc.variable", "text", name, "tensor name")
     names = [word.strip() for word in inside.split(",")] if inside else []
     heights = tuple([index.height for index in node.indices or ()]) if node is not None else ()
     if node is not None:

@@ -413,7 +413,7 @@ class Formula(FormulaMethods):
         check_labels(new.values(), self.heights)
         return self._again(self.expr, tuple(result), self.name)
 
-    @takes("f.named", name="name or None")
+    @takes("f.named", name="tensor name or None")
     def named(self, name: str | None) -> Formula:
         """The same tensor with another name on the left side."""
         return self._again(self.expr, self.indices, name)
