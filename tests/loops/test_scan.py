@@ -121,3 +121,21 @@ def test_a_million_steps():
 def test_errors(call, message):
     with pytest.raises(rc.RicciError, match=message):
         call()
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_whatever_depends_on_whatever(seed):
+    """Numbers that are carried, each made of some of them: in circles, in chains, of itself alone, of nothing."""
+    uses = np.random.default_rng(seed).random((4, 4)) < 0.35
+
+    def f(carry, x):
+        new = [np.sin(sum([(k + 1) * c for k, c in enumerate(carry) if own[k]]) + x) for own in uses]
+        return tuple(new), carry[seed % 4] + new[0]
+
+    carry, ys = (0.1, 0.2, 0.3, 0.4), []
+    final, found = rc.scan(f, carry, Y[:6])
+    for now in Y[:6]:
+        carry, y = f(carry, now)
+        ys.append(y)
+    np.testing.assert_allclose(final, carry, rtol=1e-9)
+    np.testing.assert_allclose(found, ys, rtol=1e-9)

@@ -166,7 +166,7 @@ def _in_circles(carried: Sequence[Carried]) -> Iterable[list[Carried]]:
             changed, _ = changed or len(more) > len(own), own.update(more)
     left = list(range(len(carried)))
     while left:
-        first = min(left, key=lambda k: len(reach[k] & set(left)))
+        first = min(left, key=lambda k: len((reach[k] | {k}) & set(left)))
         part = [k for k in left if k == first or (k in reach[first] and first in reach[k])]
         yield [carried[k] for k in part]
         left = [k for k in left if k not in part]
