@@ -11,11 +11,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ricci.compiler.fused.segment_code import PART, STORED, CodeWriter, Layout, Lies, row_by_row, writable
+import numpy as np
+
+from ricci.compiler.fused.segment_code import PART, STORED, TYPES, CodeWriter, Layout, Lies, row_by_row, writable
 from ricci.compiler.plan.program import OUTSIDE, Program, Result, Step, Value
 from ricci.compiler.plan.rolled import Rolled
 
 COUNT, FIRST = 2, 3  # places among what a kernel is given: the number of steps, and the first input
+TOGETHER = 256  # steps of a body that is one function
+NEAR = 64  # entries of a value that is in the function's own memory
 BYTES = {"double": 8, "float": 4, "i64": 8, "i8": 1}
 
 
@@ -42,13 +46,46 @@ def all_steps(program: Program) -> list[Step]:
     return found
 
 
+class NearLayout(Layout):
+    """Places of values, small ones in memory of the function itself, which are registers where LLVM sees that."""
+
+    def __init__(self, kind: str):
+        super().__init__()
+        self.kind, self.count = kind, 0
+        self.kept: list[str] | None = None  # memory of the function that is being written
+
+    def room(self, value: Value) -> Lies:
+        if value in self.of or self.kept is None or value.entries > NEAR:
+            return super().room(value)
+        self.count += 1
+        self.kept.append(f"  %v{self.count} = alloca [{value.entries} x {self.kind}]")
+        self.of[value] = Lies(0, row_by_row(value.shape), f"%v{self.count}")
+        return self.of[value]
+
+
 class LoopWriter(CodeWriter):
     """Writes the instructions of a loop."""
 
     def __init__(self, dtype: str):
-        super().__init__(Layout(), dtype)
+        self.near = NearLayout(TYPES[dtype])
+        super().__init__(self.near, dtype)
         self.functions: list[str] = []
-        self.constants: list[tuple[Value, Lies]] = []
+
+    def function(self, name: str, steps: Sequence[Step], given: str = "", how: str = "") -> str:
+        kept, self.near.kept = self.near.kept, None if how else []
+        made = super().function(name, steps, given, how)
+        if self.near.kept:
+            made = made.replace("entry:\n", "\n".join(["entry:", *self.near.kept, ""]), 1)
+        self.near.kept = kept
+        return made
+
+    def constant(self, value: Value) -> Lies:
+        """A constant as part of the code."""
+        self.count += 1
+        own = [f"{self.type} {self.number(x)}" for x in np.ravel(np.asarray(value.source)).tolist()]
+        name = f"@c{self.count}"
+        self.declared[name] = f"{name} = private constant [{len(own)} x {self.type}] [{', '.join(own)}]"
+        return Lies(0, row_by_row(value.shape), name)
 
     def source_of(self, rolled: Rolled) -> str:
         """The whole text. The kernel is given a row of numbers: memory, states, how many steps, and the inputs.
@@ -98,20 +135,21 @@ class LoopWriter(CodeWriter):
 
     def body(self, rolled: Rolled, lying: Sequence[Lies] | None = None) -> str:
         """The function of one step; its name. ``lying`` is how its inputs lie, if not row by row."""
-        kept, program, of = (self.lines, self.block), rolled.program, self.layout.of
+        outer, program, of = (self.lines, self.block, self.kept), rolled.program, self.layout.of
         *inputs, state = program.inputs.values()
         lying = lying or [Lies(0, row_by_row(v.shape), kind=v.kind) for v in inputs]
         for k, (value, lies) in enumerate(zip(inputs, lying, strict=True)):
             of[value] = replace(lies, start=0, base=f"%p{k}")
         of[state] = Lies(0, row_by_row(state.shape), "%s")
-        self.constants += [(value, self.layout.room(value)) for value in program.constants]
+        of.update({value: self.constant(value) for value in program.constants})
         (result,) = program.results
         in_place = self._in_place(result)
         self.count += 1
         name = f"body{self.count}_"
         given = ["%w", *[f"%p{k}" for k in range(len(inputs))], "%s", "%o"]
         head = ", ".join([f"ptr noalias {g}" for g in given])
-        parts = [program.steps[at : at + PART] for at in range(0, len(program.steps), PART)]
+        most = len(program.steps) if len(program.steps) <= TOGETHER else PART
+        parts = [program.steps[at : at + most] for at in range(0, len(program.steps), max(1, most))]
         for k, part in enumerate(parts):
             self.functions.append(self.function(f"{name}{k}", part, head, "noinline" if len(parts) > 1 else ""))
         self.lines, self.block = [], "entry"
@@ -121,7 +159,7 @@ class LoopWriter(CodeWriter):
             self._copied(result)
         made = [f"define internal void @{name}({head}) nounwind {{", "entry:", *self.lines, "  ret void", "}"]
         self.functions.append("\n".join(made))
-        self.lines, self.block = kept
+        self.lines, self.block, self.kept = outer
         return name
 
     def _in_place(self, result: Result) -> bool:
@@ -160,7 +198,7 @@ class LoopWriter(CodeWriter):
             first = replace(first, strides=first.strides[1:])
         own = [replace(at, strides=at.strides[moves:]) for at, moves in zip(lies, moving, strict=True)]
         name = self.body(rolled, own)
-        states = self.layout.room(Value((2 if rolled.last else rolled.length + 1, size), "f"))
+        states = Layout.room(self.layout, Value((2 if rolled.last else rolled.length + 1, size), "f"))
         shape = step.out.shape[not rolled.last :]
         begin = replace(states, strides=row_by_row(shape))
         self.over(shape, lambda *at: self.store(self.load(first, at), begin, at))

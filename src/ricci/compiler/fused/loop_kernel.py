@@ -48,19 +48,12 @@ class LoopKernel:
         writer = LoopWriter(self.dtype.name)
         self.text = writer.source_of(rolled)
         self.size = writer.layout.size
-        self.constants = [(lies.start, np.ravel(np.asarray(v.source))) for v, lies in writer.constants]
         self.code = MachineCode(self.text, long=True)
         inputs = list(rolled.program.inputs.values())[:-1]
         self.types = [{"f": self.dtype, "b": np.dtype(np.bool_)}[v.kind] for v in inputs]
         self.free: list[np.ndarray] = []
         work = sum(step.out.entries + step.flops for step in all_steps(rolled.program))
         self.piece = max(2, PIECE // max(1, work) // 2 * 2)
-
-    def memory(self) -> np.ndarray:
-        made = np.zeros(max(1, self.size), self.dtype)
-        for start, array in self.constants:
-            made[start : start + array.size] = array
-        return made
 
     def __call__(self, *given: Any) -> Any:
         rolled, dtype = self.rolled, self.dtype
@@ -72,7 +65,7 @@ class LoopKernel:
         try:
             memory = self.free.pop()
         except IndexError:
-            memory = self.memory()
+            memory = np.empty(max(1, self.size), self.dtype)
         row = np.array(
             [memory.ctypes.data, states.ctypes.data, 0]
             + [x.ctypes.data for x in held]

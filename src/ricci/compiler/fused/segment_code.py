@@ -14,10 +14,14 @@ import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from ricci.compiler.fused.function_code import WRITTEN, Scribe
 from ricci.compiler.plan.program import IDENTITIES, Form, Labels, Number, Operand, Step, Value
 from ricci.functions import FUNCTIONS
 
 PART = 48
+SHORT, WRITTEN_OUT = 4, 16  # steps of a loop that is written out, and of it with those inside
+VECTOR = 256  # bytes of a row that are computed at once
+MANY = 4  # entries in a row for which our own functions, several at once, are faster than those of the C library
 TYPES = {"float64": "double", "float32": "float"}
 STORED = {"i": "i64", "b": "i8"}  # what arrays that are not of floats hold
 IN_C = {name for name, op in FUNCTIONS.items() if op.c}  # those of float32 have an f behind
@@ -109,6 +113,8 @@ class CodeWriter:
         self.declared: dict[str, str] = {}
         self.count = 0
         self.block = "entry"
+        self.kept: list[str] = []  # memory of the function that is being written
+        self.many = False  # whether a function is called for many entries in a row
 
     def source(self, steps: Sequence[Step]) -> str:
         parts = [steps[at : at + PART] for at in range(0, len(steps), PART)]
@@ -118,11 +124,11 @@ class CodeWriter:
         return "\n\n".join(["\n".join(self.declared.values()), *bodies, main]) + "\n"
 
     def function(self, name: str, steps: Sequence[Step], given: str = "ptr noalias %w", how: str = "noinline") -> str:
-        self.lines, self.block = [], "entry"
+        self.lines, self.block, self.kept = [], "entry", []
         for step in steps:
             self.step(step)
         head = f"define internal void @{name}({given}) {how} nounwind {{"
-        return "\n".join([head, "entry:", "  %sum = alloca " + self.type, *self.lines, "  ret void", "}"])
+        return "\n".join([head, "entry:", "  %sum = alloca " + self.type, *self.kept, *self.lines, "  ret void", "}"])
 
     def step(self, step: Step) -> None:
         if not self.layout.viewed(step):
@@ -155,7 +161,20 @@ class CodeWriter:
         return self.call(f"llvm.{name}.f{32 if self.short else 64}", *args)
 
     def from_c(self, name: str, *args: str) -> str:
+        if self.many and name in WRITTEN:
+            return self.function_of(name, *args)
         return self.call(name + ("f" if self.short else ""), *args)
+
+    def function_of(self, name: str, x: str) -> str:
+        """A function that we have written ourselves, which is faster for many entries."""
+        own = f"own_{name}"
+        if own not in self.declared:
+            kept, self.lines, self.declared[own] = self.lines, [], ""
+            result = WRITTEN[name](Scribe(self, "float32" if self.short else "float64"), "%x")
+            head = f"define internal {self.type} @{own}({self.type} %x) alwaysinline nounwind willreturn memory(none) {{"
+            self.declared[own] = "\n".join([head, *self.lines, f"  ret {self.type} {result}", "}"])
+            self.lines = kept
+        return self.put(f"call {self.type} @{own}({self.type} {x})")
 
     def compare(self, how: str, a: str, b: str) -> str:
         return self.put(f"fcmp {how} {self.type} {a}, {b}")
@@ -166,11 +185,14 @@ class CodeWriter:
     # Memory
 
     def place(self, lies: Lies, indices: Sequence[str]) -> str:
-        at = str(lies.start)
+        at, known = "", lies.start
         for index, stride in zip(indices, lies.strides, strict=True):
-            if stride and index != "0":
+            if index.isdecimal():
+                known += int(index) * stride
+            elif stride:
                 term = index if stride == 1 else self.put(f"mul nsw i64 {index}, {stride}")
-                at = self.put(f"add nsw i64 {at}, {term}")
+                at = term if not at else self.put(f"add nsw i64 {at}, {term}")
+        at = str(known) if not at else at if not known else self.put(f"add nsw i64 {at}, {known}")
         return self.put(f"getelementptr inbounds {STORED.get(lies.kind, self.type)}, ptr {lies.base}, i64 {at}")
 
     def load(self, lies: Lies, indices: Sequence[str]) -> str:
@@ -186,10 +208,13 @@ class CodeWriter:
             return self.number(value)
         return self.load(self.layout.of[value], [index[x] for x in labels])
 
-    def over(self, sizes: Sequence[int], body: Callable[..., None], *given: str) -> None:
-        """Loops over sizes, none of which is 0; ``body`` gets the indices."""
+    def over(self, sizes: Sequence[int | str], body: Callable[..., None], *given: str) -> None:
+        """Loops over sizes, none of which is 0; ``body`` gets the indices. Short ones are written out."""
         if not sizes:
             body(*given)
+        elif isinstance(sizes[0], int) and sizes[0] <= SHORT and math.prod(sizes) <= WRITTEN_OUT:
+            for index in range(sizes[0]):
+                self.over(sizes[1:], body, *given, str(index))
         elif sizes[0] == 1:
             self.over(sizes[1:], body, *given, "0")
         else:
@@ -222,7 +247,7 @@ class CodeWriter:
 
     def _each(self, step: Step, entry: Callable[[dict[int, str]], str]) -> None:
         """Every entry of the result by itself."""
-        out = self.layout.room(step.out)
+        out, self.many = self.layout.room(step.out), step.out.entries >= MANY
 
         def body(*indices: str) -> None:
             self.store(entry(dict(zip(step.labels, indices, strict=True))), out, indices)
@@ -253,16 +278,49 @@ class CodeWriter:
             self._contract(step, term)
             return
         sizes = step.sizes()
-        order = [*[x for x in step.labels if x != inner], *[x for x in sizes if x not in step.labels], inner]
-        self._each(step, lambda _index: self.number(0.0))
-        out = self.layout.of[step.out]
+        outer, summed = [x for x in step.labels if x != inner], [x for x in sizes if x not in step.labels]
+        out = self.layout.room(step.out)
 
-        def body(*at: str) -> None:
-            index = dict(zip(order, at, strict=True))
-            place = [index[x] for x in step.labels]
-            self.store(self.real("fadd reassoc contract", self.load(out, place), term(index)), out, place)
+        def rows(*at: str) -> None:
+            index, begin = dict(zip(outer, at, strict=True)), 0
+            while begin < sizes[inner]:
+                width = 1 << min(sizes[inner] - begin, VECTOR // (4 if self.short else 8)).bit_length() - 1
+                index[inner] = str(begin)
+                made = self._row(step, index, inner, {x: sizes[x] for x in summed}, width)
+                place = self.place(out, [index[x] for x in step.labels])
+                self.lines.append(f"  store <{width} x {self.type}> {made}, ptr {place}, align {4 if self.short else 8}")
+                begin += width
 
-        self.over([sizes[x] for x in order], body)
+        self.over([sizes[x] for x in outer], rows)
+
+    def _row(self, step: Step, index: dict[int, str], inner: int, summed: dict[int, int], width: int) -> str:
+        """``width`` entries of a product that lie beside one another, from a place on, as a vector."""
+        kind = f"<{width} x {self.type}>"
+        self.count += 1
+        total = f"%total{self.count}"
+        self.kept.append(f"  {total} = alloca {kind}")
+        self.lines.append(f"  store {kind} zeroinitializer, ptr {total}")
+
+        def term(*at: str) -> None:
+            place = {**index, **dict(zip(summed, at, strict=True))}
+            made = self.put(f"fmul contract {kind} {', '.join([self._wide(o, place, inner, width) for o in step.args])}")
+            so_far = self.put(f"load {kind}, ptr {total}")
+            self.lines.append(f"  store {kind} {self.put(f'fadd contract {kind} {so_far}, {made}')}, ptr {total}")
+
+        self.over([*summed.values()], term)
+        return self.put(f"load {kind}, ptr {total}")
+
+    def _wide(self, operand: Operand, index: dict[int, str], inner: int, width: int) -> str:
+        """Some entries of an operand that lie beside one another, or one of them again and again."""
+        value, labels = operand
+        assert isinstance(value, Value)
+        kind, lies = f"<{width} x {self.type}>", self.layout.of[value]
+        if inner in labels and lies.strides[labels.index(inner)]:
+            place = self.place(lies, [index[x] for x in labels])
+            return self.put(f"load {kind}, ptr {place}, align {4 if self.short else 8}")
+        one = self.operand(operand, index)
+        first = self.put(f"insertelement {kind} poison, {self.type} {one}, i64 0")
+        return self.put(f"shufflevector {kind} {first}, {kind} poison, <{width} x i32> zeroinitializer")
 
     def _lined_up(self, step: Step) -> int | None:
         """The label along which entries of all operands and of the result lie beside one another, if no sum is so."""
@@ -272,7 +330,10 @@ class CodeWriter:
         for value, labels in step.args:
             if not isinstance(value, Value) or len(set(labels)) < len(labels):
                 return None
-            along.append(dict(zip(labels, self.layout.of[value].strides, strict=True)))
+            lies = self.layout.of[value]
+            if lies.kind != "f":
+                return None
+            along.append(dict(zip(labels, lies.strides, strict=True)))
         summed = [x for x in sizes if x not in step.labels and sizes[x] > 1]
         if not summed or any(all(a.get(x, 0) <= 1 for a in along[1:]) for x in summed):
             return None
@@ -318,6 +379,7 @@ class CodeWriter:
         (value, _) = step.args[0]
         assert isinstance(value, Value)
         given, out, last = self.layout.of[value], self.layout.room(step.out), value.shape[-1]
+        self.many = last >= MANY
 
         def rows(*at: str) -> None:
             entry = lambda k: self.load(given, (*at, k))  # noqa: E731
