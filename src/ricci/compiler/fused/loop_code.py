@@ -13,7 +13,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ricci.compiler.fused.segment_code import PART, STORED, TYPES, CodeWriter, Layout, Lies, row_by_row, writable
+from ricci.compiler.fused.matrix_code import MatrixWriter, feasible
+from ricci.compiler.fused.segment_code import PART, STORED, TYPES, Layout, Lies, row_by_row
 from ricci.compiler.plan.program import OUTSIDE, Program, Result, Step, Value
 from ricci.compiler.plan.rolled import Rolled
 
@@ -32,9 +33,9 @@ def inner_loop(step: Step) -> Rolled | None:
 def whole(rolled: Rolled) -> bool:
     """Whether there are instructions for all that a loop does."""
     inputs = [*rolled.program.inputs.values()]
-    if any(0 in v.shape for v in inputs) or any(v.kind == "i" for v in inputs):
+    if any(0 in v.shape for v in inputs):
         return False
-    return all(writable(step) if (inner := inner_loop(step)) is None else whole(inner) for step in rolled.program.steps)
+    return all(feasible(step) if (inner := inner_loop(step)) is None else whole(inner) for step in rolled.program.steps)
 
 
 def all_steps(program: Program) -> list[Step]:
@@ -55,20 +56,42 @@ class NearLayout(Layout):
         self.kept: list[str] | None = None  # memory of the function that is being written
 
     def room(self, value: Value) -> Lies:
-        if value in self.of or self.kept is None or value.entries > NEAR:
-            return super().room(value)
-        self.count += 1
-        self.kept.append(f"  %v{self.count} = alloca [{value.entries} x {self.kind}]")
-        self.of[value] = Lies(0, row_by_row(value.shape), f"%v{self.count}")
-        return self.of[value]
+        if value in self.of:
+            return self.of[value]
+        own = "i" if value.kind == "i" else "f"  # truths of our own are floats
+        kind = STORED.get(own, self.kind)
+        if self.kept is None or value.entries > NEAR:
+            each = BYTES[kind] // BYTES[self.kind]
+            lies = Lies(self.size // each, row_by_row(value.shape), kind=own)
+            self.size += each * (-(-value.entries // 8) * 8)
+        else:
+            self.count += 1
+            self.kept.append(f"  %v{self.count} = alloca [{value.entries} x {kind}]")
+            lies = Lies(0, row_by_row(value.shape), f"%v{self.count}", own)
+        self.of[value] = lies
+        return lies
+
+    def far(self, value: Value) -> Lies:
+        """A place that other functions know, too."""
+        kept, self.kept = self.kept, None
+        lies, self.kept = self.room(value), kept
+        return lies
+
+    def viewed(self, step: Step) -> bool:
+        (value, _) = step.args[0]
+        if step.op == "check" and isinstance(value, Value):
+            self.of[step.out] = self.of[value]
+            return True
+        return not (step.op == "cast" and self.of[value].kind == "i") and super().viewed(step)  # type: ignore[index]
 
 
-class LoopWriter(CodeWriter):
+class LoopWriter(MatrixWriter):
     """Writes the instructions of a loop."""
 
     def __init__(self, dtype: str):
         self.near = NearLayout(TYPES[dtype])
         super().__init__(self.near, dtype)
+        self.near.room(Value((), "f"))  # where faults are noted
         self.functions: list[str] = []
 
     def function(self, name: str, steps: Sequence[Step], given: str = "", how: str = "") -> str:
@@ -82,10 +105,11 @@ class LoopWriter(CodeWriter):
     def constant(self, value: Value) -> Lies:
         """A constant as part of the code."""
         self.count += 1
-        own = [f"{self.type} {self.number(x)}" for x in np.ravel(np.asarray(value.source)).tolist()]
-        name = f"@c{self.count}"
-        self.declared[name] = f"{name} = private constant [{len(own)} x {self.type}] [{', '.join(own)}]"
-        return Lies(0, row_by_row(value.shape), name)
+        entries = np.ravel(np.asarray(value.source)).tolist()
+        own = [f"i64 {x}" if value.kind == "i" else f"{self.type} {self.number(x)}" for x in entries]
+        name, kind = f"@c{self.count}", "i64" if value.kind == "i" else self.type
+        self.declared[name] = f"{name} = private constant [{len(own)} x {kind}] [{', '.join(own)}]"
+        return Lies(0, row_by_row(value.shape), name, "i" if value.kind == "i" else "f")
 
     def source_of(self, rolled: Rolled) -> str:
         """The whole text. The kernel is given a row of numbers: memory, states, how many steps, and the inputs.
@@ -198,7 +222,7 @@ class LoopWriter(CodeWriter):
             first = replace(first, strides=first.strides[1:])
         own = [replace(at, strides=at.strides[moves:]) for at, moves in zip(lies, moving, strict=True)]
         name = self.body(rolled, own)
-        states = Layout.room(self.layout, Value((2 if rolled.last else rolled.length + 1, size), "f"))
+        states = self.near.far(Value((2 if rolled.last else rolled.length + 1, size), "f"))
         shape = step.out.shape[not rolled.last :]
         begin = replace(states, strides=row_by_row(shape))
         self.over(shape, lambda *at: self.store(self.load(first, at), begin, at))

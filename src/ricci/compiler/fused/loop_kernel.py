@@ -50,7 +50,7 @@ class LoopKernel:
         self.size = writer.layout.size
         self.code = MachineCode(self.text, long=True)
         inputs = list(rolled.program.inputs.values())[:-1]
-        self.types = [{"f": self.dtype, "b": np.dtype(np.bool_)}[v.kind] for v in inputs]
+        self.types = [{"f": self.dtype, "i": np.dtype(np.int64), "b": np.dtype(np.bool_)}[v.kind] for v in inputs]
         self.free: list[np.ndarray] = []
         work = sum(step.out.entries + step.flops for step in all_steps(rolled.program))
         self.piece = max(2, PIECE // max(1, work) // 2 * 2)
@@ -75,12 +75,16 @@ class LoopKernel:
         on = np.zeros_like(row)  # how far to go on in each step
         on[1] = 0 if rolled.last else states.strides[0]
         on[3 + len(held) :: 2] = row[4 + len(held) :: 2]
+        memory[0] = 0
         for begin in range(0, rolled.length, self.piece):
             row[2] = count = min(self.piece, rolled.length - begin)
             self.code.call(row.ctypes.data)
             row += on * count
+        failed = memory[0] != 0
         if len(self.free) < SPARE:
             self.free.append(memory)
+        if failed:  # NumPy says what is wrong
+            return rolled.by_steps(*given)
         return states[rolled.length % 2] if rolled.last else states
 
 

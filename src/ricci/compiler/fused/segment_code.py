@@ -171,7 +171,9 @@ class CodeWriter:
         if own not in self.declared:
             kept, self.lines, self.declared[own] = self.lines, [], ""
             result = WRITTEN[name](Scribe(self, "float32" if self.short else "float64"), "%x")
-            head = f"define internal {self.type} @{own}({self.type} %x) alwaysinline nounwind willreturn memory(none) {{"
+            head = (
+                f"define internal {self.type} @{own}({self.type} %x) alwaysinline nounwind willreturn memory(none) {{"
+            )
             self.declared[own] = "\n".join([head, *self.lines, f"  ret {self.type} {result}", "}"])
             self.lines = kept
         return self.put(f"call {self.type} @{own}({self.type} {x})")
@@ -288,7 +290,9 @@ class CodeWriter:
                 index[inner] = str(begin)
                 made = self._row(step, index, inner, {x: sizes[x] for x in summed}, width)
                 place = self.place(out, [index[x] for x in step.labels])
-                self.lines.append(f"  store <{width} x {self.type}> {made}, ptr {place}, align {4 if self.short else 8}")
+                self.lines.append(
+                    f"  store <{width} x {self.type}> {made}, ptr {place}, align {4 if self.short else 8}"
+                )
                 begin += width
 
         self.over([sizes[x] for x in outer], rows)
@@ -303,7 +307,9 @@ class CodeWriter:
 
         def term(*at: str) -> None:
             place = {**index, **dict(zip(summed, at, strict=True))}
-            made = self.put(f"fmul contract {kind} {', '.join([self._wide(o, place, inner, width) for o in step.args])}")
+            made = self.put(
+                f"fmul contract {kind} {', '.join([self._wide(o, place, inner, width) for o in step.args])}"
+            )
             so_far = self.put(f"load {kind}, ptr {total}")
             self.lines.append(f"  store {kind} {self.put(f'fadd contract {kind} {so_far}, {made}')}, ptr {total}")
 
