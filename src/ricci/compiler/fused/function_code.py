@@ -1,7 +1,7 @@
 """Functions of floats as instructions of LLVM without branches, so that loops over them become vector code.
 
-They are those of ``scalars.py``, by the same numbers: what is said there of ranges and errors holds here. Each is written
-once as a function of its own, which LLVM puts in place of its calls.
+They are those of ``scalars.py``, by the same numbers: what is said there of ranges and errors holds here. Each is
+written once as a function of its own, which LLVM puts in place of its calls.
 """
 
 from __future__ import annotations
