@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import doctest
 import random
+import re
+import runpy
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import ricci as rc
+from ricci.expr import Elementwise, Function, topological
+from ricci.testing.identities import Identity, identities
 from ricci.testing.written import derivatives, random_written
 
 # The smallest texts of each class in which a text says less than the formula knows.
@@ -52,7 +63,9 @@ def test_formulas_and_their_derivatives_come_back(text: str):
 
 
 def comes_back(f: rc.Formula) -> None:
-    again = rc.parse(str(f))
+    with warnings.catch_warnings():  # of texts with two readings
+        warnings.simplefilter("ignore")
+        again = rc.parse(str(f))
     assert again == f, str(f)
     f.latex()
 
@@ -80,28 +93,152 @@ def test_sizes_that_were_given_are_said():
         assert str(f).startswith("sizes: |i| = 3") and rc.parse(str(f)) == f != rc.parse(text)
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_random_texts_and_their_derivatives_are_read(part: int):
-    """All are read. Of second derivatives, some whose parts may be exchanged come back in another form."""
-    counts = {"formula": [0, 0], "derivative": [0, 0]}
-    for seed in range(100 * part, 100 * part + 15):
-        rng = random.Random(seed)
-        _, f = random_written(rng, rng.choice((1, 1, 2)), rng.choice((1, 1, 1, 2)))
-        read_again(f, counts["formula"])
-        try:
-            for derivative in derivatives(f, rng):
-                if derivative.order < 6:
-                    read_again(derivative, counts["derivative"])
-        except (rc.InputError, rc.RuleError):  # there is no derivative
-            continue
-    assert counts["formula"][0] == 0 and counts["derivative"][0] <= 1 and counts["derivative"][1] > 10
+def test_relations_between_indices_are_read():
+    f = rc.parse("y[i,j] = [i+1 >= j] A[i,j]")
+    assert str(f) == "y[i,j] = [i+1 >= j] A[i,j]" and f.latex() == r"y_{ij} = \left[i+1 \ge j\right] A_{ij}"
+    assert f(A=np.ones((2, 4))).tolist() == [[1, 1, 0, 0], [1, 1, 1, 0]]
+    for text in ("[j <= i+1]", "[i+2 > j]", "[j < i+2]"):
+        assert rc.parse(f"y[i,j] = {text} A[i,j]") == f
+    assert rc.parse("y[i,j] = [i == j+1] A[i,j]") == rc.parse("y[i,j] = delta[i,j+1] A[i,j]")
+    comes_back(f.diff("A"))
+    for text in ("y[i,j] = [i >= j >= k] A[i,j]", "y[i] = [i] x[i]", "y[i] = [t[i] >= 0] x[i]", "y[i] = [i >= ] x[i]"):
+        with pytest.raises(rc.NotationError, match=r"\^"):
+            rc.parse(text)
 
 
-def read_again(f: rc.Formula, count: list[int]) -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        count[0] += rc.parse(str(f)) != f
-    count[1] += 1
+def test_a_number_gathers():
+    f = rc.parse("y[j] = n A[n[],j]")
+    assert f(A=np.arange(6.0).reshape(3, 2), n=2).tolist() == [8, 10]
+    comes_back(f)
+
+
+PROGRAMS = [
+    lambda x: x.reshape(3, 5),
+    np.tril,
+    lambda x: np.triu(x, 1).T,
+    lambda x: np.tril(x, 2) @ np.triu(x[:3]),
+    lambda x: x[1:, ::2],
+    lambda x: np.roll(x, 2),
+    lambda x: np.pad(x, 1),
+    lambda x: np.diff(x, axis=0)[::-1],
+    lambda x: np.kron(x, x),
+    lambda x: np.concatenate([x, 2 * x]).var(0),
+    lambda x: np.stack([x, np.cumsum(x, 0)], 1),
+    lambda x: np.convolve(x[0], x[1]),
+    lambda x: x[np.array([0, 2, 1])] * np.max(x),
+    lambda x: np.interp(x[0], [0.0, 1.0], [1.0, 2.0]),
+    lambda x: x[:0],
+    lambda x: np.sort(x.ravel()) * np.ones(15),
+    lambda x: np.logaddexp.reduce(x[:, 0]) * np.eye(5, 3, k=-1),
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=range(len(PROGRAMS)))
+def test_traces_come_back_with_their_sizes(program):
+    f = rc.trace(program)(np.linspace(0.1, 1, 15).reshape(5, 3))
+    comes_back(f)
+    if f.order < 3:
+        comes_back(f.diff(f.variables[0]))
+
+
+def test_sizes_are_said_once():
+    f = rc.trace(lambda w, x: np.exp(x @ w).sum())(np.ones(3), np.ones((5, 3)))
+    assert str(f.diff("w")).startswith("sizes: |i| = 3, |j| = 5\n")
+
+
+@pytest.mark.parametrize("row", identities(), ids=lambda row: row.name)
+def test_identities_come_back(row: Identity):
+    """The functions, their derivatives, and further ones."""
+    f = rc.parse(row.text)
+    comes_back(f)
+    if row.expected is not None:
+        first = f.diff(*row.wrt)
+        comes_back(first)
+        if first.order < 5:
+            comes_back(first.diff(row.wrt[-1].partition("[")[0]))
+
+
+EXAMPLES = sorted(Path(__file__).parents[2].joinpath("examples").glob("*.py"))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.thorough
+def test_all_formulas_of_examples_come_back(example: Path, monkeypatch: pytest.MonkeyPatch, capsys):
+    monkeypatch.setattr("sys.argv", [str(example)])
+    with formulas_made() as found:
+        runpy.run_path(str(example), run_name="__main__")
+    for f in found:
+        if not has_own_functions(f):
+            comes_back(f)
+
+
+PAGES = sorted(Path(__file__).parents[2].joinpath("docs").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", [PAGES[0].parents[1] / "README.md", *PAGES], ids=lambda path: path.stem)
+@pytest.mark.thorough
+def test_all_formulas_of_pages_come_back(page: Path):
+    with formulas_made() as found:
+        run_blocks(page.read_text(encoding="utf-8"))
+    for f in found:
+        if not has_own_functions(f):
+            comes_back(f)
+
+
+def run_blocks(page: str) -> None:
+    """The Python of a page; whether it shows the right results is tested elsewhere."""
+    names: dict[str, Any] = {}
+    for block in re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
+        if ">>>" in block:
+            example = doctest.DocTestParser().get_doctest(block, names, "page", None, 0)
+            doctest.DocTestRunner(verbose=False).run(example, out=str, clear_globs=False)
+            names.update(example.globs)
+        else:
+            exec(block, names)
+
+
+@contextmanager
+def formulas_made() -> Iterator[list[rc.Formula]]:
+    """All formulas that are made in here."""
+    found: list[rc.Formula] = []
+    own = rc.Formula.__init__
+
+    def noted(self: rc.Formula, *args: Any, **more: Any) -> None:
+        own(self, *args, **more)
+        found.append(self)
+
+    rc.Formula.__init__ = noted
+    try:
+        yield found
+    finally:
+        rc.Formula.__init__ = own
+
+
+def has_own_functions(f: rc.Formula) -> bool:
+    """Whether it has functions of the user's own, which no text can say."""
+    return any(isinstance(n, (Elementwise, Function)) and n.op.own for n in topological(f.expr))
+
+
+def test_formulas_made_are_noted():
+    with formulas_made() as found:
+        f = rc.parse("y = x")
+    rc.parse("y = z")
+    assert found == [f]
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.integers(0, 2**32))
+def test_random_texts_and_their_derivatives_come_back(seed: int):
+    """Formulas, first and second derivatives, none excepted."""
+    rng = random.Random(seed)
+    _, f = random_written(rng, rng.choice((1, 1, 2)), rng.choice((1, 1, 1, 2)))
+    comes_back(f)
+    try:
+        found = [d for d in derivatives(f, rng) if d.order < 6]
+    except (rc.InputError, rc.RuleError):  # there is no derivative
+        return
+    for derivative in found:
+        comes_back(derivative)
 
 
 def test_a_derivation_by_a_scalar_says_one_over_it():

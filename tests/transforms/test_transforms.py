@@ -546,7 +546,8 @@ def test_compiled_functions():
 
 def test_a_trace_is_a_formula():
     loss = rc.trace(logloss)(W, X, Y)
-    assert str(loss) == "logloss = 1[i] log1p(exp(-w[j] X[i,j] y[i]))"
+    assert str(loss) == "sizes: |i| = 6, |j| = 3\nlogloss = 1[i] log1p(exp(-w[j] X[i,j] y[i]))"
+    assert rc.parse(str(loss)) == loss
     close(loss.diff("w")(w=W, X=X, y=Y), rc.grad(logloss)(W, X, Y))
     close(loss.compile("numpy")(w=W, X=X, y=Y), logloss(W, X, Y))
     parts = rc.trace(lambda p, x: {"y": p["w"] * x})({"w": W}, W)

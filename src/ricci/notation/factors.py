@@ -74,7 +74,7 @@ class FactorBuilder:
         a, b = node.indices
         if a.tensor is not None or b.tensor is not None:
             return self._delta_at(node, *((a, b) if a.tensor is not None else (b, a)))
-        if a.plain and b.plain:
+        if a.plain and b.plain and node.sign == "==":
             i, j = a.terms[0][1], b.terms[0][1]
             size = self.scope.size(i, a)
             if i == j:
@@ -91,7 +91,7 @@ class FactorBuilder:
         shape = tuple([self.scope.size(name, node) for name in coefs])
         for c, name in zip(coefs.values(), coefs, strict=True):
             const = const + c * self.scope.start(name)
-        return Named(affine("==", tuple(coefs.values()), const, shape), tuple(coefs))
+        return Named(affine(node.sign, tuple(coefs.values()), const, shape), tuple(coefs))
 
     def _delta_at(self, node: syntax.Delta, gather: syntax.Index, other: syntax.Index) -> Named:
         """``delta[t[b], v]``: 1 where the integer tensor t is v."""

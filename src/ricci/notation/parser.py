@@ -162,6 +162,8 @@ class Parser(IndexReader):
         if first == "|":
             self.at = at + 1
             return syntax.Size(self.begin, self.ends[at], token[1:-1].strip())
+        if first == "[" and self.compares():
+            return self.relation()
         return self.no_operand(token)
 
     def attach(self, node: Node) -> Node | None:
@@ -303,6 +305,26 @@ class Parser(IndexReader):
             self.fail(f"The delta has two indices, and here it has {count}.", at, self.at - 1, hint)
         return syntax.Delta(self.begin, end, indices)
 
+    def compares(self) -> bool:
+        """Whether the bracket at this token holds a relation between indices."""
+        return any(token in COMPARISONS for token in self.tokens[self.at : self.partner(self.at)])
+
+    def relation(self) -> Node:
+        """``[i >= j+1]``: 1 where it holds."""
+        sides = []
+        signs = []
+        while not signs or self.tokens[self.at] != "]":
+            self.at += 1
+            sides.append(self.affine())
+            signs.append(self.tokens[self.at])
+            if signs[-1] not in ((">=", "<=", ">", "<", "==") if len(sides) == 1 else ("]",)):
+                self.fail("This is no relation between two indices.", self.at, self.at, "Write [i >= j+1].")
+        left, right = sides if signs[0][0] != "<" else sides[::-1]
+        self.at += 1
+        if signs[0] in ("<", ">"):
+            left.const, left.plain = left.const - 1, False
+        return syntax.Delta(self.begin, self.ends[self.at - 1], (left, right), "==" if signs[0] == "==" else ">=")
+
     def number(self) -> Node:
         at = self.at
         token, follow = self.tokens[at], self.tokens[at + 1]
@@ -404,7 +426,9 @@ class Parser(IndexReader):
         hint = "Use one of x[i,j] and x^i_j; a power of x[i] is x[i]**n."
         self.fail("Indices in brackets do not mix with upper and lower ones.", at, self.at, hint)
 
-    def stray_bracket(self, frame: Bracket, token: str) -> NoReturn:
+    def stray_bracket(self, frame: Bracket, token: str) -> None:
+        if self.compares():
+            return
         last = self.partner(self.at)
         before, bracket = self.tokens[self.at - 1], self.source(self.at, last)
         if before in ("0", "1") or before.isidentifier():

@@ -81,11 +81,12 @@ class Zeros:
 
 @dataclass(slots=True)
 class Delta:
-    """``delta[i,j]`` or ``delta^i_j``: always two indices."""
+    """``delta[i,j]`` or ``delta^i_j``: always two indices. ``[i >= j]`` is one too, with that sign."""
 
     start: int
     end: int
     indices: Indices
+    sign: str = "=="
 
 
 @dataclass(slots=True)

@@ -110,7 +110,7 @@ class TextScope:
                 for part in ("indices", "axes", "result"):
                     self._note(getattr(node, part, None))
             if isinstance(node, syntax.Delta):
-                if all(index.plain for index in node.indices):
+                if node.sign == "==" and all(index.plain for index in node.indices):
                     self._unite(*[index.terms[0][1] for index in node.indices])
                 for index in node.indices:
                     if index.tensor is not None:

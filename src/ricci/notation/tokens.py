@@ -243,6 +243,9 @@ class IndexReader:
             if (follow == "," or follow == close) and token.isidentifier():
                 found.append(Index(starts[at], ends[at], ((1, token),), 0, (), True, None, ""))
                 at += 1
+            elif follow == "[" and token.isidentifier() and tokens[at + 2] == "]":  # ``x[n[]]``, by a number
+                found.append(self.gather(at, at + 2, ()))
+                at += 3
             elif follow == "[" and token.isidentifier():
                 gathers.append((at, found))
                 found = []

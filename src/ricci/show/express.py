@@ -198,7 +198,7 @@ class SyntaxWriter(ProductWriter):
             if is_triangle(e):
                 row, column = (names[0], names[1]) if coefs[0] == 1 else (names[1], names[0])
                 return syntax.CallNode(0, 0, "cumsum", (delta_of(row, column),), indices_of((row,)), None)
-            return syntax.CallNode(0, 0, "triangle", tuple(tensor_of(n, ()) for n in names), None, None)
+            return self.triangle(e, names, taken)
         if is_delta(e):
             pair = sorted(names, key=lambda n: self.names.index(n) if n in self.names else len(self.names))
             return syntax.Delta(0, 0, indices_of(tuple(pair)))
@@ -212,6 +212,15 @@ class SyntaxWriter(ProductWriter):
         pair = self.affine(left, 0, taken), self.affine(right, shift, taken)
         pair[1].plain &= not pair[0].plain  # two names alone would have one size
         return syntax.Delta(0, 0, pair)
+
+    def triangle(self, e: Structure, names: Names, taken: set[str]) -> syntax.Node:
+        """``[i >= j+1]``, everything with the sign plus."""
+        _, coefs, const = e.relation
+        above = [(c, n) for c, n in zip(coefs, names, strict=True) if is_positive(c)]
+        below = [(-1 * c, n) for c, n in zip(coefs, names, strict=True) if not is_positive(c)]
+        left, right = (const, 0) if is_positive(const) else (0, -1 * const)
+        pair = self.affine(above, left, taken), self.affine(below, right, taken)
+        return syntax.Delta(0, 0, pair, ">=")
 
     def sum(self, e: Sum, names: Names, taken: set[str]) -> syntax.Node:
         after: set[str] = set()

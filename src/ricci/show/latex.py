@@ -215,6 +215,12 @@ def _power(node: syntax.Power, place: int) -> str:
     return f"{base if bare or wrapped else _brackets(base, True)}^{{{render(node.exponent, SUM)}}}"
 
 
+def _delta(node: syntax.Delta, place: int) -> str:
+    if node.sign == "==":
+        return r"\delta" + indices(node.indices)
+    return rf"\left[{f' {_COMPARE[node.sign]} '.join(map(index, node.indices))}\right]"
+
+
 def _compare(node: syntax.Compare, place: int) -> str:
     return rf"\left[{render(node.left, TERM)} {_COMPARE[node.op]} {render(node.right, TERM)}\right]"
 
@@ -232,7 +238,7 @@ _RENDER = {
     syntax.TensorNode: lambda node, place: _subscripted(symbol(node.name), node.indices),
     syntax.Ones: lambda node, place: r"\mathbf{1}" + indices(node.indices),
     syntax.Zeros: lambda node, place: r"\mathbf{0}" + indices(node.indices),
-    syntax.Delta: lambda node, place: r"\delta" + indices(node.indices),
+    syntax.Delta: _delta,
     syntax.Size: lambda node, place: f"|{label(node.name)}|",
     syntax.CallNode: _call,
     syntax.Neg: _neg,

@@ -66,17 +66,17 @@ class SizeLineWriter:
         linked = [*_linked(scope, bodies), *_linked_by(self.beside(page), scope), *self.linked_before(page, scope)]
         sizes = SettledSizes(self.roots, tuple(shape), SizeClasses(linked=linked))
         given = [(v, a) for v, own in self.shapes.items() for a, size in enumerate(own) if isinstance(size, int)]
-        numbers = given if self.facts.sizes else []  # those of arrays that a program was traced with are not said
-        axes = [place for place in places if place[0] in self.shapes and place not in given] + numbers
+        axes = [place for place in places if place[0] in self.shapes and place not in given] + given
         axes = [axis for axis in axes if sizes.of(scope.axis_size(*axis)) != self.meant.of(self.axis_size(axis))]
         found = {name: None if size is None else sizes.of(size) for name, size in read.items()}
-        on = {axis: name for name, those in scope.index_axes.items() for axis in those}
-        wrong = [on[axis] for axis in axes if axis in numbers and axis in on]
-        axes = [axis for axis in axes if axis not in numbers or axis not in on]
-        wrong += [name for name in held if found[name] != self.size(name) and not self.is_traced(name, scope)]
+        on = {axis: name for name in sorted(scope.index_axes, key=_short)[::-1] for axis in scope.index_axes[name]}
+        wrong = [on[axis] for axis in axes if axis in given and axis in on]
+        axes = [axis for axis in axes if axis not in given or axis not in on]
+        wrong += [name for name in held if found[name] != self.size(name)]
         wrong += [
             name for name in _counted(bodies) if self.is_atom(name) and axis_or_index(read.get(name) or 0) is None
         ]
+        wrong = self.apart(wrong, scope)
         same = {self.size(name) for name in wrong}
         alike = [n for n in held if self.size(n) in same and n not in said and _is_axis_of_result(found[n])]
         return list(dict.fromkeys(axes)), list(dict.fromkeys([*wrong, *alike]))
@@ -105,15 +105,20 @@ class SizeLineWriter:
         scope.collect_sizes(together(page.sizes, line))
         return scope
 
+    def apart(self, wrong: Iterable[str], scope: TextScope) -> list[str]:
+        """Without those whose number another says, since both stand on one axis."""
+        kept: list[str] = []
+        said: set[Axis] = set()
+        for name in sorted(wrong, key=_short):
+            axes = scope.index_axes.get(scope.class_of(name), {}) if isinstance(self.size(name), int) else {}
+            kept += [] if said.intersection(axes) else [name]
+            said.update(axes)
+        return kept
+
     def is_atom(self, name: str) -> bool:
         """Whether an index has the size of one axis or index, and not one that is computed from others."""
         held = self.namer.claims.get(name, dims.index_size(name))
         return not isinstance(held, int) and axis_or_index(held) is not None
-
-    def is_traced(self, name: str, scope: TextScope) -> bool:
-        """Whether an index has the size of an array, by which it stands."""
-        axes = scope.index_axes.get(scope.class_of(name))
-        return bool(axes) and not self.facts.sizes and isinstance(self.size(name), int)
 
     def axis_size(self, axis: Axis) -> Size:
         return self.shapes[axis[0]][axis[1]]
@@ -135,7 +140,9 @@ class SizeLineWriter:
                 own = syntax.Size(0, 0, name)
                 equations[name] = (own, own if size == dims.index_size(name) else self.written(size))
         tensors += [mention for at, mention in enumerate(mentions) if mention not in [*tensors, *mentions[:at]]]
-        return syntax.SizeLine(tuple(tensors), tuple(equations.values()))
+        numbers = sorted([name for name, (_, node) in equations.items() if isinstance(node, syntax.Number)])
+        said = {name: equations[name] for name in (*numbers, *equations)}  # numbers first, by name
+        return syntax.SizeLine(tuple(tensors), tuple(said.values()))
 
     def mentioned(self, tensor: str, axis: int, name: str) -> syntax.TensorNode:
         """A tensor with ``name`` on one axis, and some name on the others."""
@@ -150,6 +157,7 @@ def _linked(scope: TextScope, bodies: Iterable[syntax.Node]) -> list[tuple[Size,
     pairs: list[tuple[Size, Size]] = [
         (dims.axis_size(*axes[0]), dims.axis_size(*axis)) for axes in groups for axis in axes[1:]
     ]
+    pairs += [(dims.axis_size(*axis), scope.axis_size(*axis)) for axes in groups for axis in axes]
     for node in [node for body in bodies for node in syntax.within(body)]:
         row = IN_TEXT.get(node.name) if isinstance(node, syntax.CallNode) else None
         if row is None or row.kind != "matrix" or row.rectangular or not isinstance(node, syntax.CallNode):
@@ -170,6 +178,10 @@ def _linked_by(given: dict[str, Size], scope: TextScope) -> list[tuple[Size, Siz
     groups = [(name, scope.index_axes.get(scope.class_of(name), ())) for name in given]
     pairs = [(given[name], dims.axis_size(*axis)) for name, axes in groups for axis in axes]
     return [*pairs, *[(size, found) for name, size in given.items() for found in [_read(scope, name)] if found]]
+
+
+def _short(name: str) -> tuple[int, str]:
+    return len(name), name
 
 
 def _is_axis_of_result(size: Size | None) -> bool:

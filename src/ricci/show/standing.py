@@ -66,7 +66,7 @@ class Standing:
         """``node`` with its open indices where they are wanted."""
         if isinstance(node, syntax.TensorNode):
             return self.tensor(node, want)
-        if isinstance(node, syntax.Delta):
+        if isinstance(node, syntax.Delta) and node.sign == "==":
             return self.delta(node, want)
         if isinstance(node, (syntax.Ones, syntax.Zeros)):
             return self.everywhere(node, want)

@@ -62,7 +62,7 @@ def braced(these: list[syntax.Index]) -> str:
 
 def index(i: syntax.Index) -> str:
     if i.tensor is not None:
-        return i.tensor.name + indices(i.tensor.indices)
+        return i.tensor.name + (indices(i.tensor.indices) or "[]")
     strides = [f"|{name}|*" if name else "" for name in i.strides or [""] * len(i.terms)]
     parts = [(c, stride + name) for (c, name), stride in zip(i.terms, strides, strict=True)]
     parts += [(c, f"|{name}|") for c, name in i.sizes]
@@ -132,6 +132,12 @@ def _power(node: syntax.Power, place: int) -> str:
     return f"{base}**{exponent}"
 
 
+def _delta(node: syntax.Delta, place: int) -> str:
+    if node.sign == "==":
+        return "delta" + indices(node.indices)
+    return "[" + f" {node.sign} ".join(map(index, node.indices)) + "]"
+
+
 def _compare(node: syntax.Compare, place: int) -> str:
     return _brackets(f"{render(node.left, TERM)} {node.op} {render(node.right, TERM)}", place > SUM)
 
@@ -142,7 +148,7 @@ _RENDER = {
     syntax.TensorNode: _tensor,
     syntax.Ones: lambda node, place: "1" + indices(node.indices),
     syntax.Zeros: lambda node, place: "0" + indices(node.indices),
-    syntax.Delta: lambda node, place: "delta" + indices(node.indices),
+    syntax.Delta: _delta,
     syntax.Size: lambda node, place: f"|{node.name}|",
     syntax.CallNode: _call,
     syntax.Neg: _neg,

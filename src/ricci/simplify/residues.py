@@ -80,8 +80,15 @@ def _numbers(root: Expr, linked: Links) -> dict[str, list[int | None]]:
     """For each input, and the result, the axes whose sizes are numbers."""
     classes = SizeClasses(root, linked=linked)
     found = {v.name: v.shape for v in variables(root)} | {"": root.shape}
-    sizes = {name: [classes.find(size) for size in shape] for name, shape in found.items()}
+    sizes = {name: [reduced(size, classes) for size in shape] for name, shape in found.items()}
     return {name: [size if isinstance(size, int) else None for size in own] for name, own in sizes.items()}
+
+
+def reduced(size: Size, classes: SizeClasses) -> Size:
+    """A size in terms of one atom for all that agree."""
+    group = classes.find(size)
+    own = [dims.symbol(*atom) for atom in dims.atoms(group)]
+    return group if own == [group] else dims.replaced(group, lambda atom: reduced(dims.symbol(*atom), classes))
 
 
 class FieldPoint:
@@ -97,8 +104,11 @@ class FieldPoint:
 
     def _sizes(self, sizes: set[Size], named: set[Size]) -> dict[dims.Atom, int]:
         """Small numbers for all atoms, such that no axis is shorter than 1."""
-        groups = {self._group(size) for size in sizes}
-        atoms = sorted({atom for size in (*groups, *map(self._group, named)) for atom in dims.atoms(size)}, key=repr)
+        groups = {reduced(size, self.classes) for size in sizes}
+        atoms = sorted(
+            {atom for size in (*groups, *[reduced(size, self.classes) for size in named]) for atom in dims.atoms(size)},
+            key=repr,
+        )
         source = random.Random(self.number)
         env = {atom: 2 + bool(self.number and source.random() < 0.3) for atom in atoms}
         for _ in range(TRIES):
@@ -109,18 +119,12 @@ class FieldPoint:
             env = max(ways, key=partial(self._value, small), default=env)
         raise TooMuch
 
-    def _group(self, size: Size) -> Size:
-        """A size in terms of one atom for all that agree."""
-        group = self.classes.find(size)
-        own = [dims.symbol(*atom) for atom in dims.atoms(group)]
-        return group if own == [group] else dims.replaced(group, lambda atom: self._group(dims.symbol(*atom)))
-
     @staticmethod
     def _value(size: Size, env: Mapping[dims.Atom, int]) -> int:
         return dims.evaluate(size, env)
 
     def size(self, size: Size) -> int:
-        return size if isinstance(size, int) else self._value(self._group(size), self.env)
+        return size if isinstance(size, int) else self._value(reduced(size, self.classes), self.env)
 
     def all_places(self, shape: Iterable[Size]) -> Iterator[Place]:
         sizes = [self.size(size) for size in shape]
