@@ -169,7 +169,11 @@ def _axis_sizes(needed: list[Variable], facts: Facts, shapes: Mapping[str, tuple
         if len(shape) != order:
             shown = ",".join(index.get((name, axis), "·") for axis in range(order))
             wanted = f"{name}[{shown}] has {order} axes" if order else f"{name} is a scalar"
-            raise ShapeError(f"{wanted}, and the array given for it has {len(shape)}: its shape is {shape}.")
+            message = f"{wanted}, and the array given for it has {len(shape)}: its shape is {shape}."
+            if name in facts.assumed:
+                letters = ",".join("ijklmn"[: len(shape)])
+                message += f" No indices stand at it in the text; write them, as in sum[{letters}]({name}[{letters}])."
+            raise ShapeError(message)
         env.update({(name, axis): size for axis, size in enumerate(shape)})
     for v in needed:
         for axis, size in enumerate(v.shape):

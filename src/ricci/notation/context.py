@@ -39,6 +39,7 @@ class Facts:
     sizes: dict[str, int] = field(default_factory=dict)  # index → size, where given
     ranges: dict[str, Size] = field(default_factory=dict)  # index → size, where it follows from reads like x[i+1]
     integers: set[str] = field(default_factory=set)  # inputs that are used as indices
+    assumed: set[str] = field(default_factory=set)  # inputs whose order nothing in the text says, as in sum(x)
     values: dict[str, Any] = field(default_factory=dict)  # input → the value it carries
     checks: list[Check] = field(default_factory=list)
     definitions: dict[str, Expr] = field(default_factory=dict)  # the names that statements define
@@ -128,6 +129,7 @@ def _join(into: Facts, facts: Facts) -> None:
     into.groups += [group for group in facts.groups if group not in into.groups]
     into.checks += [check for check in facts.checks if check not in into.checks]
     into.integers |= facts.integers
+    into.assumed |= facts.assumed
     into.derived |= facts.derived
     into.disputed |= facts.disputed
     for name, value in facts.definitions.items():

@@ -64,15 +64,17 @@ def resolve(
     derive: Callable[[Expr, Expr], Expr],
     swaps: Swaps | None = None,
     doubtful: list[str] | None = None,
+    orders: Mapping[str, int] | None = None,
 ) -> list[Resolved]:
     """All statements of ``text``, in order.
 
     ``derive(y, x)`` is the derivative that ``D(y, x[i])`` stands for. Where a definition is used that ``swaps`` names,
-    what it makes of the value is used instead. Messages for what has two readings are put into ``doubtful``.
+    what it makes of the value is used instead. Messages for what has two readings are put into ``doubtful``. Inputs
+    whose order the text does not say (``sum(x)``) have the one in ``orders``, or 1.
     """
     try:
         program = parse_program(text, FUNCTION_NAMES)
-        results = _at_heights(program, sizes, derive, swaps)
+        results = _at_heights(program, sizes, derive, swaps, orders or {})
     except NotationError as error:
         if "e^" in error.text:
             from ricci.notation.translations import exponential
@@ -86,20 +88,28 @@ def resolve(
 
 
 def _at_heights(
-    program: syntax.Statements, sizes: Mapping[str, int], derive: Callable[[Expr, Expr], Expr], swaps: Swaps | None
+    program: syntax.Statements,
+    sizes: Mapping[str, int],
+    derive: Callable[[Expr, Expr], Expr],
+    swaps: Swaps | None,
+    orders: Mapping[str, int],
 ) -> list[Resolved]:
     try:
-        return _resolved(program, sizes, derive, swaps)
+        return _resolved(program, sizes, derive, swaps, orders)
     except Subscripts:
         for index in program.standing:
             index.height = ""
-        return _resolved(program, sizes, derive, swaps)
+        return _resolved(program, sizes, derive, swaps, orders)
 
 
 def _resolved(
-    program: syntax.Statements, sizes: Mapping[str, int], derive: Callable[[Expr, Expr], Expr], swaps: Swaps | None
+    program: syntax.Statements,
+    sizes: Mapping[str, int],
+    derive: Callable[[Expr, Expr], Expr],
+    swaps: Swaps | None,
+    orders: Mapping[str, int],
 ) -> list[Resolved]:
-    scope = TextScope(program.text, sizes)
+    scope = TextScope(program.text, sizes, orders)
     scope.has_heights = any(index.height for index in program.standing)
     scope.subscripts = all(index.height == "down" for index in program.standing)
     steps = recurrences(program)

@@ -70,6 +70,7 @@ class TextScope:
 
     text: str
     given: Mapping[str, int]
+    orders: Mapping[str, int] = field(default_factory=dict)  # of inputs, where a call tells them and the text does not
     definitions: dict[str, Definition] = field(default_factory=dict)
     facts: Facts = field(default_factory=Facts)
     index_axes: dict[str, dict[tuple[str, int], None]] = field(default_factory=dict)
@@ -189,8 +190,9 @@ class TextScope:
 
     def _settle(self) -> None:
         """What functions take as a whole has the order that the text says elsewhere, or else the one they assume."""
+        self.facts.assumed = {node.name for node, order in self.whole if order == 1} - self.facts.inputs.keys()
         for node, order in self.whole:
-            self._tensor(node, -1 if node.name in self.facts.inputs else order)
+            self._tensor(node, -1 if node.name in self.facts.inputs else self.orders.get(node.name, order))
         if self.whole:  # inputs are in the order in which they were written
             self.facts.inputs = {
                 name: self.facts.inputs[name] for name in self.facts.mentions if name in self.facts.inputs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ricci.checked_calls import shown, takes
@@ -13,6 +14,7 @@ from ricci.errors import InputError
 from ricci.expr import Size
 from ricci.kinds import kind_of
 from ricci.notation.context import merged
+from ricci.user.formula import OtherOrders
 
 if TYPE_CHECKING:
     from ricci.transforms.transformed import Transformed
@@ -107,5 +109,14 @@ def compile(
     stage = prepare([part.expr for part in parts], names, facts, by, simplify)
     options = (("fused", fused), *([("jit", jit)] if jit is not None else []))
     if compressed:
-        return CompressedFunction(stage, [part.indices for part in parts], backend, single, options)
-    return Compiled(stage, backend, single, options)
+        made = CompressedFunction(stage, [part.indices for part in parts], backend, single, options)
+    else:
+        made = Compiled(stage, backend, single, options)
+    if facts.assumed:
+        again = partial(_compiled, single, backend, compressed=compressed, simplify=simplify, fused=fused, jit=jit)
+        made.other_orders = OtherOrders(parts, again)
+    return made
+
+
+def _compiled(single: bool, backend: str | None, formulas: list[Formula], **options: Any) -> Any:
+    return compile(formulas[0] if single else formulas, backend, **options)

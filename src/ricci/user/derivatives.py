@@ -71,6 +71,10 @@ def _diff_once(
     formula: Formula, target: Target, mode: str, cut: Target | Sequence[Target] | None, effort: float
 ) -> Formula:
     by = find(formula, target)
+    if by.wanted is not None and len(by.wanted) != len(by.node.shape):
+        again = formula.of_orders({by.name: len(by.wanted)})  # where the text does not say how many it has
+        if again is not None:
+            formula, by = again, find(again, target)
     if cut is None:
         reading = read(formula, [by])
         expr = modes.derivative(reading.stable, reading.xs[0], mode, effort)

@@ -246,7 +246,28 @@ class Formula(FormulaMethods):
 
         names = dict(zip(self.indices, self.expr.shape, strict=True))
         stage = prepare([self.expr], names, self.context.facts, simplify=False)
-        return Compiled(stage, options=(("fused", False), ("rows", True)), title=self.name)
+        made = Compiled(stage, options=(("fused", False), ("rows", True)), title=self.name)
+        if self.context.facts.assumed:
+            made.other_orders = OtherOrders((self,), written)
+        return made
+
+    def of_orders(self, orders: Mapping[str, int]) -> Formula | None:
+        """The formula where inputs have these orders, which its text does not say: ``sum(x)``; none if it does."""
+        steps = [step.origin for step in self.chain]
+        root = steps[0].formula if steps else self
+        asked = [(step.by.name, len(step.by.wanted)) for step in steps if step.by.wanted]
+        fixed = any(step.by.kind != "input" for step in steps) or any(orders.get(n, k) != k for n, k in asked)
+        if root.source is None or fixed or not self.context.facts.assumed.issuperset(orders):
+            return None
+        text, sizes, position = root.source
+        part = resolve(text, sizes, derive_in_text, orders=orders)[position]
+        again = Formula(part.value.expr, part.value.names, part.context, part.name, part.heights)
+        again = again if again.indices == root.indices else again.rename(dict(zip(again.indices, root.indices)))
+        again.source = root.source
+        for step in steps:
+            names = step.by.wanted
+            again = again.diff(f"{step.by.name}[{','.join(names)}]" if names else step.by.name)
+        return again
 
     def _read_again(self, sizes: Mapping[str, int]) -> Formula:
         """The formula with the range of an index given, which otherwise follows from reads such as ``x[i+1]``."""
@@ -524,6 +545,45 @@ class Formula(FormulaMethods):
     def equation(self) -> Equation:
         """This formula as an equation, to work with by the rules of index notation."""
         return public("Equation").of(self)
+
+
+class OtherOrders:
+    """What is made of formulas for inputs that have other orders than the text, which says none, was read with."""
+
+    def __init__(self, formulas: Sequence[Formula], make: Callable[[list[Formula]], Compiled]):
+        self.formulas, self.make = tuple(formulas), make
+        self.made: dict[tuple, Compiled | None] = {}
+
+    def __call__(self, given: Mapping[str, Any]) -> Compiled | None:
+        """What such a call goes to; none where the orders are those, or where the text cannot be read with others."""
+        facts = merged(f.context for f in self.formulas).facts
+        found = {name: order_of(given[name]) for name in sorted(facts.assumed & given.keys())}
+        key = tuple(found.items())
+        if all(facts.inputs[name] == order for name, order in key):
+            return None
+        if key not in self.made:
+            again = [f.of_orders(found) for f in self.formulas]
+            parts = [f for f in again if f is not None]
+            self.made[key] = self.make(parts) if len(parts) == len(again) else None
+        return self.made[key]
+
+    def __reduce__(self):
+        return OtherOrders, (self.formulas, self.make)
+
+
+def order_of(value: Any) -> int:
+    """How many axes an array has, or what passes for one."""
+    if hasattr(value, "shape"):
+        return len(value.shape)
+    import numpy as np
+
+    return np.ndim(value)
+
+
+def written(formulas: Sequence[Formula]) -> Compiled:
+    """The function that computes a formula as it is written."""
+    (formula,) = formulas
+    return formula._as_written()
 
 
 def _fit(names: tuple, order: int) -> bool:

@@ -42,6 +42,7 @@ class TakenPrograms(SimpleNamespace):
 class Compiled:
     """A function of arrays, compiled from formulas. Call it with inputs by name, or in the order of ``inputs``."""
 
+    other_orders: Callable[[Mapping[str, Any]], Compiled | None] | None = None  # of inputs whose order was assumed
     typed = False  # whether results are given the types of a program afterwards
     road: Callable[[Prepared, Setting], Runner] = staticmethod(whole)
     _tracing: Any = None  # tells whether torch.compile is tracing the caller, where there is PyTorch
@@ -126,6 +127,9 @@ class Compiled:
         if settled:
             raise InputError(f"The range of {settled} was settled when the text was read; give its size to rc.parse.")
         given = {**facts.values, **self._named(args, inputs)}
+        other = None if self.other_orders is None else self.other_orders(given)
+        if other is not None:
+            return other(**given, **({"sizes": sizes} if sizes else {}))
         if self._is_recorded(given.values()):
             return self._recorded(given, sizes)
         check_names(self.stage, given)
