@@ -193,3 +193,8 @@ def test_factoring_without_a_one_tensor_is_refused():
     assert whole == rc.parse("y[i,j] = b[i,j] (c[i,j] + 1[i] d[j])")
     with pytest.raises(rc.NotationError, match="Multiply by the one-tensor to broadcast"):
         rc.parse("y[i,j] = b[i,j] (c[i,j] + d[j])")
+
+
+def test_an_input_is_not_the_name_of_the_left_side():
+    y, x = rc.tensors("y[i] x[i]")
+    assert str(rc.Equation.of(y - x)) == "z[i] = y[i] - x[i]"

@@ -108,7 +108,7 @@ class Reader:
         token = self.take()
         if token in OPENING:
             close, before, after = OPENING[token]
-            inverse = re.compile(r"([^()]*?)\^\{-1\}\\right\)(?=_)").match(self.text, self.at)
+            inverse = re.compile(r"([^()]*?)\^\{-1\}\\right\)(?=_|\{\}[_^])").match(self.text, self.at)
             if inverse:
                 self.at = inverse.end()
                 return f"inv({Reader(inverse[1]).whole_name()}){self.indices()}"
@@ -195,13 +195,27 @@ class Reader:
         inside = self.group()
         return f"{name}_{Reader(inside).whole_name()}" if inside.startswith(r"\mathrm") else name + inside
 
+    def heights(self) -> str:
+        """Indices above and below: ``{}^{i}{}_{j}``."""
+        found: list[tuple[str, list[str]]] = []
+        while (sign := self.text[self.at : self.at + 3]) in ("{}^", "{}_"):
+            self.at += 3
+            name = Reader(self.group()).index()
+            if found and found[-1][0] == sign[2]:
+                found[-1][1].append(name)
+            else:
+                found.append((sign[2], [name]))
+        return "".join(f"{sign}{{{' '.join(names)}{',' * (len(names) == 1)}}}" for sign, names in found)
+
     def indices(self) -> str:
+        if self.text.startswith(("{}^", "{}_"), self.at):
+            return self.heights()
         if self.peek() != "_":
             return ""
         self.take()
         inside = self.group()
         if inside.startswith(r"\mathrm") and "," not in inside:
-            return "_" + inside[8:-1]
+            return "_" + inside[8:-1].replace(r"\_", "_")
         return "[" + ",".join(Reader(part).index() for part in _apart(inside)) + "]"
 
     def index(self) -> str:

@@ -74,6 +74,7 @@ class Sides:
     sizes: list[str] = field(default_factory=list)
 
     def __post_init__(self):
+        self.inputs = {**self.chain[0].context.facts.values, **self.inputs}
         self.given = with_sizes(self.chain[0], self.inputs, self.given)[1]
         self.values = [evaluate(f, self.inputs, self.given) for f in self.chain]
 
@@ -181,7 +182,10 @@ def with_sizes(formula: rc.Formula, inputs: Inputs, given: Mapping[str, int]) ->
             try:
                 return np.asarray(formula(**known, sizes=told), float), told
             except rc.InputError as error:
-                asked, name = re.search(r"(Nothing determines|There is no) .*?['\"](.*?)['\"][; ]", str(error)).groups()
+                found = re.search(r"(Nothing determines|There is no) .*?['\"](.*?)['\"][; ]", str(error))
+                if found is None:
+                    raise
+                asked, name = found.groups()
                 told.pop(name, None) if asked == "There is no" else None
                 name = name if name in left else next(iter(left), None)
                 if name is None:
@@ -224,7 +228,7 @@ def fault_in_latex(f: rc.Formula, inputs: Inputs, given: Mapping[str, int]) -> s
     left, sign, right = last.partition(" = ")
     if sign and tuple(names_of(body(left))) != f.indices:
         return f"{f.latex()}\n  has other indices than {f.indices}"
-    return fault_in_side(before, right or last, f.indices, inputs, given, evaluate(f, inputs, given))
+    return fault_in_side(before, right or last, result(f), inputs, given, evaluate(f, inputs, given))
 
 
 def faults_in_equation(equation: rc.Equation, inputs: Inputs, given: Mapping[str, int]) -> Iterator[str]:
@@ -239,21 +243,36 @@ def faults_in_equation(equation: rc.Equation, inputs: Inputs, given: Mapping[str
         if len(sides) != 2:
             yield f"{last}\n  has {len(sides)} sides"
         for side in sides:
-            fault = fault_in_side(before, side, equation.indices, inputs, given, meant)
+            fault = fault_in_side(before, side, result(equation.left), inputs, given, meant)
             if fault:
                 yield fault
 
 
+def result(f: rc.Formula) -> str:
+    """A left side with the indices of a formula, where they stand."""
+    indices = [syntax.Index(0, 0, ((1, n),), plain=True, height=h) for n, h in zip(f.indices, f.standing, strict=True)]
+    return "result" + text_form.indices(tuple(indices))
+
+
+def spoken_of(before: list[str], side: str) -> list[str]:
+    """The lines before one that say something of it: those of sizes, and of the parts that it and these speak of."""
+    kept: list[str] = []
+    for line in reversed(before):
+        words = re.findall(r"\w+", " ".join([side, *[k for k in kept if not k.startswith("sizes: ")]]))
+        if line.startswith("sizes: ") or re.findall(r"\w+", line)[0] in words:
+            kept.insert(0, line)
+    return kept
+
+
 def fault_in_side(
-    before: list[str], side: str, names: tuple[str, ...], inputs: Inputs, given: Mapping[str, int], meant: np.ndarray
+    before: list[str], side: str, left: str, inputs: Inputs, given: Mapping[str, int], meant: np.ndarray
 ) -> str | None:
     """Whether what stands on one side of a sign, after lines that define parts, has the value that is meant."""
-    left = f"result[{','.join(names)}]" if names else "result"
-    text = "\n".join([*before, f"{left} = {side}"])
+    text = "\n".join([*spoken_of(before, side), f"{left} = {side}"])
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            formula = rc.parse(text, sizes=dict(zip(names, meant.shape, strict=True)))
+            formula = rc.parse(text, sizes=dict(zip(names_of(body(left)), meant.shape, strict=True)))
         fault = difference(evaluate(formula, inputs, given), meant)
     except Exception as error:
         fault = f"is not read: {type(error).__name__}: {error}"

@@ -284,3 +284,24 @@ def test_lines_of_a_derivation_have_indices_and_their_own_names():
 def test_what_is_differentiated_is_written_out():
     shown = str(rc.parse("y = x[i] A[i,j] x[j]").diff("x").derivation())
     assert "D(y, x[i]) = D(x[j] A[j,i'] x[i'], x[i])" in shown
+
+
+def test_an_index_has_one_size_in_a_derivation():
+    """A free index that the text has for something else keeps its name, and the sum inside has another."""
+    shown = [step.text for step in rc.parse("y = a[p] a[p] x[i] x[i]").diff("x[p]").derivation()]
+    assert shown[0] == "y = a[p'] a[p'] x[i] x[i]" and shown[-1] == "= 2 a[p'] a[p'] x[p]"
+
+
+def test_a_line_says_the_sizes_that_it_does_not_show():
+    shown = [step.text for step in rc.parse("h[i] = x[i] min[j,k](T[i,j,k] u[k])").diff("u[q]").derivation()]
+    assert shown[3].split("\n")[0] == "sizes: |l| = |j| |k|"
+    assert not any("sizes:" in text for text in shown[4:])
+
+
+def test_parts_are_defined_before_they_are_derived():
+    f = rc.parse("; ".join(["a0 = x", *[f"a{k + 1} = cos(a{k})*a{k}" for k in range(6)]]))
+    defined: set[str] = set()
+    for step in f.diff("x", "x").derivation():
+        *before, last = step.text.split("\n")
+        defined |= {line.partition(" =")[0] for line in before}
+        assert set(re.findall(r"\bt\d+\b", last)) <= defined

@@ -162,7 +162,9 @@ class PendingWriter(SyntaxWriter):
         order = len(u.shape)
         rows, columns = indices[:order], indices[order:]
         if u is self.x and self.solved:
-            return product_of([(1, syntax.Delta(0, 0, pair)) for pair in zip(rows, columns, strict=True)])
+            heights = self.facts.heights.get(self.x.name, ())
+            stand = Standing.at(rows, heights) or (), Standing.at(columns, flipped(heights)) or ()
+            return product_of([(1, syntax.Delta(0, 0, pair)) for pair in zip(*stand, strict=True)])
         variable_node = syntax.TensorNode(0, 0, self.x.name, columns or None)
         if self.by_name(u):
             return syntax.Derivative(0, 0, super().tensor(u, rows, taken), variable_node)
@@ -330,6 +332,7 @@ def line_by_line(
     names = {s.name: tuple([i.terms[0][1] for i in s.indices or ()]) for s in written}
     stands: dict[Expr, Variable] = {}
     steps: list[DerivationStep] = []
+    shown = 0  # of the lines that define parts
     depends: set[Expr] = set()
     body: dict[Expr, Expr] = {}
     for node in topological(y):
@@ -349,12 +352,13 @@ def line_by_line(
             free = [writer.fresh(own, at, taken) if n in x_names else n for at, n in enumerate(names[label])]
             deriving = Deriving(own, label, tuple(free), x, x_names, facts, page, list(stands.values()))
             stands[inner] = variable(label, own.shape)
-            own_line = next(at for at, line in enumerate(written) if line.name == label)
-            steps.append(deriving.in_one(stands[inner]).after(written[: own_line + 1]))
+            own_line = list(names).index(label) + 1
+            steps.append(deriving.in_one(stands[inner]).after(written[shown:own_line]))
+            shown = max(shown, own_line)
         spread = product([(stands[inner], places)], range(len(inner.shape)))
         body[node] = product([(spread, natural(node))], range(len(node.shape)), dict(enumerate(node.shape)))
     last = Deriving(body[y], y_name, y_names, x, x_names, facts, page, stands.values())
-    return [*steps, last.in_one().after(written)]
+    return [*steps, last.in_one().after(written[shown:])]
 
 
 def _standing(name: str, names: Names, facts: Facts) -> syntax.TensorNode:

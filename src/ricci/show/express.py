@@ -42,6 +42,7 @@ from ricci.show.phrases import (
     product_of,
     sum_of,
     tensor_of,
+    unused,
 )
 from ricci.show.product_writer import ProductWriter
 from ricci.show.size_line import SizeLineWriter
@@ -85,7 +86,7 @@ class SyntaxWriter(ProductWriter):
         body = last.body
         if name is None and free_indices(body) != self.names:
             used |= {n for s in statements for n in names_in(s.body)} | names_in(body)
-            name = next(n for n in ("y", "z", "u", *map("y{}".format, range(1, 1000))) if n not in used)
+            name = unused(used)
         statements.append(syntax.Statement(0, 0, name, last.indices, body))
         roots = [*self.inside(), self.root]
         writer = SizeLineWriter(roots, self.names, self.facts, self.namer, lambda size: self.size(size, True))

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Container, Sequence
 from fractions import Fraction
+from itertools import chain, count
 
 from ricci.expr import Expr, Number, Structure, Variable
 from ricci.expr.build.scale import whole_power
@@ -32,6 +33,11 @@ def tensor_of(name: str, names: Names) -> syntax.TensorNode:
 
 def delta_of(a: str, b: str) -> syntax.Delta:
     return syntax.Delta(0, 0, indices_of((a, b)))
+
+
+def unused(names: Container[object]) -> str:
+    """A name for a result that none of these is."""
+    return next(n for n in chain("yzu", map("y{}".format, count(1))) if n not in names)
 
 
 def open_names(index: syntax.Index) -> list[str]:

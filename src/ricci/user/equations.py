@@ -21,6 +21,7 @@ from ricci.notation import syntax
 from ricci.notation.context import Context, Facts
 from ricci.notation.heights import FLIPPED, KEEPS, WORDS, changed
 from ricci.notation.occurrences import Occurrences, free_indices, in_indices
+from ricci.show.phrases import unused
 from ricci.user.formula import Formula, as_formula, check_contracted, heights_of
 
 
@@ -47,8 +48,8 @@ class Equation:
     @classmethod
     @takes("rc.Equation.of", right="formula")
     def of(cls, right: Formula) -> Equation:
-        """A formula as an equation, with its own name, or ``y``, on the left."""
-        left = right.name or "y"
+        """A formula as an equation, with its own name, or one that nothing has, on the left."""
+        left = right.name or unused({*right.context.facts.inputs, *right.context.facts.definitions})
         shape = tuple([axis_size(left, axis) for axis in range(right.order)])
         heights = right.standing
         facts = Facts(inputs={left: right.order}, groups=[(n, ((left, a),)) for a, n in enumerate(right.indices)])
