@@ -108,7 +108,7 @@ CASES = [
 
 
 CASES += [
-    ("y = x[i+1] x[i+0]", r"y = x_{i+1} x_{i+0}"),  # over all places where both are inside
+    ("y[i] = x[i+1] x[i+0]", r"y_{i} = x_{i+0} x_{i+1}"),  # over all places where both are inside
     ("y = 1/a[k,t[k]]/b", r"y = \frac{\mathbf{1}_{k}}{a_{k,t_{k}} b}"),
     ("x1_bar = a1_b", r"\bar{x_{1}} = {a_{1}}_{\mathrm{b}}"),
 ]
