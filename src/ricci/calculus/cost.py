@@ -41,6 +41,8 @@ def _own_cost(node: Expr) -> int:
     if isinstance(node, Function) and node.op.loop is not None:
         body = node.op.loop
         return _count(body.length) * cost(body.result) * _entries(node.shape[len(node.shape) - sum(node.params) :])
+    if isinstance(node, Function) and node.op.branches is not None:
+        return max([cost(e) for e in node.op.branches.results])
     if isinstance(node, Function):
         largest = max(_entries(a.shape) for a in node.args)
         return largest * (_count(node.args[0].shape[-1]) if node.op.works_on[0] == 2 else 1)

@@ -130,6 +130,7 @@ class Op:
     outside: Any = None  # or of code that only runs; see ``compiler/outside.py``
     later: bool = False  # or not known before sizes are; then ``rewrite`` gives what takes its place
     loop: Any = None  # or of a step that is repeated; see ``ricci.loops``
+    branches: Any = None  # or of several, of which one is computed; see there
     widen: Callable[..., Expr] | None = (
         None  # with a further axis in front, where it is not in parallel over leading ones
     )
@@ -138,7 +139,13 @@ class Op:
     @property
     def own(self) -> bool:
         """Whether it was made in this process, for one function of the user's, and is in no table."""
-        return self.body is not None or self.outside is not None or self.later or self.loop is not None
+        return (
+            self.body is not None
+            or self.outside is not None
+            or self.later
+            or self.loop is not None
+            or self.branches is not None
+        )
 
     def axes_of(self, params: tuple) -> tuple[int, ...]:
         """How many axes of each operand the function works on."""

@@ -60,7 +60,7 @@ class LoopBody:
         if not sizes:
             return self
         state = fresh((*self.state.shape, *sizes))
-        return replace(self, state=state, result=_along_columns(self.result, self.state, state))
+        return replace(self, state=state, result=along_columns(self.result, self.state, state))
 
 
 def fresh(shape: Shape) -> Variable:
@@ -73,7 +73,7 @@ def replaced(roots: Sequence[Expr], values: Mapping[Any, Expr]) -> list[Expr]:
     return rewritten(roots, lambda node, _args: values.get(node))
 
 
-def _along_columns(e: Expr, old: Expr, new: Expr) -> Expr:
+def along_columns(e: Expr, old: Expr, new: Expr) -> Expr:
     """``e``, which is linear in ``old``, of ``new`` in its place, which has further axes behind those of ``old``."""
     order, further = len(old.shape), len(new.shape) - len(old.shape)
     for k in range(order, order + further):

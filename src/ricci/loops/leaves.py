@@ -7,7 +7,7 @@ added to, ``l = l + g``, is a sum. So a loop is as small as it can be, and the r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
@@ -18,6 +18,7 @@ from ricci.expr.nodes import constructors
 from ricci.expr.widen import batched
 from ricci.functions.reductions import cumsum
 from ricci.loops.bodies import fresh, replaced
+from ricci.loops.branches import branch
 from ricci.loops.looped import loop
 
 
@@ -49,6 +50,20 @@ def all_states(
 
 
 constructors.recurrences = all_states
+
+
+def choices(number: Expr, results: Sequence[Sequence[Expr]], kept: Callable[[Expr], bool]) -> list[Expr]:
+    """Of several rows of results, that which ``number`` tells: one choice for all, whose entries are one vector."""
+    if not results[0]:
+        return []
+    shapes = [e.shape for e in results[0]]
+    if len(shapes) == 1:
+        return [branch(number, [row[0] for row in results], kept)]
+    sizes = [prod(shape) for shape in shapes]  # type: ignore[type-var]
+    flat = [joined([reshaped(e, (n,)) for e, n in zip(row, sizes, strict=True)], 0) for row in results]
+    whole = branch(number, flat, kept)
+    starts = accumulate(sizes, initial=0)
+    return [reshaped(sliced(whole, 0, a, 1, n), s) for a, n, s in zip(starts, sizes, shapes, strict=False)]
 
 
 class Leaves:

@@ -237,12 +237,24 @@ def _elementwise(run: Evaluation, node: Elementwise, values: list) -> Any:
 def _function(run: Evaluation, node: Function, values: list) -> Array:
     if node.op.loop is not None:
         return run.settled(_looped(run, node, [run.dense(v) for v in values]))
+    if node.op.branches is not None:
+        return run.settled(_chosen(run, node, [run.dense(v) for v in values]))
     values = [run.dense(v) if isinstance(v, (int, float)) else v for v in run.aligned(values)]
     leads = [v.shape[: v.ndim - own] for v, own in zip(values, node.op.axes_of(node.params), strict=True)]
     if len(set(leads)) > 1:
         raise ShapeError(f"The leading axes of the operands of {node.op.name} differ: {' and '.join(map(str, leads))}.")
     f = FUNCTIONS[node.op.name] if node.op.outside is None else node.op.outside.on_numpy
     return run.settled(f(*values, *node.params))
+
+
+def _chosen(run: Evaluation, node: Function, values: list) -> Array:
+    """The branch that a number tells."""
+    body = node.op.branches.with_columns(node.shape[len(node.shape) - sum(node.params) :])
+    number, *operands = values
+    at = min(max(int(number), 0), len(body.results) - 1)
+    return interpret([body.results[at]], dict(zip([v.name for v in body.operands], operands, strict=True)), run.sizes)[
+        0
+    ]
 
 
 def _looped(run: Evaluation, node: Function, values: list) -> Array:

@@ -19,7 +19,7 @@ from ricci.compiler.lower.axis_order import AxisOrder
 from ricci.compiler.lower.builder import Builder, PlacedPart
 from ricci.compiler.lower.contract import Contraction, product_where
 from ricci.compiler.lower.gathers import Gather
-from ricci.compiler.lower.looping import rolled_up
+from ricci.compiler.lower.looping import branched, rolled_up
 from ricci.compiler.lower.opening import Factors, Opening
 from ricci.compiler.lower.paths import REARRANGED
 from ricci.compiler.lower.relations import relations_of
@@ -209,8 +209,8 @@ class ExpressionLowering:
         return build.map("where", build.map("equal", x, (-math.inf, ())), (math.inf, ()), made)
 
     def function(self, node: Function) -> Operand:
-        if node.op.loop is not None:
-            return self.looped(node)
+        if node.op.loop is not None or node.op.branches is not None:
+            return self.inner(node)
         own = node.op.axes_of(node.params)
         lead = len(node.args[0].shape) - own[0]
         operands = [self.operand(a) for a in node.args]
@@ -234,12 +234,14 @@ class ExpressionLowering:
         back = {label: lead + k for k, label in enumerate(result)}
         return value, tuple([back.get(x, x) for x in labels])
 
-    def looped(self, node: Function) -> Operand:
-        """A loop: the program of one step, and the call that repeats it."""
-        build = self.builder
-        operands = [self._whole(a, a is node.args[-1]) for a in node.args]
+    def inner(self, node: Function) -> Operand:
+        """A loop, or branches: programs of their own, and the call that runs them."""
+        build, make = self.builder, rolled_up if node.op.loop is not None else branched
+        operands = [
+            self._whole(a, real=k == len(node.args) - 1 and node.op.loop is not None) for k, a in enumerate(node.args)
+        ]
         values = [value for value, _ in operands]
-        rolled = rolled_up(node, values, self.bound, self.size, lambda inner: lowered(inner, build.rearranged))
+        rolled = make(node, values, self.bound, self.size, lambda inner: lowered(inner, build.rearranged))
         axes = tuple([build.fresh() for _ in node.shape])
         params = ((rolled,), max([len(v.shape) for v in values]))
         value, _ = build.emit("call", OUTSIDE, operands, axes, self.shape(node), "f", params)

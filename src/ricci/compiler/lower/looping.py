@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ricci.compiler.bind import Bound
 from ricci.compiler.plan.program import Program, Value
-from ricci.compiler.plan.rolled import Rolled
+from ricci.compiler.plan.rolled import Branched, Rolled
 from ricci.compiler.prepare.prepared import prepared
 from ricci.expr import Function, Shape, Size, add, variable
 
@@ -41,3 +41,20 @@ def rolled_up(
     program = lower(Bound(prepared([result]).roots, bound.sizes, shapes, setting))
     name = "_".join(map(str, (node.op.name, *shapes[body.state.name])))
     return Rolled(program, setting, size(body.length), len(body.fixed), body.forced, body.last, name)
+
+
+def branched(
+    node: Function,
+    operands: Sequence[Value],
+    bound: Bound,
+    size: Callable[[Size], int],
+    lower: Callable[[Bound], Program],
+) -> Branched:
+    """What runs the branch that a number tells: a program for each."""
+    body = node.op.branches.with_columns(node.shape[len(node.shape) - sum(node.params) :])
+    shapes = {v.name: tuple([size(n) for n in v.shape]) for v in body.operands}
+    kinds = {v.name: value.kind for v, value in zip(body.operands, operands[1:], strict=True)}
+    setting = replace(bound.setting, shapes=(*shapes.items(),), kinds=(*kinds.items(),), sizes=(), single=True)
+    programs = [lower(Bound(prepared([e]).roots, bound.sizes, shapes, setting)) for e in body.results]
+    shape = tuple([size(n) for n in node.shape])
+    return Branched(programs, setting, shape, "_".join(map(str, (node.op.name, *shape))))

@@ -94,3 +94,38 @@ class Rolled:
 
         final, states = jax.lax.scan(step, state, slices, length=self.length)
         return final if self.last else jnp.concatenate([state[None], states])
+
+
+@dataclass(eq=False)
+class Branched:
+    """Branches, of which a number tells the one that runs; numbers beyond are the first or the last."""
+
+    programs: list[Program]
+    setting: Setting
+    shape: tuple[int, ...]
+    name: str
+    kind: ClassVar[str] = "f"
+
+    @lazy
+    def steps(self) -> list[Callable[..., Any]]:
+        return [Rolled.made(program, self.setting).run for program in self.programs]
+
+    def on(self, backend: str) -> Callable[..., Any]:
+        """The choice for arrays of a backend."""
+        return {"numpy": self.on_numpy, "torch": self.on_torch, "jax": self.on_jax}[backend]
+
+    def chosen(self, number: Any) -> Callable[..., Any]:
+        return self.steps[min(max(int(number), 0), len(self.steps) - 1)]
+
+    def on_numpy(self, number: Any, *operands: Any) -> Any:
+        return np.array(np.broadcast_to(self.chosen(number)(*operands), self.shape), self.setting.dtype)
+
+    def on_torch(self, number: Any, *operands: Any) -> Any:
+        return self.chosen(number)(*operands).expand(self.shape)
+
+    def on_jax(self, number: Any, *operands: Any) -> Any:
+        import jax
+        import jax.numpy as jnp
+
+        runs = [lambda *given, run=run: jnp.broadcast_to(run(*given), self.shape) for run in self.steps]
+        return jax.lax.switch(number.astype("int32"), runs, *operands)
