@@ -105,8 +105,8 @@ def _chosen(what: str, number: Any, branches: Sequence[Callable], operands: tupl
         check(f"rc.{what}", "a branch", f, "function")
     if getattr(number, "shape", ()) != ():
         raise ShapeError(
-            f"rc.{what}: one number tells the branch, and the shape of {shown(number)} is {number.shape}. Entry by entry it "
-            "is rc.where(condition, a, b), or rc.vmap of a function with the branch in it."
+            f"rc.{what}: one number tells the branch, and {shown(number)} has the shape {number.shape}. Entry by entry "
+            "it is rc.where(condition, a, b), or rc.vmap of a function with the branch in it."
         )
     here = frames.current()
     if here is None or not isinstance(plain(number), Traced):

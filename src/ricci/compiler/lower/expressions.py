@@ -237,9 +237,8 @@ class ExpressionLowering:
     def inner(self, node: Function) -> Operand:
         """A loop, or branches: programs of their own, and the call that runs them."""
         build, make = self.builder, rolled_up if node.op.loop is not None else branched
-        operands = [
-            self._whole(a, real=k == len(node.args) - 1 and node.op.loop is not None) for k, a in enumerate(node.args)
-        ]
+        real = node.args[-1] if node.op.loop is not None else None  # what is carried
+        operands = [self._whole(a, a is real) for a in node.args]
         values = [value for value, _ in operands]
         rolled = make(node, values, self.bound, self.size, lambda inner: lowered(inner, build.rearranged))
         axes = tuple([build.fresh() for _ in node.shape])

@@ -12,6 +12,7 @@ from ricci.compiler.prepare.prepared import prepared
 from ricci.expr import Function, Shape, Size, add, variable
 
 ADDED = "loop.f"
+Lower = Callable[[Bound], Program]
 
 
 def rolled_up(
@@ -19,7 +20,7 @@ def rolled_up(
     operands: Sequence[Value],
     bound: Bound,
     size: Callable[[Size], int],
-    lower: Callable[[Bound], Program],
+    lower: Lower,
 ) -> Rolled:
     """What runs a loop. The inputs of its step are those of the body, with what is added in it, and the state last."""
     body = node.op.loop
@@ -48,7 +49,7 @@ def branched(
     operands: Sequence[Value],
     bound: Bound,
     size: Callable[[Size], int],
-    lower: Callable[[Bound], Program],
+    lower: Lower,
 ) -> Branched:
     """What runs the branch that a number tells: a program for each."""
     body = node.op.branches.with_columns(node.shape[len(node.shape) - sum(node.params) :])

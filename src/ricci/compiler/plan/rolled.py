@@ -118,7 +118,7 @@ class Branched:
         return self.steps[min(max(int(number), 0), len(self.steps) - 1)]
 
     def on_numpy(self, number: Any, *operands: Any) -> Any:
-        return np.array(np.broadcast_to(self.chosen(number)(*operands), self.shape), self.setting.dtype)
+        return np.array(np.broadcast_to(self.chosen(number)(*operands), self.shape), self.setting.dtype)[()]
 
     def on_torch(self, number: Any, *operands: Any) -> Any:
         return self.chosen(number)(*operands).expand(self.shape)
