@@ -37,7 +37,7 @@ _LATER = {  # imported when first asked for; ``__init__.pyi``, made of this, say
     "ricci.transforms.batching": ("vmap",),
     "ricci.transforms.implicit": ("fixed_point", "root"),
     "ricci.transforms.recomputing": ("checkpoint",),
-    "ricci.transforms.scanning": ("cond", "fori_loop", "scan", "switch"),
+    "ricci.transforms.scanning": ("associative_scan", "cond", "fori_loop", "scan", "switch", "while_loop"),
     "ricci.user.explaining": ("explain", "trace"),
     "ricci.transforms.nans": ("debug_nans",),
     "ricci.user.custom": ("custom",),

@@ -30,10 +30,12 @@ from ricci.tracing.meanings import of_torch, plain
 from ricci.tracing.recording import Arguments, Recording, Static, is_array, record
 from ricci.tracing.shapes import Shaped
 from ricci.tracing.trees import Form
+from ricci.transforms.ends import ending
 from ricci.transforms.formula_functions import as_function
 from ricci.transforms.linear import identity
 from ricci.transforms.on_tensors import on_tensors
 from ricci.transforms.transformed import Transformed
+from ricci.transforms.unfinished import BOUNDS, StepBounds, Unfinished
 
 _programs = OfFunctions("loops", 16)
 
@@ -152,6 +154,120 @@ def _branched(what: str, number: Traced, branches: Sequence[Callable], operands:
     for leaf in leaves:
         here.note(leaf.expr)
     return like_tensor(of_torch(arguments.leaves), trees.unflatten(found[0].out_form, leaves))
+
+
+@takes("rc.while_loop", cond_fun="function", body_fun="function", max_steps="count or None")
+def while_loop(
+    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, max_steps: int | None = None
+) -> Any:
+    """``value = body_fun(value)`` as long as ``cond_fun(value)`` holds; as ``jax.lax.while_loop``.
+
+    It has derivatives in both directions: the states of all steps are kept. How many there may be need not be said but
+    for programs of JAX; ``max_steps`` is an error if more are needed.
+
+    >>> import numpy as np, ricci as rc
+    >>> halve = lambda x: rc.while_loop(lambda x: x > 1.0, lambda x: x / 2, x)
+    >>> halve(10.0), rc.grad(halve)(10.0)
+    (0.625, np.float64(0.0625))
+    """
+    here = frames.current()
+    if here is None:
+        return _while_it_holds(cond_fun, body_fun, init_val, max_steps)
+    return _bounded(cond_fun, body_fun, init_val, max_steps, here)
+
+
+def _while_it_holds(cond_fun: Callable, body_fun: Callable, value: Any, max_steps: int | None) -> Any:
+    steps = 0
+    while _truth(cond_fun(value), cond_fun):
+        if steps == max_steps:
+            raise Unfinished(_name(cond_fun), 0, steps, True)
+        value, steps = body_fun(value), steps + 1
+    return value
+
+
+def _truth(found: Any, f: Callable) -> Any:
+    if getattr(found, "shape", ()) != ():
+        raise ShapeError(f"rc.while_loop: {_name(f)} returns one truth value, not an array of shape {found.shape}.")
+    return found
+
+
+def _bounded(cond_fun: Callable, body_fun: Callable, init: Any, max_steps: int | None, here: Any) -> Any:
+    """The loop inside a function that is traced: a scan in which the state stays what it is once the end is reached."""
+    bounds = BOUNDS.get() or StepBounds()
+    number, bound = bounds.next()
+    bound = bound if max_steps is None else max_steps
+
+    def step(value: Any, _: Any) -> tuple[Any, None]:
+        goes_on = lift(_truth(cond_fun(value), cond_fun))
+        old, form = trees.flatten(value)
+        new, again = trees.flatten(body_fun(value))
+        if form != again:
+            raise InputError(f"rc.while_loop: {_name(body_fun)} returns a tree of another form than it is given.")
+        return trees.unflatten(form, [np.where(goes_on, b, a) for a, b in zip(old, new, strict=True)]), None
+
+    final, _ = _scanned(step, (bound, False), init, None)
+    ended = lift(_truth(cond_fun(final), cond_fun))
+    leaves, form = trees.flatten(final)
+    checked = [ending(lift(leaf), ended, _name(cond_fun), number, bound, max_steps is not None) for leaf in leaves]
+    return trees.unflatten(form, [Traced(e, lift(x).dtype, here) for e, x in zip(checked, leaves, strict=True)])
+
+
+@takes("rc.associative_scan", fn="function", reverse="flag", axis="whole number")
+def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+    """All partial results of an associative operation along an axis, in a logarithmic number of calls; as in JAX.
+
+    ``fn`` takes two arrays, or trees of arrays, with many entries along that axis, and works on each of them.
+
+    >>> import numpy as np, ricci as rc
+    >>> rc.associative_scan(np.multiply, np.array([1.0, 2.0, 3.0, 4.0]))
+    array([ 1.,  2.,  6., 24.])
+    """
+    return _called(_associated, fn, (elems,), (reverse, axis))
+
+
+def _associated(fn: Callable, options: tuple, elems: Any) -> Any:
+    reverse, axis = options
+    leaves, form = trees.flatten(elems)
+    arrays = [lift(leaf) for leaf in leaves]
+    if not arrays or any(not -x.ndim <= axis < x.ndim for x in arrays):
+        raise ShapeError(f"rc.associative_scan: elems are arrays that have axis {axis}.")
+    if len({x.shape[axis] for x in arrays}) > 1:
+        listed = ", ".join([str(x.shape) for x in arrays])
+        raise ShapeError(f"rc.associative_scan: all arrays have one size along axis {axis}; the shapes are {listed}.")
+    arrays = [np.moveaxis(x, axis, 0) for x in arrays]
+    arrays = [x[::-1] for x in arrays] if reverse else arrays
+
+    def joined(a: list[Any], b: list[Any]) -> list[Any]:
+        sides = [trees.unflatten(form, [np.moveaxis(x, 0, axis) for x in side]) for side in (a, b)]
+        found, again = trees.flatten(fn(*sides))
+        if again != form:
+            raise InputError(f"rc.associative_scan: {_name(fn)} returns a tree of another form than it is given.")
+        return [np.moveaxis(x, axis, 0) for x in found]
+
+    found = _partial_results(joined, arrays)
+    found = [x[::-1] for x in found] if reverse else found
+    return trees.unflatten(form, [np.moveaxis(x, 0, axis) for x in found])
+
+
+def _partial_results(joined: Callable[[list, list], list], parts: list[Any]) -> list[Any]:
+    """Neighbours are joined, the results of half as many are found, and the others between them."""
+    size = parts[0].shape[0]
+    if size < 2:
+        return parts
+    odd = _partial_results(joined, joined([x[0 : size - 1 : 2] for x in parts], [x[1::2] for x in parts]))
+    first = [x[:1] for x in parts]
+    if size == 2:
+        return [np.concatenate([a, b]) for a, b in zip(first, odd, strict=True)]
+    before = [x[:-1] for x in odd] if size % 2 == 0 else odd
+    even = [np.concatenate([a, b]) for a, b in zip(first, joined(before, [x[2::2] for x in parts]), strict=True)]
+    return [_alternating(a, b) for a, b in zip(even, odd, strict=True)]
+
+
+def _alternating(even: Any, odd: Any) -> Any:
+    """The entries of both along the first axis, one after the other by turns."""
+    pairs = odd.shape[0]
+    both = np.stack([even[:pairs], odd], 1).reshape((2 * pairs, *odd.shape[1:]))
+    return np.concatenate([both, even[pairs:]]) if even.shape[0] > pairs else both
 
 
 def _called(inside: Callable[..., Any], f: Callable, operands: tuple, options: tuple) -> Any:

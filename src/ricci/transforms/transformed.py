@@ -42,6 +42,8 @@ from ricci.transforms import nans
 from ricci.transforms.formula_functions import as_function
 from ricci.transforms.on_tensors import on_tensors
 from ricci.transforms.typed import AnyArray, ArrayT, Blocks, P, R_co, ResultT
+from ricci.transforms.unfinished import BOUNDS, StepBounds, Unfinished, with_more_room
+from ricci.within import within
 from ricci.wrapping import MadeOf
 
 MOST_PROGRAMS = 256
@@ -95,6 +97,7 @@ class Transformed(MadeOf, Generic[P, R_co]):
         given = {**(options or {}), **chosen}
         given = {name: value for name, value in given.items() if value is not None}
         self.options = tuple(sorted({"fused": fused, **given}.items()))
+        self.bounds: tuple[int, ...] = ()  # of loops that end by themselves
         self._programs = Cache("programs of transformed functions", MOST_PROGRAMS)
         self._direct = Cache("calls of transformed functions", MOST_PROGRAMS)  # by types of arrays alone
 
@@ -124,7 +127,10 @@ class Transformed(MadeOf, Generic[P, R_co]):
             except (AttributeError, TypeError):
                 found = None
             if found is not None and found.guards.hold() and not nans.watching():
-                return found.run(arrays)
+                try:
+                    return found.run(arrays)
+                except Unfinished as fault:
+                    self.bounds = with_more_room(self.bounds, fault)
             return self._found(args, kwargs)
         return self._inside(args, kwargs)
 
@@ -144,14 +150,23 @@ class Transformed(MadeOf, Generic[P, R_co]):
         if recorded(arguments.leaves):
             return on_tensors(self, self.what, args, dict(kwargs))
         arrays = arguments.traced
-        program = self.program(arguments)
-        if program.recording.writes:
-            check_apart(arrays, program.recording.name)
-        result = program.run(arrays)
+        program, result = self._finished(arguments)
         nans.check(program, arrays, result)
         if not kwargs and not self.static_argnums and not (program.recording.drawn or program.recording.writes):
             self._remember(args, arrays, program)
         return result
+
+    def _finished(self, arguments: Arguments) -> tuple[Version, Any]:
+        """The program for arguments of this kind, with enough room for all of its loops, and what it gives."""
+        arrays = arguments.traced
+        while True:
+            program = self.program(arguments)
+            if program.recording.writes:
+                check_apart(arrays, program.recording.name)
+            try:
+                return program, program.run(arrays)
+            except Unfinished as fault:
+                self.bounds = with_more_room(self.bounds, fault)
 
     def _remember(self, args: tuple, arrays: list[Any], program: Version) -> None:
         """A shortcut for arguments like these, where it meets the same arrays in the same order."""
@@ -167,14 +182,15 @@ class Transformed(MadeOf, Generic[P, R_co]):
 
     def program(self, arguments: Arguments) -> Version:
         """The program for arguments of this kind; made if there is none, or what it depends on has changed."""
-        key = (arguments.form, tuple(map(_kind, arguments.leaves, arguments.arrays)))
+        key = (arguments.form, tuple(map(_kind, arguments.leaves, arguments.arrays)), self.bounds)
         try:
             found = self._programs[key]
         except TypeError:
             raise InputError(_unhashable(arguments)) from None
         if found is None or not found.guards.hold():
             static = [leaf for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if not traced]
-            recording, guards = observed(lambda reach: self.recorded(arguments, reach), [self.function, *static])
+            with within(BOUNDS, StepBounds(self.bounds)):
+                recording, guards = observed(lambda reach: self.recorded(arguments, reach), [self.function, *static])
             found = self._made(recording, arguments, guards)
             if not found.recording.drawn:  # otherwise the next call draws other numbers
                 self._programs.keep(key, found)
