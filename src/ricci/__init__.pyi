@@ -44,8 +44,12 @@ from ricci.transforms.recomputing import (
     checkpoint as checkpoint,
 )
 from ricci.transforms.scanning import (
+    associative_scan as associative_scan,
+    cond as cond,
     fori_loop as fori_loop,
     scan as scan,
+    switch as switch,
+    while_loop as while_loop,
 )
 from ricci.user.explaining import (
     explain as explain,
@@ -179,12 +183,14 @@ __all__ = [
     "TraceError",
     "TraceTable",
     "Undecided",
+    "associative_scan",
     "axes",
     "cache_clear",
     "cache_info",
     "check_grads",
     "checkpoint",
     "compile",
+    "cond",
     "custom",
     "debug_nans",
     "diff",
@@ -227,6 +233,7 @@ __all__ = [
     "shapes",
     "signature",
     "sizes",
+    "switch",
     "taylor",
     "tensors",
     "trace",
@@ -237,6 +244,7 @@ __all__ = [
     "variable",
     "vjp",
     "vmap",
+    "while_loop",
 ]
 
 @overload

@@ -91,6 +91,9 @@ KINDS: dict[str, ArgumentKind] = {
     "function": ArgumentKind("a function", callable),
     "count": ArgumentKind("a whole number, 0 or more", lambda value: is_whole(value) and value >= 0),
     "whole number": ArgumentKind("a whole number", is_whole),
+    "count or flag": ArgumentKind(
+        "a whole number, 0 or more, or True or False", lambda value: _is_flag(value) or (is_whole(value) and value >= 0)
+    ),
     "number": ArgumentKind("a number", is_number),
     "amount": ArgumentKind("a number, 0 or more", lambda value: is_number(value) and value >= 0),
     "step": ArgumentKind("a number greater than 0", lambda value: is_number(value) and value > 0),

@@ -40,6 +40,7 @@ class LoopBody:
     fixed: tuple[Variable, ...]
     length: Size
     forced: bool = False
+    whole: bool = False  # whether all that a step computes stays in it, so that nothing is kept but states
     last: bool = False  # whether the last state is the value, and the others are not kept
 
     def operands(self, args: Sequence[Any]) -> tuple[list[Any], list[Any], Any]:

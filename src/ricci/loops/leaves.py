@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import prod
 
-from ricci.expr import Dim, Expr, Shape, Size, Sum, Variable, add, topological
+from ricci.expr import Dim, Expr, Shape, Size, Sum, Variable, add, topological, zero
 from ricci.expr.moving import entry, expanded, joined, merged, placed, reshaped, sliced, split, transposed, with_ones
 from ricci.expr.nodes import constructors
 from ricci.expr.widen import batched
@@ -34,10 +34,25 @@ class Carried:
 
 
 def run_through(
-    carried: Sequence[Carried], slices: Mapping[Variable, Expr], length: Size, outputs: Sequence[Expr] = ()
+    carried: Sequence[Carried],
+    slices: Mapping[Variable, Expr],
+    length: Size,
+    outputs: Sequence[Expr] = (),
+    whole: bool = False,
 ) -> tuple[list[Expr], list[Expr]]:
-    """The last values of what is carried, and the outputs of all steps, along a new first axis."""
-    return Leaves(carried, slices, length).results(outputs)
+    """The last values of what is carried, and the outputs of all steps, along a new first axis.
+
+    If the loop is ``whole``, nothing is taken out of it, and outputs are carried: see ``looped.py``.
+    """
+    if not whole:
+        return Leaves(carried, slices, length).results(outputs)
+    made = Leaves([], slices, length)
+    written = [Carried(fresh(e.shape), zero(e.shape), e) for e in outputs]
+    everything = [*carried, *written]
+    if everything:
+        made.pack(everything, [one.new for one in everything], whole=True)
+    lasts = [entry(one.all, 0, length) for one in carried if one.all is not None]
+    return lasts, [sliced(one.all, 0, 1, 1, length) for one in written if one.all is not None]
 
 
 def all_states(
@@ -108,16 +123,15 @@ class Leaves:
                 assert one.all is not None
                 self.slices[later] = sliced(one.all, 0, 1, 1, self.length)
 
-    def pack(self, part: Sequence[Carried], exprs: Sequence[Expr]) -> None:
+    def pack(self, part: Sequence[Carried], exprs: Sequence[Expr], whole: bool = False) -> None:
         """One loop for several arrays, all entries in one vector."""
         sizes = [prod(one.state.shape) for one in part]  # type: ignore[type-var]
         starts = [*accumulate(sizes, initial=0)]
-        whole = fresh((starts[-1],))
+        vector = fresh((starts[-1],))
         places = list(zip(part, starts, sizes, strict=False))
-        own = {one.state: _apart(sliced(whole, 0, a, 1, n), (), one.state.shape) for one, a, n in places}
-        news = replaced(exprs, own)
-        states = loop(_together(news, starts), whole, _together([one.init for one in part], starts), self.slices,
-                      self.length)  # fmt: skip
+        own = {one.state: _apart(sliced(vector, 0, a, 1, n), (), one.state.shape) for one, a, n in places}
+        new, init = _together(replaced(exprs, own), starts), _together([one.init for one in part], starts)
+        states = loop(new, vector, init, self.slices, self.length, whole=whole)
         for one, a, n in places:
             one.all = _apart(sliced(states, 1, a, 1, n), (self.length + 1,), one.state.shape)
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from hashlib import blake2b
+from itertools import accumulate
 from math import prod
 from typing import Any
 
@@ -44,7 +45,7 @@ from ricci.expr import (
     topological,
     variable,
 )
-from ricci.expr.moving import flipped, joined, moved_axis, placed, sliced, with_ones
+from ricci.expr.moving import flipped, joined, moved_axis, placed, reshaped, sliced, with_ones
 from ricci.expr.structures import is_zero
 from ricci.expr.widen import batched
 from ricci.loops.bodies import FIXED, SLICE, STATE, LoopBody, dependent, fresh, replaced
@@ -54,31 +55,63 @@ _rows: Interned[Op] = Interned()
 
 
 def loop(
-    result: Expr, state: Variable, init: Expr, slices: Operands, length: Size, fixed: Operands | None = None
+    result: Expr,
+    state: Variable,
+    init: Expr,
+    slices: Operands,
+    length: Size,
+    fixed: Operands | None = None,
+    whole: bool = False,
 ) -> Expr:
     """All states of a loop: ``result`` is the next one, by ``state`` and the placeholders of operands.
 
     It may hold other expressions too, which are the same in all steps. Those in ``slices`` have one more axis in front
-    than their placeholders, of size ``length``.
+    than their placeholders, of size ``length``. If it is ``whole``, nothing is computed for all steps at once, also not
+    in its derivatives: that takes less memory, and more time.
     """
     fixed, used = fixed or {}, set(topological(result))
     slices = {v: x for v, x in slices.items() if v in used}
-    if state not in used:
+    if state not in used and not whole:
         (steps,) = batched(replaced([result], fixed), slices, length)
         return joined([with_ones(init, (0,)), steps], 0)
-    body, operands = leaving(LoopBody(result, state, tuple(slices), tuple(fixed), length), slices, fixed)
+    body, operands = leaving(LoopBody(result, state, tuple(slices), tuple(fixed), length, whole=whole), slices, fixed)
+    if whole:
+        return _carrying(body, operands, init)
     return function(row_of_loop(body), (*operands, init))
 
 
+def _carrying(body: LoopBody, operands: Sequence[Expr], init: Expr) -> Expr:
+    """A loop that carries what is fixed along with its state, so that derivatives by it add up from step to step."""
+    places = {a for node in topological(body.result) if isinstance(node, Structure) for a in topological(*node.args)}
+    fixed, sliced_ones, _ = body.operands((*operands, init))
+    held = [(v, x) for v, x in zip(body.fixed, fixed, strict=True) if v not in places]
+    if not held:
+        return function(row_of_loop(body), (*operands, init))
+    parts = [(body.state, init), *held]
+    sizes = [prod(v.shape) for v, _ in parts]  # type: ignore[type-var]
+    starts = [*accumulate(sizes, initial=0)]
+    vector, own = fresh((starts[-1],)), sizes[0]
+    inside = {
+        v: reshaped(sliced(vector, 0, a, 1, n), v.shape) for (v, _), a, n in zip(parts, starts, sizes, strict=False)
+    }
+    (result,) = replaced([body.result], inside)
+    new = joined([reshaped(result, (own,)), sliced(vector, 0, own, 1, starts[-1] - own)], 0)
+    start = joined([reshaped(x, (n,)) for (_, x), n in zip(parts, sizes, strict=True)], 0)
+    rest = {v: x for v, x in zip(body.fixed, fixed, strict=True) if v in places}
+    states = loop(new, vector, start, dict(zip(body.slices, sliced_ones, strict=True)), body.length, rest, whole=True)
+    return reshaped(sliced(states, 1, 0, 1, own), (body.length + 1, *body.state.shape))  # type: ignore[operator]
+
+
 def recurrence(
-    result: Expr, state: Variable, added: Expr, slices: Operands, length: Size, fixed: Operands, columns: int = 0
+    result: Expr, state: Variable, added: Expr, slices: Operands, like: LoopBody, fixed: Operands, columns: int = 0
 ) -> Expr:
     """All states of a forced loop: ``result`` is linear in ``state``; ``added`` may have further axes, ``columns``."""
     if is_zero(result):
         return added
     used = set(topological(result))
     slices = {v: x for v, x in slices.items() if v in used}
-    body, operands = leaving(LoopBody(result, state, tuple(slices), tuple(fixed), length, forced=True), slices, fixed)
+    own = LoopBody(result, state, tuple(slices), tuple(fixed), like.length, True, like.whole)
+    body, operands = leaving(own, slices, fixed)
     return function(row_of_loop(body), (*operands, added), (columns,))
 
 
@@ -92,7 +125,8 @@ def leaving(body: LoopBody, slices: Operands, fixed: Operands) -> tuple[LoopBody
     most = max([_entries(v.shape) for v in (body.state, *body.slices)])
     once: dict[Expr, Variable] = {}
     each: dict[Expr, Variable] = {}
-    stays = _staying(body, lambda e: e in moving or _is_plain(e) or (e in along and _entries(e.shape) > most))
+    large = {e for e in along if body.whole or _entries(e.shape) > most}
+    stays = _staying(body, lambda e: e in moving or e in large or _is_plain(e))
 
     def operand(e: Expr, sliced: bool) -> Expr:
         if e in made:
@@ -121,7 +155,8 @@ def leaving(body: LoopBody, slices: Operands, fixed: Operands) -> tuple[LoopBody
             made[node] = node
     operands = replaced(list(once), fixed)
     operands += [batched(replaced([e], fixed), slices, body.length)[0] for e in each]
-    changed = LoopBody(made[body.result], own, tuple(each.values()), tuple(once.values()), body.length, body.forced)
+    parts = tuple(each.values()), tuple(once.values())
+    changed = LoopBody(made[body.result], own, *parts, body.length, body.forced, body.whole)
     return changed, operands
 
 
@@ -151,7 +186,7 @@ def _entries(shape: Shape) -> int:
 def row_of_loop(body: LoopBody) -> Op:
     """The row of a loop; the same one for equal bodies."""
     shapes = tuple([tuple([v.shape for v in part]) for part in ((body.state,), body.slices, body.fixed)])
-    identity = (id(body.result), shapes, body.length, body.forced, body.last)
+    identity = (id(body.result), shapes, body.length, body.forced, body.whole, body.last)
     known = _rows.get(identity)
     if known is not None:
         return known
@@ -213,7 +248,7 @@ def _change(known: LoopBody, place: int, operands: tuple, y: Expr, params: tuple
     u, after = fresh(body.state.shape), fresh(body.state.shape)
     (moved,) = replaced([pushforward(body.result, {body.state: u})], {body.result: after})
     slices[after] = sliced(y, 0, 1, 1, size)
-    return recurrence(moved, u, added, slices, size, held)
+    return recurrence(moved, u, added, slices, body, held)
 
 
 def _adjoint(known: LoopBody, operands: tuple, bar: Expr, params: tuple) -> Expr:
@@ -224,7 +259,7 @@ def _adjoint(known: LoopBody, operands: tuple, bar: Expr, params: tuple) -> Expr
     (pulled,) = pullbacks(body.result, u, [body.state])
     slices = {v: flipped(x, 0) for v, x in zip(body.slices, sliced_ones, strict=True)}
     held = dict(zip(body.fixed, fixed, strict=True))
-    return flipped(recurrence(pulled, u, flipped(bar, 0), slices, body.length, held, params[0]), 0)
+    return flipped(recurrence(pulled, u, flipped(bar, 0), slices, body, held, params[0]), 0)
 
 
 def _widened(node: Function, wide: Mapping[Expr, Expr], size: Size) -> Expr:
@@ -245,7 +280,7 @@ def _widened(node: Function, wide: Mapping[Expr, Expr], size: Size) -> Expr:
     (result,) = batched([body.result], mapped, size)
     start = wide[last] if last in wide else batched([last], {}, size)[0]
     if body.forced:
-        made = recurrence(result, state, moved_axis(start, 0, 1), slices, body.length, held, *node.params)
+        made = recurrence(result, state, moved_axis(start, 0, 1), slices, body, held, *node.params)
     else:
-        made = loop(result, state, start, slices, body.length, held)
+        made = loop(result, state, start, slices, body.length, held, body.whole)
     return moved_axis(made, 1, 0)

@@ -7,6 +7,7 @@ tensors it is one operation.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -40,7 +41,7 @@ from ricci.transforms.unfinished import BOUNDS, StepBounds, Unfinished
 _programs = OfFunctions("loops", 16)
 
 
-@takes("rc.scan", f="function", length="count or None", reverse="flag")
+@takes("rc.scan", f="function", length="count or None", reverse="flag", checkpoint="count or flag or None")
 def scan(
     f: Callable[[Any, Any], tuple[Any, Any]],
     init: Any,
@@ -48,6 +49,7 @@ def scan(
     length: int | None = None,
     reverse: bool = False,
     unroll: int | bool = 1,
+    checkpoint: bool | int | None = None,
 ) -> tuple[Any, Any]:
     """A loop: ``carry, y = f(carry, x)`` for the slices ``x`` of ``xs`` along their first axes; as ``jax.lax.scan``.
 
@@ -57,11 +59,16 @@ def scan(
     the last slice to the first, and every ``y`` stands where its ``x`` does. ``unroll`` is there for those who come
     from JAX; it changes nothing.
 
+    A derivative needs the states of all steps, which are kept. With ``checkpoint`` only the first of every segment is,
+    and the others are computed again: a number says how many steps a segment has, True is the root of all steps.
+
     >>> import numpy as np, ricci as rc
     >>> rc.scan(lambda total, x: (total + x, total), 0.0, np.array([1.0, 2.0, 3.0]))
     (np.float64(6.0), array([0., 1., 3.]))
     """
-    return _called(_scanned, f, (init, xs), (length, reverse))
+    if not checkpoint:
+        return _called(_scanned, f, (init, xs), (length, reverse))
+    return _called(_segmented, f, (init, xs), (length, reverse, int(checkpoint)))
 
 
 @takes("rc.fori_loop", lower="whole number", upper="whole number", body="function")
@@ -287,7 +294,34 @@ def _counted(f: Callable, bounds: tuple[int, int], init: Any) -> Any:
     return _scanned(lambda value, i: (f(i, value), None), (len(steps), False), init, steps)[0]
 
 
-def _scanned(f: Callable, options: tuple, init: Any, xs: Any) -> Any:
+def _segmented(f: Callable, options: tuple, init: Any, xs: Any) -> Any:
+    """The loop in segments: a loop of loops, and what is left of it."""
+    length, reverse, steps = options
+    given, form = trees.flatten(xs)
+    sequences = [lift(leaf) if is_array(leaf) else leaf for leaf in given]
+    size = _length(sequences, length)
+    steps = min(size, math.isqrt(size) if steps == 1 else steps)
+    if steps < 2:
+        return _scanned(f, (length, reverse), init, xs)
+    count = size // steps
+    sequences = [x[::-1] if reverse and isinstance(x, Traced) else x for x in sequences]
+
+    def part(cut: Callable[[Any], Any]) -> Any:
+        return trees.unflatten(form, [cut(x) if isinstance(x, Traced) else x for x in sequences])
+
+    def segment(carry: Any, own: Any) -> Any:
+        return _scanned(f, (steps, False), carry, own)
+
+    cut = part(lambda x: x[: count * steps].reshape((count, steps, *x.shape[1:])))
+    carry, ys = _scanned(segment, (count, False), init, cut, whole=True)
+    ys = trees.tree_map(lambda y: y.reshape((count * steps, *y.shape[2:])), ys)
+    if size > count * steps:
+        carry, more = _scanned(f, (size - count * steps, False), carry, part(lambda x: x[count * steps :]))
+        ys = trees.tree_map(lambda a, b: np.concatenate([a, b]), ys, more)
+    return carry, trees.tree_map(lambda y: y[::-1], ys) if reverse else ys
+
+
+def _scanned(f: Callable, options: tuple, init: Any, xs: Any, whole: bool = False) -> Any:
     """The loop inside a function that is traced."""
     length, reverse = options
     here = frames.current()
@@ -308,7 +342,7 @@ def _scanned(f: Callable, options: tuple, init: Any, xs: Any) -> Any:
     new = [_placed(out, v) for out, v in zip(outputs[:count], values, strict=True)]
     leaves = [Carried(v, x.expr, e) for v, x, e in zip(recording.inputs, values, new, strict=False)]
     stacked = [out for out in outputs[count:] if isinstance(out, Expr)]
-    lasts, ys = run_through(leaves, slices, size, stacked)
+    lasts, ys = run_through(leaves, slices, size, stacked, whole)
     found: list[Any] = [Traced(e, x.dtype, here) for e, x in zip(lasts, values, strict=True)]
     waiting = iter([flipped(e, 0) if reverse else e for e in ys])
     for out, dtype in zip(outputs[count:], dtypes[count:], strict=True):
