@@ -262,6 +262,22 @@ def _vmap(here: Here) -> None:
     here(rc.vmap(rc.grad(energy), in_axes=1, out_axes=1), here.A)
 
 
+def looped(x: Any) -> Any:
+    """All that loops and branches there are by name."""
+    total, _ = rc.scan(lambda s, t: (s * 0.5 + t, s), 0.0, x)
+    total = rc.fori_loop(0, 3, lambda i, s: s * 0.9 + i, total)
+    total = rc.while_loop(lambda s: s > 3.0, lambda s: s / 2, total, max_steps=60)
+    total = rc.cond(total > 0, lambda s: s * 2, lambda s: s * 3, total)
+    return rc.switch(1, [lambda s: s, lambda s: s * s], total) + rc.associative_scan(rc.multiply, x)[-1]
+
+
+@row("scan", "fori_loop", "while_loop", "cond", "switch", "associative_scan")
+def _loops(here: Here) -> None:
+    here(looped(here.x))
+    here(rc.grad(looped), here.x)
+    here(rc.compile(looped), here.x)
+
+
 @row("hvp", "taylor", "gauss_newton_vp", "jvp", "linearize", "vjp")
 def _along(here: Here) -> None:
     x, v = here.x, here.v

@@ -119,16 +119,24 @@ def _chosen(what: str, number: Any, branches: Sequence[Callable], operands: tupl
         )
     here = frames.current()
     if here is None or not isinstance(plain(number), Traced):
-        return branches[min(max(int(number), 0), len(branches) - 1)](*operands)
+        if not isinstance(number, (bool, int)) and getattr(getattr(number, "dtype", None), "kind", "b") not in "biu":
+            raise _no_place(what, number)
+        try:
+            place = int(number)
+        except (TypeError, ValueError):
+            raise _no_place(what, number) from None
+        return branches[min(max(place, 0), len(branches) - 1)](*operands)
     return _branched(what, lift(number), branches, operands, here)
+
+
+def _no_place(what: str, given: Any) -> DTypeError:
+    return DTypeError(f"rc.{what}: a truth value or a whole number tells the branch, not {shown(given)}.")
 
 
 def _branched(what: str, number: Traced, branches: Sequence[Callable], operands: tuple, here: Any) -> Any:
     """The choice inside a function that is traced."""
     if number.dtype.kind not in "biu":
-        raise DTypeError(
-            f"rc.{what}: a truth value or a whole number tells the branch, not a number of {number.dtype}."
-        )
+        raise _no_place(what, number.dtype)
     before = set(here.root.lines)
     arguments = Arguments.of(operands, {})
     values = [lift(leaf).expr for leaf in arguments.traced]
@@ -291,7 +299,12 @@ def _called(inside: Callable[..., Any], f: Callable, operands: tuple, options: t
 def _counted(f: Callable, bounds: tuple[int, int], init: Any) -> Any:
     lower, upper = bounds
     steps = np.arange(lower, upper)
-    return _scanned(lambda value, i: (f(i, value), None), (len(steps), False), init, steps)[0]
+
+    def step(value: Any, i: Any) -> tuple[Any, None]:
+        counter = Traced(i.expr, i.dtype, i.frame, weak=True)  # which widens no type, as a number of Python's
+        return f(counter, value), None
+
+    return _scanned(step, (len(steps), False), init, steps)[0]
 
 
 def _segmented(f: Callable, options: tuple, init: Any, xs: Any) -> Any:
