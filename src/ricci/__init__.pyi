@@ -44,12 +44,18 @@ from ricci.transforms.recomputing import (
     checkpoint as checkpoint,
 )
 from ricci.transforms.scanning import (
-    associative_scan as associative_scan,
-    cond as cond,
     fori_loop as fori_loop,
     scan as scan,
+)
+from ricci.transforms.branching import (
+    cond as cond,
     switch as switch,
+)
+from ricci.transforms.until import (
     while_loop as while_loop,
+)
+from ricci.transforms.prefixes import (
+    associative_scan as associative_scan,
 )
 from ricci.user.explaining import (
     explain as explain,

@@ -232,8 +232,8 @@ def scipy_function() -> str | None:
 
 
 def _in_library(frame: Any) -> bool:
-    return frame.f_globals.get("__name__", "").startswith(("scipy.", "torch."))
+    return (frame.f_globals.get("__name__") or "").startswith(("scipy.", "torch."))
 
 
 def _in_scipy(frame: Any) -> bool:
-    return frame.f_globals.get("__name__", "").startswith("scipy.")
+    return (frame.f_globals.get("__name__") or "").startswith("scipy.")
