@@ -159,7 +159,7 @@ class _Translation:
             return _named(value)
         if type(value).__name__ == "PjitFunction" and isinstance(value.__wrapped__, types.FunctionType):
             return self.function(value.__wrapped__)  # of the user's, compiled by JAX
-        if isinstance(value, types.FunctionType) and not value.__module__.startswith(
+        if isinstance(value, types.FunctionType) and not (value.__module__ or "").startswith(
             ("jax", "numpy", "scipy", "ricci")
         ):
             return self.function(value)

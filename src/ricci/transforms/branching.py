@@ -58,10 +58,7 @@ def _chosen(what: str, number: Any, branches: Sequence[Callable], operands: tupl
         )
     here = frames.current()
     if here is None or not isinstance(plain(number), Traced):
-        if (
-            not isinstance(number, (bool, int))
-            and getattr(getattr(number, "dtype", None), "kind", "O" if isinstance(number, float) else "b") not in "biu"
-        ):
+        if isinstance(number, float) or getattr(getattr(number, "dtype", None), "kind", "b") not in "biu":
             raise _no_place(what, number)
         try:
             place = int(number)
