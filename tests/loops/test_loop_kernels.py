@@ -15,6 +15,7 @@ from ricci.compiler.fused.matrix_code import OF_MATRICES
 from ricci.compiler.pipeline import bind, evaluate, lower, prepare
 from ricci.compiler.plan.program import OUTSIDE
 from ricci.compiler.run.engines import target_named
+from ricci.compiler.run.function import Compiled
 from ricci.expr import OPS, Variable, add, elementwise, function, one_hot, product, topological, variable
 from ricci.expr.moving import entry, flipped
 from ricci.loops import loop
@@ -304,3 +305,44 @@ def test_places_given_by_integers(monkeypatch):
     v["all"][4, 1] = 7
     with pytest.raises(Exception, match="7"):
         value_of(e, v)
+
+
+# Loops of which the last state is read alone, and how loops are shown
+
+
+@pytest.mark.parametrize("length", [1, 2, 5])
+def test_the_last_state_alone(length, monkeypatch):
+    xs = variable("X", (length, N))
+    v = {**network_values(), "X": network_values()["X"][:length]}
+    e = entry(network(xs, length), 0, length)
+    (rolled,) = loops_of(e, v)
+    assert rolled.last
+    (want,) = interpret([e], v, {})
+    fast, plain, _ = both_ways(e, v, monkeypatch)
+    np.testing.assert_allclose(fast, want, rtol=1e-12)
+    np.testing.assert_allclose(plain, want, rtol=1e-12)
+    kernel = LoopKernel(rolled)
+    kernel.piece = 2
+    np.testing.assert_allclose(kernel(v["W"], v["X"], v["h0"]), want, rtol=1e-12)
+
+
+def test_other_states_are_kept_if_they_are_read():
+    e = network()
+    both = add([(1, entry(e, 0, 20)), (1, entry(e, 0, 19))])
+    assert not loops_of(both, network_values())[0].last
+    slope = derivative(total(tanh(entry(e, 0, 20))), START, "reverse")
+    assert [one.last for one in loops_of(slope, network_values())] == [False, True]
+
+
+def test_loops_are_shown():
+    slope = derivative(total(tanh(entry(network(), 0, 20))), START, "reverse")
+    compiled = Compiled(prepare([slope]))
+    compiled(**network_values())
+    plan, source = str(compiled.plan), compiled.source
+    assert plan.count("for t in range(20):") == source.count("for t in range(20):") == 2
+    lines = [line.strip() for line in plan.splitlines()]
+    (head,) = [k for k, line in enumerate(lines) if line.startswith("s = h0; for t in")]
+    assert [line.split()[1].partition("(")[0] for line in lines[head + 1 : head + 4]] == ["dot", "add", "tanh"]
+    assert lines[head + 4].startswith("s = ")
+    assert "x0 = all_x0[t]" in source and "f = all_f[t + 1]" in source
+    exec(compile(source, "source", "exec"), {})  # what stands above the program is no code

@@ -15,7 +15,7 @@ import numpy as np
 
 from ricci.compiler.fused.matrix_code import MatrixWriter, feasible
 from ricci.compiler.fused.segment_code import PART, STORED, TYPES, Layout, Lies, row_by_row
-from ricci.compiler.plan.program import OUTSIDE, Program, Result, Step, Value
+from ricci.compiler.plan.program import Program, Result, Step, Value
 from ricci.compiler.plan.rolled import Rolled
 
 COUNT, FIRST = 2, 3  # places among what a kernel is given: the number of steps, and the first input
@@ -24,26 +24,19 @@ NEAR = 64  # entries of a value that is in the function's own memory
 BYTES = {"double": 8, "float": 4, "i64": 8, "i8": 1}
 
 
-def inner_loop(step: Step) -> Rolled | None:
-    """The loop that a step is."""
-    known = step.params[0][0] if step.op == "call" and step.name == OUTSIDE else None
-    return known if isinstance(known, Rolled) else None
-
-
 def whole(rolled: Rolled) -> bool:
     """Whether there are instructions for all that a loop does."""
     inputs = [*rolled.program.inputs.values()]
     if any(0 in v.shape for v in inputs):
         return False
-    return all(feasible(step) if (inner := inner_loop(step)) is None else whole(inner) for step in rolled.program.steps)
+    return all(feasible(step) if step.loop is None else whole(step.loop) for step in rolled.program.steps)
 
 
 def all_steps(program: Program) -> list[Step]:
     """The steps of a program, with those of loops in it."""
     found = []
     for step in program.steps:
-        inner = inner_loop(step)
-        found += [step] if inner is None else all_steps(inner.program)
+        found += [step] if step.loop is None else all_steps(step.loop.program)
     return found
 
 
@@ -193,7 +186,7 @@ class LoopWriter(MatrixWriter):
             return False
         strides = row_by_row(result.shape)
         lies = tuple([strides[axis] for axis in result.axes])
-        if value.step.views or value.step.op == "merge" or value.step.op == "cast" or inner_loop(value.step):
+        if value.step.views or value.step.op == "merge" or value.step.op == "cast" or value.step.loop:
             return False
         self.layout.of[value] = Lies(0, lies, "%o")
         return True
@@ -209,7 +202,7 @@ class LoopWriter(MatrixWriter):
     # Loops in loops
 
     def _call(self, step: Step) -> None:
-        rolled = inner_loop(step)
+        rolled = step.loop
         if rolled is None:
             super()._call(step)
             return

@@ -214,7 +214,7 @@ class CodeWriter:
         """Loops over sizes, none of which is 0; ``body`` gets the indices. Short ones are written out."""
         if not sizes:
             body(*given)
-        elif isinstance(sizes[0], int) and sizes[0] <= SHORT and math.prod(sizes) <= WRITTEN_OUT:
+        elif isinstance(sizes[0], int) and sizes[0] <= SHORT and math.prod(sizes) <= WRITTEN_OUT:  # type: ignore[operator]
             for index in range(sizes[0]):
                 self.over(sizes[1:], body, *given, str(index))
         elif sizes[0] == 1:

@@ -19,7 +19,7 @@ from ricci.compiler.lower.axis_order import AxisOrder
 from ricci.compiler.lower.builder import Builder, PlacedPart
 from ricci.compiler.lower.contract import Contraction, product_where
 from ricci.compiler.lower.gathers import Gather
-from ricci.compiler.lower.looping import branched, rolled_up
+from ricci.compiler.lower.looping import branched, rolled_up, with_last_alone
 from ricci.compiler.lower.opening import Factors, Opening
 from ricci.compiler.lower.paths import REARRANGED
 from ricci.compiler.lower.relations import relations_of
@@ -63,7 +63,7 @@ def lowered(bound: Bound, rearranged: float = REARRANGED) -> Program:
         if node not in work.opening.within:
             work.done[node] = work.lowered(node)
     results = [work.result(root) for root in bound.roots]
-    return used(Program(work.inputs, work.builder.steps, results, work.builder.constants))
+    return with_last_alone(used(Program(work.inputs, work.builder.steps, results, work.builder.constants)))
 
 
 class ExpressionLowering:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ricci.compiler.bind import Bound
-from ricci.compiler.plan.program import Program, Value
+from ricci.compiler.plan.program import Form, Program, Step, Value
 from ricci.compiler.plan.rolled import Branched, Rolled
 from ricci.compiler.prepare.prepared import prepared
 from ricci.expr import Function, Shape, Size, add, variable
@@ -59,3 +59,31 @@ def branched(
     programs = [lower(Bound(prepared([e]).roots, bound.sizes, shapes, setting)) for e in body.results]
     shape = tuple([size(n) for n in node.shape])
     return Branched(programs, setting, shape, "_".join(map(str, (node.op.name, *shape))))
+
+
+def with_last_alone(program: Program) -> Program:
+    """The program, in which loops keep no states of which nobody reads any but the last."""
+    loops = [step for step in program.steps if step.loop is not None and not step.loop.last]
+    if not loops:
+        return program
+    results = {r.value for r in program.results if isinstance(r.value, Value)}
+    users: dict[Value, list[Step]] = {}
+    for step in program.steps:
+        for value in step.operands:
+            users.setdefault(value, []).append(step)
+    new: dict[Step, Step] = {}
+    for step in loops:
+        last = Form((), step.loop.length)
+        readers = users.get(step.out, [])
+        if step.out in results or not all(r.op == "read" and r.params[0] == last for r in readers):
+            continue
+        out = Value(step.out.shape[1:], step.out.kind)
+        rolled = replace(step.loop, last=True, name=f"{step.loop.name}_last")
+        out.step = new[step] = Step("call", step.name, step.args, out, step.labels[1:], ((rolled,), step.params[1]))
+        for reader in readers:
+            (_, labels) = reader.args[0]
+            args = ((out, labels[1:]),)
+            made = new[reader] = Step("read", reader.name, args, reader.out, reader.labels, reader.params[1:])
+            reader.out.step = made
+    program.steps = [new.get(step, step) for step in program.steps]
+    return program

@@ -48,8 +48,9 @@ class Plan(Shown):
 
     def rows(self) -> list[tuple[str, str, str, str, str]]:
         """Step, operation, shape, FLOPs and bytes of each step."""
-        steps = zip(self.program.rows(), self.program.steps, strict=True)
-        return [(*row, f"{step.flops:,}", f"{self._made(step):,}") for row, step in steps]
+        own = set(self.program.steps)  # those of a loop are counted there
+        counts = lambda s: (f"{s.flops:,}", f"{self._made(s):,}") if s in own else ("", "")  # noqa: E731
+        return [(*row, *counts(step)) for step, row in self.program.listed()]
 
     def grid(self) -> Grid:
         made = sum(self._made(step) for step in self.program.steps)

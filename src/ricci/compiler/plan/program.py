@@ -139,8 +139,16 @@ class Step:
         return self.op in VIEWS or self.name in IDENTITIES
 
     @property
+    def loop(self) -> Any:
+        """What runs a loop, if the step is one: it has the program of one round, and their number."""
+        known = self.params[0][0] if self.op == "call" and self.name == OUTSIDE else None
+        return known if hasattr(known, "program") else None
+
+    @property
     def flops(self) -> int:
         """Multiplications and additions, roughly: a function counts as one for each entry, those of matrices as n."""
+        if self.loop is not None:
+            return self.loop.length * sum(step.flops for step in self.loop.program.steps)
         if self.op == "dot":
             return 2 * math.prod(self.sizes().values())
         if self.op == "sum":
@@ -176,19 +184,30 @@ class Program(Shown):
         return {**inputs, **{step.out: f"t{number}" for number, step in enumerate(self.steps)}}
 
     def rows(self) -> list[tuple[str, str, str]]:
-        """Step, operation and shape of each step."""
-        names, rows = self.names(), []
+        """Step, operation and shape of each step; those of a loop, indented, below it."""
+        return [row for _, row in self.listed()]
+
+    def listed(
+        self, names: dict[Value, str] | None = None, before: str = ""
+    ) -> list[tuple[Step | None, tuple[str, str, str]]]:
+        """All steps with their rows; some rows are of no step."""
+        names = names or self.names()
+        rows: list[tuple[Step | None, tuple[str, str, str]]] = []
         for step in self.steps:
             shown = [names.get(v, "constant") if isinstance(v, Value) else str(v) for v, _ in step.args]
             word = step.name if step.op in ("map", "call") else WORDS[step.op]
+            if step.loop is not None:
+                word = "last of loop" if step.loop.last else "loop"
             operation = f"{word}({', '.join(shown)})" + (f"  {einsum_text(step)}" if step.op == "dot" else "")
-            rows.append((names[step.out], operation, shape_text(step.out.shape)))
+            rows.append((step, (names[step.out], before + operation, shape_text(step.out.shape))))
+            if step.loop is not None:
+                rows += step.loop.listed(shown, names[step.out], before)
         return rows
 
     def grid(self) -> Grid:
         names = self.names()
         inputs = [(name, "input", shape_text(v.shape), v.kind) for name, v in self.inputs.items()]
-        steps = [(*row, step.out.kind) for row, step in zip(self.rows(), self.steps, strict=True)]
+        steps = [(*row, "" if step is None else step.out.kind) for step, row in self.listed()]
         results = [
             ("result", names.get(r.value, "constant") if isinstance(r.value, Value) else str(r.value))
             + (shape_text(r.shape), r.kind)

@@ -6,7 +6,8 @@ what is sliced and the initial state, and gives the states.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import repeat
 from typing import Any, ClassVar
@@ -15,7 +16,7 @@ import numpy as np
 
 from ricci.caches import lazy
 from ricci.compiler.bind import Setting
-from ricci.compiler.plan.program import Program
+from ricci.compiler.plan.program import Program, Step, Value, shape_text
 
 
 @dataclass(eq=False)
@@ -40,12 +41,60 @@ class Rolled:
     @lazy
     def step(self) -> Callable[..., Any]:
         """One step as a function of its inputs in their order."""
+        return type(self).made(self.program, self.stepwise).run
+
+    @property
+    def stepwise(self) -> Setting:
+        """The setting of a program that is run in a loop in Python."""
         options = (*[o for o in self.setting.options if o[0] != "fused"], ("bare", True))
-        return type(self).made(self.program, replace(self.setting, options=options)).run
+        return replace(self.setting, options=options)
 
     def on(self, backend: str) -> Callable[..., Any]:
         """The loop for arrays of a backend."""
         return {"numpy": self.on_numpy, "torch": self.on_torch, "jax": self.on_jax}[backend]
+
+    # To look at
+
+    def names(self) -> dict[Value, str]:
+        """What the inputs of a step are called: ``p0``, … are the same in all steps, ``x0``, … one for each of them.
+
+        What is added is ``f``, the state ``s``.
+        """
+        *inputs, state = self.program.inputs.values()
+        added = [inputs.pop()] if self.forced else []
+        named = {v: f"p{k}" if k < self.fixed else f"x{k - self.fixed}" for k, v in enumerate(inputs)}
+        return {**named, **dict.fromkeys(added, "f"), state: "s"}
+
+    def listed(self, operands: Sequence[str], name: str, before: str) -> list[tuple[Step | None, tuple[str, str, str]]]:
+        """The rows of a table of steps: the head of the loop, its body, and the next state; the loop is ``name``."""
+        inner, (result,) = before + "  ", self.program.results
+        own = {**self.names(), **{s.out: f"{name}.{k}" for k, s in enumerate(self.program.steps)}}
+        told = []
+        for short, operand in zip(self.names().values(), operands, strict=False):
+            moving = {"p": "", "x": "[t]", "f": "[t + 1]"}.get(short[0])
+            told += [] if moving is None else [f"{short} = {operand}{moving}"]
+        start = f"s = {operands[-1]}{'[0]' if self.forced else ''}"
+        new = own.get(result.value, "constant") if isinstance(result.value, Value) else str(result.value)
+        head = f"{inner}{start}; for t in range({self.length}):{'  ' if told else ''}{', '.join(told)}"
+        body = self.program.listed(own, inner + "  ")
+        return [(None, ("", head, "")), *body, (None, ("", f"{inner}  s = {new}", shape_text(result.shape)))]
+
+    def listing(self) -> str:
+        """The text of the loop, as NumPy would run it step by step."""
+        names = list(self.names().values())
+        lines = type(self).made(self.program, self.stepwise).source.text.splitlines()[1:]
+        body = [re.sub(r"\bin(\d+)\b", lambda m: names[int(m[1])], line.removeprefix("    ")) for line in lines]
+        slices = [n for n in names if n.startswith("x") or n == "f"]
+        parts = [f"{n} = all_{n}[t{' + 1' if n == 'f' else ''}]" for n in slices]
+        given = [n if n.startswith("p") or n == "s" else f"all_{n}" for n in names if n != "s" or not self.forced]
+        start = ["s = all_f[0]"] if self.forced else []
+        body = [line.replace("return ", "s = ", 1) if line.lstrip().startswith("return ") else line for line in body]
+        kept = "the last state" if self.last else "all states"
+        text = [f"def {self.name}({', '.join(given)}):  # {kept} of s"]
+        text += [f"    {line}" for line in start]
+        text += [f"    for t in range({self.length}):", *[f"        {line}" for line in [*parts, *body]]]
+        inner = [step.loop.listing() for step in self.program.steps if step.loop is not None]
+        return "\n".join([*inner, *[f"# {line}" for line in text]])
 
     def operands(self, given: tuple) -> tuple[tuple, tuple, Any]:
         """What is fixed, what has an entry for each step, and the initial state."""

@@ -211,8 +211,10 @@ class Compiled:
 
     @property
     def source(self) -> str:
-        """The source of the latest call; before any, for assumed sizes."""
-        return self.runner.source.text
+        """The source of the latest call; before any, for assumed sizes. What loops do stands above it."""
+        runner = self.runner
+        loops = [step.loop.listing() for step in runner.plan.program.steps if step.loop is not None]
+        return "\n\n".join([*dict.fromkeys(loops), runner.source.text])
 
     def _assumed(self) -> Runner:
         """A plan for sizes of :data:`ASSUMED` wherever a size is not known yet."""
