@@ -42,13 +42,15 @@ class Locks:
     pools: Any
     scopes: Any
     compiling: Any
+    tracing: Any
 
     def __init__(self) -> None:
         self.renew()
 
     def renew(self) -> None:
         """New ones, for a forked child: those of its parent may be held by threads that it does not have."""
-        self.pools, self.scopes, self.compiling = threading.RLock(), threading.RLock(), threading.RLock()
+        self.pools, self.scopes = threading.RLock(), threading.RLock()
+        self.compiling, self.tracing = threading.RLock(), threading.RLock()
 
 
 LOCKS = Locks()

@@ -14,6 +14,7 @@ from ricci.expr import Expr, constant
 from ricci.expr.moving import expanded, stacked
 from ricci.kinds import check_usable
 from ricci.tracing.array import Traced, fresh, has_traced
+from ricci.tracing.counters import Counter
 from ricci.tracing.frames import current
 from ricci.tracing.meanings import plain
 from ricci.tracing.watched import Watched
@@ -32,6 +33,8 @@ def lift(x: Any) -> Traced:
         return x
     if type(x) is Watched:
         x = x.value
+    if type(x) is Counter:
+        return lift(x.traced())
     if isinstance(x, (bool, np.bool_)):
         return fresh(constant(int(x)), BOOL)
     if isinstance(x, np.generic):

@@ -14,12 +14,14 @@ import linecache
 import sys
 import threading
 from _signal import NSIG, default_int_handler, getsignal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import copy_context
 from pathlib import Path
 from types import CodeType
 from typing import Any, TypeVar
+
+from numpy import ndarray
 
 from ricci.dispatch import FRAME, at_once, tracing
 from ricci.expr import Expr, Variable
@@ -30,6 +32,7 @@ from ricci.within import within
 T = TypeVar("T")
 OURS = str(Path(__file__).parent.parent)
 _NUMPY = f"{__import__('numpy').__path__[0]}"
+MOST_TOLD = 1 << 16  # bytes; larger arrays made in the steps of a loop are not told by what they contain
 MOST_COPIED = 1 << 26  # bytes; a larger array is not checked for being changed by the function that is traced
 
 
@@ -64,6 +67,11 @@ class Frame:
         self._root: Frame | None = None if outer is None else outer.root
         self.handlers = _signal_handlers()
         self.base = 0  # the id of the Python frame in which the function is called
+        self.starts: list[Any] = []  # the function, and its arguments that are static
+        self.rolls = True if outer is None else outer.rolls  # whether loops are rolled up
+        self.loops: list[Any] = []  # those that may be rolled up and are running, the innermost last
+        self.meant: dict[Variable, Expr] = {}  # what placeholders mean, in the order in which they were made
+        self.open: dict[Variable, int] = {}  # placeholders of loops that are running, and how deep these are
         if outer is None:
             self.captured: dict[str, Any] = {}  # input → array
             self.known: dict[int, Variable] = {}  # id of an array → its input
@@ -73,6 +81,10 @@ class Frame:
             self.weak_numbers = False  # whether numbers of NumPy's widen no type, as among tensors of PyTorch
             self.named: dict[Expr, tuple[str | None, ...]] = {}  # names of the axes of tensors that came in
             self.copies: dict[str, Any] = {}  # what arrays contained when they were met, to see whether that changes
+            self.made: dict[tuple, Variable] = {}  # arrays made in the steps of loops, by what they contain
+            self.again: list[tuple[Any, Any]] = []  # such that contain the same as one before, and what they contained
+            self.numbers: dict[tuple[int, int, int], Any] = {}  # the numbers that loops count by
+            self.tried = False  # whether it was tried to roll a loop up
 
     def interrupted(self) -> bool:
         """Whether what runs now is not the function, but a signal handler that was called while it ran."""
@@ -96,6 +108,10 @@ class Frame:
         """The input that stands for an array; the same one each time."""
         root = self.root
         found = root.known.get(id(array))
+        made = self._made_in_loop(array) if found is None and self.loops else None
+        if made is not None and made in root.made:
+            found = root.known[id(array)] = root.made[made]
+            root.again.append((array, array.copy()))
         if found is None:
             own = name_here(array)
             name = own or f"c{len(root.captured)}"
@@ -106,7 +122,21 @@ class Frame:
             root.captured[name] = array  # which keeps it alive, and its id with it
             if hasattr(array, "flags") and array.nbytes <= MOST_COPIED:
                 root.copies[name] = array.copy()
+            if made is not None:
+                root.made[made] = found
         return found
+
+    def _made_in_loop(self, array: Any) -> tuple | None:
+        """What a small array contains that was made in a step of a loop; none for one that was there before."""
+        if type(array) is not ndarray or array.nbytes > MOST_TOLD or array.dtype.hasobject:
+            return None
+        if any(loop.reach is None or id(array) in loop.reach.arrays for loop in self.loops):
+            return None
+        return array.shape, array.dtype, array.tobytes()
+
+    def closed(self, more: Sequence[Variable] = ()) -> dict[Variable, Expr]:
+        """What placeholders mean, without those of loops that are running; with some of these that are named."""
+        return {v: e for v, e in self.meant.items() if v not in self.open or v in more}
 
     taken: frozenset[str] = frozenset()  # names of the arguments
 

@@ -52,7 +52,7 @@ class Guards:
 
     def without_changed(self, before: Guards) -> Guards:
         """These guards without the places and lists that are not as they were ``before``."""
-        changed = {place.where for place in before.places if not _same(place.look(place.key, MISSING), place.value)}
+        changed = {place.where for place in before.places if not same(place.look(place.key, MISSING), place.value)}
         lists = {id(container) for container, parts in before.containers if not _same_parts(_parts(container), parts)}
         self.places = [place for place in self.places if place.where not in changed]
         self.containers = [(container, parts) for container, parts in self.containers if id(container) not in lists]
@@ -62,7 +62,7 @@ class Guards:
         """Whether everything is as it was."""
         for look, key, value in self.places:
             now = look(key, MISSING)
-            if now is not value and not _same(now, value):
+            if now is not value and not same(now, value):
                 return False
         for function, code, defaults, keywords in self.functions:
             if (
@@ -83,7 +83,7 @@ class Guards:
         return True
 
 
-def _same(now: Any, then: Any) -> bool:
+def same(now: Any, then: Any) -> bool:
     """Whether two objects are one, or one number or text."""
     if now is then:
         return True
@@ -102,7 +102,7 @@ def _parts(container: Any) -> list[Any]:
 def _same_parts(now: list[Any], then: list[Any]) -> bool:
     if len(now) != len(then):
         return False
-    return all(map(is_, now, then)) or all(map(_same, now, then))
+    return all(map(is_, now, then)) or all(map(same, now, then))
 
 
 def _as_integers(array: np.ndarray) -> np.ndarray:

@@ -7,15 +7,17 @@ made of tables (:mod:`ricci.tracing.array_methods`).
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ricci.dispatch import call, change, offered, public
+from ricci.dispatch import call, change, offered, public, tracing
 from ricci.errors import InputError, absent
 from ricci.kinds import check_numbers
 from ricci.tracing.array_methods import ArrayMethods
+from ricci.tracing.counters import is_counted, read_at
 from ricci.tracing.other_methods import written
 
 
@@ -117,9 +119,12 @@ class Operand(ArrayMethods):
     def __iter__(self) -> Iterator[Self]:
         if not self.shape:
             raise InputError("A scalar cannot be iterated over.")
-        return (self[i] for i in range(self.shape[0]))
+        rolled = None if tracing() is None else offered("iterated")(self, sys._getframe(1))
+        return (self[i] for i in range(self.shape[0])) if rolled is None else rolled
 
     def __getitem__(self, key: Any) -> Self:
+        if is_counted(key):
+            return read_at(self, key)
         return call(operator.getitem, (self, key), {})
 
     def __setitem__(self, key: Any, value: Any) -> None:

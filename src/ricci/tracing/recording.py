@@ -27,13 +27,15 @@ from ricci.tracing import in_place, own_functions, placing, trees  # noqa: F401 
 from ricci.tracing.array import Traced, leaked
 from ricci.tracing.basics import checked_dtype, lift
 from ricci.tracing.foreign import translated
-from ricci.tracing.frames import CodePlace, Frame, apart, frame, note_line
+from ricci.tracing.frames import CodePlace, Frame, apart, current, frame, note_line
 from ricci.tracing.impure import watched
 from ricci.tracing.jaxprs import call_by_jax
 from ricci.tracing.likeness import argument_like
+from ricci.tracing.loop_code import seen_loops
 from ricci.tracing.meanings import not_aside, plain
 from ricci.tracing.operand import Operand
 from ricci.tracing.reach import Reach
+from ricci.tracing.rolling import resolved
 from ricci.tracing.shapes import Shaped
 from ricci.tracing.trees import Form
 
@@ -185,22 +187,39 @@ def record(
     has_aux: bool = False,
     name: str | None = None,
     reached: Reach | None = None,
+    roll: bool = True,
 ) -> Recording:
     """Run ``function`` on traced arrays in place of the arguments and record what it does.
 
-    ``reached`` is what the function and its static arguments lead to, if that is known already.
+    ``reached`` is what the function and its static arguments lead to, if that is known already. Loops are rolled up,
+    unless that is not wished; where an error comes then, the function is run once more without it.
     """
-    return apart(_recorded, function, arguments, has_aux, name, reached)
+    given = (function, arguments, has_aux, name, reached)
+    tried: list[Frame] = []
+    try:
+        return apart(_recorded, *given, roll, tried)
+    except Exception:
+        if current() is not None or not tried or not tried[0].tried:
+            raise
+    return apart(_recorded, *given, False, tried)
 
 
 def _recorded(
-    function: Callable, arguments: Arguments, has_aux: bool, name: str | None, reached: Reach | None
+    function: Callable,
+    arguments: Arguments,
+    has_aux: bool,
+    name: str | None,
+    reached: Reach | None,
+    roll: bool,
+    frames: list[Frame],
 ) -> Recording:
     not_aside()
     title = name or getattr(function, "__name__", type(function).__name__)
     count, keywords, forms = arguments.form
     names = _leaf_names(function, arguments.form)
     with frame(title, frozenset(names)) as inner:
+        frames.append(inner)
+        inner.rolls = inner.rolls and roll
         inner.root.weak_numbers |= any(type(leaf).__module__ == "torch" for leaf in arguments.traced)
         inputs, stand_ins, numbers = _stand_ins(inner, arguments, names)
         given: list[Any] = [x.expr for x in inputs]  # the function may change its arguments in place
@@ -213,7 +232,10 @@ def _recorded(
             start = stop
         keyed = dict(zip(keywords, parts[count : count + len(keywords)], strict=True))
         rest = [leaf for leaf, t in zip(arguments.leaves, arguments.arrays, strict=True) if not t]
-        with watched(function, rest, reached) as inner.sources, _torch_traced():
+        inner.starts = [function, *rest]
+        reached = reached or Reach(inner.starts)
+        loops = seen_loops(reached.functions if inner.rolls else ())
+        with watched(function, rest, reached) as inner.sources, _torch_traced(), loops:
             result = _called(function, title, parts[:count], keyed, len(parts) - count - len(keyed))
         drawn = _draws(inner)
         _check_unchanged(inner)
@@ -225,8 +247,10 @@ def _recorded(
             result, more = _with_aux(title, result)
             aux_leaves, aux_form = trees.flatten(more)
             aux = (aux_form, *_results(inner, aux_leaves, keep_numbers=True))
+            aux = (aux_form, _meant(inner, aux[1]), aux[2])
         leaves, form = trees.flatten(result)
         outputs, out_dtypes = _results(inner, leaves)
+        outputs = _meant(inner, outputs)
     return Recording(
         name=title,
         inputs=given,
@@ -245,6 +269,12 @@ def _recorded(
         drawn=drawn,
         writes=writes,
     )
+
+
+def _meant(inner: Frame, outputs: list[Output]) -> list[Output]:
+    """Results without the placeholders of loops."""
+    exprs = iter(resolved([out for out in outputs if isinstance(out, Expr)], inner.meant, inner.root.lines))
+    return [next(exprs) if isinstance(out, Expr) else out for out in outputs]
 
 
 def _draws(inner: Frame) -> bool:
@@ -417,8 +447,8 @@ def check_apart(arrays: Sequence[Any], name: str) -> None:
 
 def _check_unchanged(inner: Frame) -> None:
     """Whether the function changed an array that it did not get as an argument, after it had used it."""
-    for name, before in inner.root.copies.items():
-        array = inner.root.captured[name]
+    met = [(inner.root.captured[name], before) for name, before in inner.root.copies.items()]
+    for array, before in [*met, *inner.root.again]:
         if not np.array_equal(before, array, equal_nan=before.dtype.kind == "f"):
             used = inner.root.known[id(array)]
             place = next((line for e, line in inner.root.lines.items() if used in e.args), None)

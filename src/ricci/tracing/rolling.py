@@ -1,0 +1,525 @@
+"""A plain loop of Python's in a traced function, rolled up: a few steps are traced, and stand for all.
+
+The loop is seen by its iterator, which is asked for the next item between two steps. It looks at the names of the
+function then: traced arrays that differ from what they were are the *state*. For a step that may stand for others, each
+of these holds a placeholder, and so does all that is read at the counter. A placeholder *means* something, the value
+that was there: whatever becomes of the loop, what was traced is right, once placeholders are replaced by what they mean
+(``resolved``, when the function has returned).
+
+After two such steps the loop is rolled if both did the same: the new state is the same expression of the placeholders,
+nobody has asked for the value of a counter, nothing else that the function reaches has changed, and all that is read
+at the counter is there for all steps that are left. Then these are one loop (``ricci.loops``), the arrays that
+hold the state get what it has at the end, and there are no further items. Otherwise the steps go on, one by one.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import is_
+from typing import Any
+
+import numpy as np
+
+from ricci.expr import Expr, Variable, rebuild, topological
+from ricci.expr.moving import entry, moved_axis, sliced
+from ricci.loops.bodies import fresh, replaced
+from ricci.loops.leaves import Carried, run_through
+from ricci.tracing.array import Traced, View
+from ricci.tracing.basics import lift
+from ricci.tracing.counters import Counter
+from ricci.tracing.frames import CodePlace, Frame, current, note_line
+from ricci.tracing.guards import Guards, same
+from ricci.tracing.impure import Sources
+from ricci.tracing.reach import MISSING, Reach
+from ricci.tracing.watched import Watched
+
+TRIES = 4  # steps that may stand for others, before a loop is given up
+LEAST = 4  # steps that are left, for which a loop is made
+MOST_LEAVES = 2000
+Path = tuple[Any, ...]
+
+
+# What is looped over
+
+
+@dataclass
+class Source:
+    """What gives the items of a loop: whole numbers, entries of an array, or several of these at once."""
+
+    length: int
+    start: int = 0
+    step: int = 0  # of whole numbers, or of places in the array
+    array: Any = None
+    parts: tuple[Source, ...] | None = None
+
+    def item(self, k: int, step: Step | None) -> Any:
+        """The item number ``k``; for a step that stands for others, with counters in it."""
+        if self.parts is not None:
+            return tuple([part.item(k, step) for part in self.parts])
+        at = self.start + self.step * k if step is None else Counter(step, self.step, self.start)
+        if self.array is None:
+            return at
+        return self.array[at] if step is None else step.read(self.array, at)
+
+
+def source_of(name: str, args: tuple) -> Source | None:
+    """What a call of one of Python's functions goes through, if it is anything that a loop can be rolled over."""
+    if name == "range":
+        return _numbers(range(*args))
+    if name == "zip":
+        return _several([source_of("array", (arg,)) for arg in args])
+    if name == "enumerate" and len(args) == 2 and type(args[1]) is not int:
+        return None
+    if name == "enumerate" and args:
+        inner = source_of("array", args[:1])
+        first = args[1] if len(args) == 2 else 0
+        return inner and _several([_numbers(range(first, first + inner.length)), inner])
+    if len(args) != 1:
+        return None
+    if type(args[0]) is range:
+        return _numbers(args[0][::-1] if name == "reversed" else args[0])
+    if type(args[0]) is Rolled:
+        return args[0].source
+    array = args[0]
+    if type(array) not in (Traced, Watched, np.ndarray) or not array.shape or array.dtype.hasobject:
+        return None
+    size = array.shape[0]
+    return Source(size, size - 1, -1, array) if name == "reversed" else Source(size, 0, 1, array)
+
+
+def _numbers(numbers: range) -> Source:
+    return Source(len(numbers), numbers.start, numbers.step)
+
+
+def _several(parts: Sequence[Source | None]) -> Source | None:
+    if not parts or None in parts:
+        return None
+    return Source(min([part.length for part in parts if part]), parts=tuple(parts))  # type: ignore[arg-type]
+
+
+# One step
+
+
+@dataclass
+class Read:
+    """What a step reads at its counter: a placeholder, and what it means."""
+
+    variable: Variable
+    whole: Expr  # along its first axis, for all numbers of steps
+    scale: int
+    shift: int
+
+
+class Step:
+    """A step that may stand for others; ``number`` is the one that it is."""
+
+    def __init__(self, loop: Rolled, number: int):
+        self.loop, self.number = loop, number
+        self.open, self.marked = True, False
+        self.depth = len(loop.frame.loops)
+        self.reads: dict[tuple, Read] = {}
+        self.states: list[tuple[Variable, Expr]] = []  # of each array that changes: its placeholder, and what it was
+
+    def mark(self) -> None:
+        """Somebody knows which step it is."""
+        self.marked = self.loop.marked = True
+
+    def counted(self, scale: int, shift: int) -> Any:
+        """The counter as a traced number of Python's."""
+        key = ("numbers", scale, shift)
+        if key not in self.reads:
+            self._add(key, lift(self.loop.numbers(scale, shift)).expr, 0, 1, 0)
+        return Traced(self.reads[key].variable, np.dtype(np.int64), self.loop.frame, weak=True)
+
+    def read(self, array: Any, key: Any) -> Any:
+        """``array[key]``, where the key has counters."""
+        parts = key if type(key) is tuple else (key,)
+        own = [n for n, part in enumerate(parts) if type(part) is Counter and part.step is self and part.op is None]
+        x = lift(array)
+        axis = _axis(parts, own[0], x.ndim) if self.open and len(own) == 1 else None
+        if axis is None or x.frame is not self.loop.frame or not self._same_for_all(x):
+            asked = tuple([part.asked() if type(part) is Counter and part.step is self else part for part in parts])
+            return array[asked if type(key) is tuple else asked[0]]
+        counter = parts[own[0]]
+        place = ("at", x.expr, axis, counter.scale, counter.shift)
+        if place not in self.reads:
+            size = x.shape[axis]
+            if not -size <= counter.value < size:
+                return array[counter.asked()]  # which is an error
+            self._add(place, x.expr, axis, counter.scale, counter.shift)
+        at = counter.value
+        found = Traced(self.reads[place].variable, x.dtype, self.loop.frame)
+        if found.shape:
+            found.array = True
+            before = (slice(None),) * axis
+            found.source = View(x.source.owner if x.source else x, lambda owner: owner[(*before, at)], False, False)
+            if x.source is not None:
+                inner = x.source.read
+                found.source.read = lambda owner: inner(owner)[(*before, at)]
+        rest = tuple([slice(None) if n == own[0] else part for n, part in enumerate(parts)])
+        if all(part is Ellipsis or (type(part) is slice and part == slice(None)) for part in rest):
+            return found
+        return found[tuple([part for n, part in enumerate(parts) if n != own[0]])]
+
+    def _same_for_all(self, x: Traced) -> bool:
+        """Whether an array does not depend on the step."""
+        frame = self.loop.frame
+        if isinstance(x.expr, Variable):
+            return frame.open.get(x.expr, -1) < self.depth
+        (expr,) = resolved([x.expr], frame.closed())
+        return all(frame.open.get(v, -1) < self.depth for v in topological(expr) if isinstance(v, Variable))
+
+    def _add(self, key: tuple, x: Expr, axis: int, scale: int, shift: int) -> None:
+        whole = moved_axis(x, axis, 0)
+        at = (scale * self.number + shift) % x.shape[axis]  # type: ignore[operator]
+        v = self.loop.placeholder(entry(whole, 0, at), self.depth)
+        self.reads[key] = Read(v, whole, scale, shift)
+
+
+def _axis(parts: tuple, place: int, ndim: int) -> int | None:
+    """The axis of an array for which an item of a key stands, if there is nothing before it that makes this hard."""
+    plain = (int, slice, type(None), type(Ellipsis), Counter)
+    if any(type(part) not in plain for part in parts):
+        return None
+    if any(type(part) is slice and Counter in map(type, (part.start, part.stop, part.step)) for part in parts):
+        return None
+    used = sum([part is not None and part is not Ellipsis for part in parts])
+    if used > ndim:
+        return None
+    axis = 0
+    for part in parts[:place]:
+        axis += 0 if part is None else ndim - used if part is Ellipsis else 1
+    return axis
+
+
+# The names of a function, between two steps
+
+
+@dataclass
+class Names:
+    """What names, and what they lead to, hold: traced arrays, and all else."""
+
+    boxes: dict[Path, Traced] = field(default_factory=dict)
+    others: dict[Path, Any] = field(default_factory=dict)
+    containers: set[int] = field(default_factory=set)
+
+    def versions(self) -> dict[Path, tuple]:
+        return {path: (box, box.version) for path, box in self.boxes.items()}
+
+    def walk(self, path: Path, value: Any) -> None:
+        if len(self.boxes) + len(self.others) > MOST_LEAVES:
+            raise TooManyError
+        kind = type(value)
+        if kind is Traced:
+            self.boxes[path] = value
+            if value.source is not None:
+                self.boxes[(*path, "owner")] = value.source.owner
+        elif kind in (list, tuple, dict) or (isinstance(value, tuple) and hasattr(value, "_fields")):
+            self.containers.add(id(value))
+            keys = tuple(value) if kind is dict else len(value)
+            self.others[(*path, "form")] = (kind, keys)
+            for key, part in value.items() if kind is dict else enumerate(value):
+                self.walk((*path, key), part)
+        else:
+            self.others[path] = value
+
+    def unlike(self, before: Names) -> set[Path]:
+        """Where something else is held that is no traced array."""
+        paths = self.others.keys() | before.others.keys()
+        return {p for p in paths if not _alike(self.others.get(p, MISSING), before.others.get(p, MISSING))}
+
+
+class TooManyError(Exception):
+    """There are more things to look at than it is worth."""
+
+
+def _alike(now: Any, then: Any) -> bool:
+    """Whether two things are the same for each step."""
+    if now is then or same(now, then):
+        return True
+    if type(now) is Counter and type(then) is Counter:
+        return now.form == then.form
+    if type(now) is np.ndarray and type(then) is np.ndarray and not now.dtype.hasobject:
+        return now.dtype == then.dtype and now.shape == then.shape and now.tobytes() == then.tobytes()
+    if type(now) is tuple and type(then) is tuple:
+        return now == then
+    return False
+
+
+# The loop
+
+
+class Rolled:
+    """The iterator of a loop."""
+
+    def __init__(self, source: Source, frame: Frame):
+        self.source, self.frame = source, frame
+        self.next = 0  # the number of the next item
+        self.trying = source.length >= LEAST and not frame.root.weak_numbers
+        self.marked = False
+        self.steps: list[tuple[Step, Shot]] = []  # those that may stand for others, and what was there after each
+        self.variables: list[Variable] = []
+        self.changed: set[Path] = set()
+        self.seen: dict[Path, tuple] | None = None  # arrays and their versions, at the last item
+        self.reach: Reach | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __len__(self) -> int:
+        return self.source.length
+
+    def __next__(self) -> Any:
+        k = self.next
+        step = None
+        if self.trying:
+            try:
+                step = self._between(sys._getframe(1))
+            except TooManyError:
+                self._leave()
+            if self.next > k:  # it was rolled
+                self._leave()
+                raise StopIteration
+        if k >= self.source.length:
+            self._leave()
+            raise StopIteration
+        self.next = k + 1
+        return self.source.item(k, step)
+
+    def _between(self, python: Any) -> Step | None:
+        """Between two steps: roll the loop, begin a step that may stand for others, or leave it."""
+        frame, k = self.frame, self.next
+        if current() is not frame or not frame.rolls:
+            self._leave()
+            return None
+        self._close_inner()
+        names = self._names(python)
+        self.changed |= _moved(self.seen, names)
+        if self.steps:
+            step = self.steps[-1][0]
+            step.open = False
+            if self.marked:
+                self._leave()
+                return None
+            self.steps[-1] = (step, Shot.of(step, names, self.changed, frame))
+            if len(self.steps) > 1 and self._roll(python):
+                return None
+        if k and (len(self.steps) >= TRIES or self.source.length - k < LEAST):
+            self._leave()
+            return None
+        if not k:
+            self.seen = names.versions()
+            return None
+        return self._begin(python, names)
+
+    def _names(self, python: Any) -> Names:
+        names = Names()
+        for name, value in python.f_locals.items():
+            names.walk((name,), value)
+        for number, place in enumerate(self.reach.places if self.reach else ()):
+            names.walk((number,), place.look(place.key, MISSING))
+        return names
+
+    def _begin(self, python: Any, names: Names) -> Step | None:
+        """A step with placeholders in place of all that changes."""
+        frame = self.frame
+        if self.reach is None:
+            frame.root.tried = True
+            own = [x for x in python.f_locals.values() if type(x) not in (Traced, Counter)]
+            self.reach = Reach([*frame.starts, *own])
+            if any(hasattr(type(x), "__next__") and type(x) is not Rolled for x in self.reach.met):
+                self._leave()
+                return None
+            frame.loops.append(self)
+            names = self._names(python)
+            self.guards = Guards(self.reach)
+            self.guards.places = []
+            self.guards.containers = [pair for pair in self.guards.containers if id(pair[0]) not in names.containers]
+            self.sources = Sources(None, (), self.reach)
+        step = Step(self, self.next)
+        own, views = _own_boxes(names, self.changed)
+        if any(view.source.doubtful for view in views):  # type: ignore[union-attr]
+            self._leave()
+            return None
+        for box in own:
+            expr = box.expr
+            box._expr = v = self.placeholder(expr, step.depth)
+            step.states.append((v, expr))
+        for view in views:
+            view.source.seen = -1  # type: ignore[union-attr]
+        self.steps.append((step, Shot([], {}, names)))
+        self.seen = names.versions()
+        step.before = Shot.of(step, names, self.changed, frame)  # type: ignore[attr-defined]
+        return step
+
+    def placeholder(self, means: Expr, depth: int) -> Variable:
+        v = fresh(means.shape)
+        self.frame.meant[v] = means
+        self.frame.open[v] = depth
+        self.variables.append(v)
+        return v
+
+    def numbers(self, scale: int, shift: int) -> np.ndarray:
+        """What a counter is in all steps, the same array each time."""
+        known, key = self.frame.root.numbers, (scale, shift, self.source.length)
+        if key not in known:
+            known[key] = scale * np.arange(self.source.length) + shift
+        return known[key]
+
+    # Leaving
+
+    def _close_inner(self) -> None:
+        """Loops inside that were left by ``break`` are over."""
+        loops = self.frame.loops
+        if self in loops:
+            while loops[-1] is not self:
+                loops[-1]._leave()
+
+    def _leave(self) -> None:
+        """The rest goes on step by step."""
+        self.trying = False
+        for step, _ in self.steps:
+            step.open, step.loop = False, _OVER
+        for v in self.variables:
+            self.frame.open.pop(v, None)
+        if self in self.frame.loops:
+            self.frame.loops.remove(self)
+        self.steps, self.reach, self.seen = [], None, None
+
+    # Rolling
+
+    def _roll(self, python: Any) -> bool:
+        """Make one loop of the step before the last and all that come after it, if they are alike."""
+        (a, one), (b, two) = self.steps[-2:]
+        new = self._same_steps(a, one, b, two)
+        if new is None:
+            return False
+        length = self.source.length - a.number
+        slices = {}
+        for read in a.reads.values():
+            slices[read.variable] = part = _along(read, a.number, length)
+            if part is None:
+                return False
+        if not self.guards.hold() or self.sources.drawn():
+            return False
+        lines = self.frame.root.lines
+        inits = resolved([was for _, was in a.states], self.frame.closed(self.variables), lines)
+        carried = [Carried(v, init, e) for (v, _), init, e in zip(a.states, inits, new, strict=True)]
+        lasts, _ = run_through(carried, slices, length)
+        boxes, views = _own_boxes(two.names, self.changed)
+        for box, last in zip(boxes, lasts, strict=True):
+            box._expr = last
+            self.frame.note(last)
+        for view in views:
+            view.source.seen = -1  # type: ignore[union-attr]
+        b.number = self.next = self.source.length - 1
+        self.next += 1
+        return True
+
+    def _same_steps(self, a: Step, one: Shot, b: Step, two: Shot) -> list[Expr] | None:
+        """The new state after a step, if two did the same."""
+        if a.marked or b.marked or a.reads.keys() != b.reads.keys():
+            return None
+        before: Any = a.before  # type: ignore[attr-defined]
+        if not (before.pattern == one.pattern == two.pattern) or len(one.exprs) != len(a.states):
+            return None
+        if two.names.unlike(one.names) or len(a.states) != len(b.states):
+            return None
+        unlike = one.names.unlike(before.names)
+        if any(not _counted(one.names.others.get(path)) for path in unlike):
+            return None
+        own = dict(zip([v for v, _ in b.states], [v for v, _ in a.states], strict=True))
+        own |= {read.variable: a.reads[key].variable for key, read in b.reads.items()}
+        new = replaced(two.exprs, own)
+        return one.exprs if all(map(is_, new, one.exprs)) else None
+
+
+def _counted(value: Any) -> bool:
+    return type(value) is Counter
+
+
+class _Over:
+    """In place of a loop that is over, for its counters."""
+
+    marked = False
+
+
+_OVER: Any = _Over()
+
+
+@dataclass
+class Shot:
+    """The state between two steps, as expressions; and how names hold it."""
+
+    exprs: list[Expr]
+    pattern: Mapping[Path, tuple]
+    names: Names
+
+    @classmethod
+    def of(cls, step: Step, names: Names, changed: set[Path], frame: Frame) -> Shot:
+        own, _ = _own_boxes(names, changed)
+        numbers = {id(box): n for n, box in enumerate(own)}
+        pattern: dict[Path, tuple] = {}
+        for path, box in names.boxes.items():
+            kind = (box.shape, box.dtype, box.weak, box.array)
+            pattern[path] = (kind, numbers.get(id(box))) if path in changed else (kind, id(box), box.version)
+        return cls(resolved([box.expr for box in own], frame.closed()), pattern, names)
+
+
+def _own_boxes(names: Names, changed: set[Path]) -> tuple[list[Traced], list[Traced]]:
+    """The arrays that change, each once; and those that are views of such."""
+    found = {id(box): box for path, box in names.boxes.items() if path in changed}
+    views = [box for box in found.values() if box.source is not None and id(box.source.owner) in found]
+    return [box for box in found.values() if not any(box is view for view in views)], views
+
+
+def _moved(seen: dict[Path, tuple] | None, names: Names) -> set[Path]:
+    """Where another array is than was seen before, or one that has been changed."""
+    if seen is None:
+        return set()
+    before = {path: (id(box), version) for path, (box, version) in seen.items()}
+    return {path for path, box in names.boxes.items() if before.get(path) != (id(box), box.version)}
+
+
+def _along(read: Read, first: int, length: int) -> Expr | None:
+    """What steps read one after another, if it is there for all of them."""
+    size: Any = read.whole.shape[0]
+    start, stop = (read.scale * k + read.shift for k in (first, first + length - 1))
+    if min(start, stop) < 0 and max(start, stop) < 0:
+        start, stop = start + size, stop + size
+    if not (0 <= start < size and 0 <= stop < size):
+        return None
+    return sliced(read.whole, 0, start, read.scale, length)
+
+
+# What placeholders mean
+
+
+def resolved(
+    roots: Iterable[Expr], meant: Mapping[Variable, Expr], lines: dict[Expr, CodePlace] | None = None
+) -> list[Expr]:
+    """``roots`` with placeholders replaced by what they mean, in which there may be others."""
+    roots = list(roots)
+    if not meant:
+        return roots
+    done: dict[Expr, Expr] = {}
+    waiting = list(roots)
+    while waiting:
+        node = waiting[-1]
+        if node in done:
+            waiting.pop()
+            continue
+        means = meant.get(node)  # type: ignore[call-overload]
+        needs = node.args if means is None else (means,)
+        left = [a for a in needs if a not in done]
+        if left:
+            waiting += left
+            continue
+        waiting.pop()
+        args = tuple([done[a] for a in needs])
+        done[node] = new = args[0] if means is not None else node if args == node.args else rebuild(node, args)
+        if lines and new is not node and node in lines:
+            note_line(lines, new, lines[node])
+    return [done[root] for root in roots]
