@@ -143,6 +143,13 @@ def triangular(A):
     return np.sum(np.linalg.solve(L, A))
 
 
+def running(x: Any) -> Any:
+    total = 0.0
+    for k in range(9):
+        total = total + k * x
+    return total
+
+
 USES: dict[str, Callable[[], Any]] = {
     "arrangements of sums": lambda: str(rc.parse("y[i,j] = (A[i,j] - A[j,i]) + 0.1 (A[j,i] - A[i,j])").T),
     "backends of types": lambda: einops.rearrange(X, "a b -> b a"),
@@ -154,6 +161,7 @@ USES: dict[str, Callable[[], Any]] = {
     "calls of functions on tensors": lambda: backward(lambda x: twice(x).sum(), V),
     "captured graphs": lambda: held(captured),
     "changes as operations": lambda: backward(lambda x: changed(x, set_diagonal), np.ones((3, 3))),
+    "code that is traced": lambda: rc.compile(running)(V),
     "contractions of layers": lambda: (
         layer("mix", lambda m: m.EinMix("b c -> b d", "c d", c=3, d=2))(torch_module().ones(2, 3)).shape
     ),
@@ -165,6 +173,8 @@ USES: dict[str, Callable[[], Any]] = {
     "functions on tensors": lambda: gradient(rc.Tensor(V)).numpy(),
     "kinds of results of functions": lambda: rc.compile(np.linalg.det)(np.eye(3)),
     "kinds of types": lambda: rc.softmax(V, 0),
+    "loops": lambda: rc.scan(lambda c, x: (c + x, None), 0.0, V),
+    "loops in code": lambda: rc.compile(lambda x: running(2 * x))(V),
     "latest calls by patterns": lambda: einops.rearrange(X, "a (b c) -> a b c", c=3),
     "makers of trees": lambda: rc.grad(lambda p: (p["a"] ** 2).sum())({"a": V})["a"],
     "memory of fused kernels, in bytes": fused,
@@ -264,6 +274,7 @@ TABLES = {
     "checked_calls": "what rooms have registered when they were imported",
     "kinds": "what rooms have registered when they were imported",
     "expr.op": "the rows of functions",
+    "tracing.loops_seen": "the functions that are being traced",
     "tracing.lowerings": "the rows of NumPy's functions",
     "tracing.pytorch.aten": "the rows of PyTorch's operations",
     "simplify.match": "the functions of the table, and the kinds of nodes",

@@ -1,8 +1,8 @@
 """Numbers that follow the counter of a loop, while one step of it stands for all.
 
-A counter passes for the number that it is in this step, and knows how it comes about: ``2*t + 1``, ``0.1 * t``. An array
-that is read at one, and arithmetic of traced arrays with one, are recorded for all steps. Whoever asks for its value
-(to compare, to index a list, to print) gets it, and the step is *marked*: it holds for itself alone.
+A counter passes for the number that it is in this step, and knows how it comes about: ``2*t + 1``, ``0.1 * t``. An
+array that is read at one, and arithmetic of traced arrays with one, are recorded for all steps. Whoever asks for its
+value (to compare, to index a list, to print) gets it, and the step is *marked*: it holds for itself alone.
 """
 
 from __future__ import annotations

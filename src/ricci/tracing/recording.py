@@ -31,7 +31,7 @@ from ricci.tracing.frames import CodePlace, Frame, apart, current, frame, note_l
 from ricci.tracing.impure import watched
 from ricci.tracing.jaxprs import call_by_jax
 from ricci.tracing.likeness import argument_like
-from ricci.tracing.loop_code import seen_loops
+from ricci.tracing.loops_seen import seen_loops
 from ricci.tracing.meanings import not_aside, plain
 from ricci.tracing.operand import Operand
 from ricci.tracing.reach import Reach

@@ -38,6 +38,7 @@ from ricci.tracing.watched import Watched
 TRIES = 4  # steps that may stand for others, before a loop is given up
 LEAST = 4  # steps that are left, for which a loop is made
 MOST_LEAVES = 2000
+OWNER = object()  # at the end of a path: what an array is a view of
 Path = tuple[Any, ...]
 
 
@@ -45,16 +46,16 @@ Path = tuple[Any, ...]
 
 
 @dataclass
-class Source:
+class LoopItems:
     """What gives the items of a loop: whole numbers, entries of an array, or several of these at once."""
 
     length: int
     start: int = 0
     step: int = 0  # of whole numbers, or of places in the array
     array: Any = None
-    parts: tuple[Source, ...] | None = None
+    parts: tuple[LoopItems, ...] | None = None
 
-    def item(self, k: int, step: Step | None) -> Any:
+    def item(self, k: int, step: LoopStep | None) -> Any:
         """The item number ``k``; for a step that stands for others, with counters in it."""
         if self.parts is not None:
             return tuple([part.item(k, step) for part in self.parts])
@@ -64,46 +65,46 @@ class Source:
         return self.array[at] if step is None else step.read(self.array, at)
 
 
-def source_of(name: str, args: tuple) -> Source | None:
+def items_of(name: str, args: tuple) -> LoopItems | None:
     """What a call of one of Python's functions goes through, if it is anything that a loop can be rolled over."""
     if name == "range":
         return _numbers(range(*args))
     if name == "zip":
-        return _several([source_of("array", (arg,)) for arg in args])
+        return _several([items_of("array", (arg,)) for arg in args])
     if name == "enumerate" and len(args) == 2 and type(args[1]) is not int:
         return None
     if name == "enumerate" and args:
-        inner = source_of("array", args[:1])
+        inner = items_of("array", args[:1])
         first = args[1] if len(args) == 2 else 0
         return inner and _several([_numbers(range(first, first + inner.length)), inner])
     if len(args) != 1:
         return None
     if type(args[0]) is range:
         return _numbers(args[0][::-1] if name == "reversed" else args[0])
-    if type(args[0]) is Rolled:
-        return args[0].source
+    if type(args[0]) is RollingLoop:
+        return args[0].items
     array = args[0]
     if type(array) not in (Traced, Watched, np.ndarray) or not array.shape or array.dtype.hasobject:
         return None
     size = array.shape[0]
-    return Source(size, size - 1, -1, array) if name == "reversed" else Source(size, 0, 1, array)
+    return LoopItems(size, size - 1, -1, array) if name == "reversed" else LoopItems(size, 0, 1, array)
 
 
-def _numbers(numbers: range) -> Source:
-    return Source(len(numbers), numbers.start, numbers.step)
+def _numbers(numbers: range) -> LoopItems:
+    return LoopItems(len(numbers), numbers.start, numbers.step)
 
 
-def _several(parts: Sequence[Source | None]) -> Source | None:
+def _several(parts: Sequence[LoopItems | None]) -> LoopItems | None:
     if not parts or None in parts:
         return None
-    return Source(min([part.length for part in parts if part]), parts=tuple(parts))  # type: ignore[arg-type]
+    return LoopItems(min([part.length for part in parts if part]), parts=tuple(parts))  # type: ignore[arg-type]
 
 
 # One step
 
 
 @dataclass
-class Read:
+class CountedRead:
     """What a step reads at its counter: a placeholder, and what it means."""
 
     variable: Variable
@@ -112,14 +113,14 @@ class Read:
     shift: int
 
 
-class Step:
+class LoopStep:
     """A step that may stand for others; ``number`` is the one that it is."""
 
-    def __init__(self, loop: Rolled, number: int):
+    def __init__(self, loop: RollingLoop, number: int):
         self.loop, self.number = loop, number
         self.open, self.marked = True, False
         self.depth = len(loop.frame.loops)
-        self.reads: dict[tuple, Read] = {}
+        self.reads: dict[tuple, CountedRead] = {}
         self.states: list[tuple[Variable, Expr]] = []  # of each array that changes: its placeholder, and what it was
 
     def mark(self) -> None:
@@ -153,11 +154,7 @@ class Step:
         found = Traced(self.reads[place].variable, x.dtype, self.loop.frame)
         if found.shape:
             found.array = True
-            before = (slice(None),) * axis
-            found.source = View(x.source.owner if x.source else x, lambda owner: owner[(*before, at)], False, False)
-            if x.source is not None:
-                inner = x.source.read
-                found.source.read = lambda owner: inner(owner)[(*before, at)]
+            found.source = _view(x, (*[slice(None)] * axis, at), fixed=x is not array)
         rest = tuple([slice(None) if n == own[0] else part for n, part in enumerate(parts)])
         if all(part is Ellipsis or (type(part) is slice and part == slice(None)) for part in rest):
             return found
@@ -175,7 +172,15 @@ class Step:
         whole = moved_axis(x, axis, 0)
         at = (scale * self.number + shift) % x.shape[axis]  # type: ignore[operator]
         v = self.loop.placeholder(entry(whole, 0, at), self.depth)
-        self.reads[key] = Read(v, whole, scale, shift)
+        self.reads[key] = CountedRead(v, whole, scale, shift)
+
+
+def _view(x: Traced, key: tuple, fixed: bool) -> View:
+    """How ``x[key]`` reads from ``x``, or from what that is a view of."""
+    inner = x.source
+    if inner is None:
+        return View(x, lambda owner: owner[key], fixed, False)
+    return View(inner.owner, lambda owner: inner.read(owner)[key], fixed or inner.fixed, inner.doubtful)
 
 
 def _axis(parts: tuple, place: int, ndim: int) -> int | None:
@@ -214,13 +219,14 @@ class Names:
         kind = type(value)
         if kind is Traced:
             self.boxes[path] = value
-            if value.source is not None:
-                self.boxes[(*path, "owner")] = value.source.owner
+            if value.source is not None and not value.source.fixed:
+                self.boxes[(*path, OWNER)] = value.source.owner
         elif kind in (list, tuple, dict) or (isinstance(value, tuple) and hasattr(value, "_fields")):
             self.containers.add(id(value))
             keys = tuple(value) if kind is dict else len(value)
             self.others[(*path, "form")] = (kind, keys)
-            for key, part in value.items() if kind is dict else enumerate(value):
+            parts: Any = value.items() if kind is dict else enumerate(value)
+            for key, part in parts:
                 self.walk((*path, key), part)
         else:
             self.others[path] = value
@@ -251,15 +257,15 @@ def _alike(now: Any, then: Any) -> bool:
 # The loop
 
 
-class Rolled:
+class RollingLoop:
     """The iterator of a loop."""
 
-    def __init__(self, source: Source, frame: Frame):
-        self.source, self.frame = source, frame
+    def __init__(self, items: LoopItems, frame: Frame):
+        self.items, self.frame = items, frame
         self.next = 0  # the number of the next item
-        self.trying = source.length >= LEAST and not frame.root.weak_numbers
+        self.trying = items.length >= LEAST and not frame.root.weak_numbers
         self.marked = False
-        self.steps: list[tuple[Step, Shot]] = []  # those that may stand for others, and what was there after each
+        self.steps: list[tuple[LoopStep, Shot]] = []  # those that may stand for others, and what was there after each
         self.variables: list[Variable] = []
         self.changed: set[Path] = set()
         self.seen: dict[Path, tuple] | None = None  # arrays and their versions, at the last item
@@ -269,7 +275,7 @@ class Rolled:
         return self
 
     def __len__(self) -> int:
-        return self.source.length
+        return self.items.length
 
     def __next__(self) -> Any:
         k = self.next
@@ -282,13 +288,13 @@ class Rolled:
             if self.next > k:  # it was rolled
                 self._leave()
                 raise StopIteration
-        if k >= self.source.length:
+        if k >= self.items.length:
             self._leave()
             raise StopIteration
         self.next = k + 1
-        return self.source.item(k, step)
+        return self.items.item(k, step)
 
-    def _between(self, python: Any) -> Step | None:
+    def _between(self, python: Any) -> LoopStep | None:
         """Between two steps: roll the loop, begin a step that may stand for others, or leave it."""
         frame, k = self.frame, self.next
         if current() is not frame or not frame.rolls:
@@ -306,7 +312,7 @@ class Rolled:
             self.steps[-1] = (step, Shot.of(step, names, self.changed, frame))
             if len(self.steps) > 1 and self._roll(python):
                 return None
-        if k and (len(self.steps) >= TRIES or self.source.length - k < LEAST):
+        if k and (len(self.steps) >= TRIES or self.items.length - k < LEAST):
             self._leave()
             return None
         if not k:
@@ -322,14 +328,14 @@ class Rolled:
             names.walk((number,), place.look(place.key, MISSING))
         return names
 
-    def _begin(self, python: Any, names: Names) -> Step | None:
+    def _begin(self, python: Any, names: Names) -> LoopStep | None:
         """A step with placeholders in place of all that changes."""
         frame = self.frame
         if self.reach is None:
             frame.root.tried = True
             own = [x for x in python.f_locals.values() if type(x) not in (Traced, Counter)]
             self.reach = Reach([*frame.starts, *own])
-            if any(hasattr(type(x), "__next__") and type(x) is not Rolled for x in self.reach.met):
+            if any(hasattr(type(x), "__next__") and type(x) is not RollingLoop for x in self.reach.met):
                 self._leave()
                 return None
             frame.loops.append(self)
@@ -338,7 +344,7 @@ class Rolled:
             self.guards.places = []
             self.guards.containers = [pair for pair in self.guards.containers if id(pair[0]) not in names.containers]
             self.sources = Sources(None, (), self.reach)
-        step = Step(self, self.next)
+        step = LoopStep(self, self.next)
         own, views = _own_boxes(names, self.changed)
         if any(view.source.doubtful for view in views):  # type: ignore[union-attr]
             self._leave()
@@ -363,9 +369,9 @@ class Rolled:
 
     def numbers(self, scale: int, shift: int) -> np.ndarray:
         """What a counter is in all steps, the same array each time."""
-        known, key = self.frame.root.numbers, (scale, shift, self.source.length)
+        known, key = self.frame.root.numbers, (scale, shift, self.items.length)
         if key not in known:
-            known[key] = scale * np.arange(self.source.length) + shift
+            known[key] = scale * np.arange(self.items.length) + shift
         return known[key]
 
     # Leaving
@@ -396,7 +402,7 @@ class Rolled:
         new = self._same_steps(a, one, b, two)
         if new is None:
             return False
-        length = self.source.length - a.number
+        length = self.items.length - a.number
         slices = {}
         for read in a.reads.values():
             slices[read.variable] = part = _along(read, a.number, length)
@@ -414,11 +420,11 @@ class Rolled:
             self.frame.note(last)
         for view in views:
             view.source.seen = -1  # type: ignore[union-attr]
-        b.number = self.next = self.source.length - 1
+        b.number = self.next = self.items.length - 1
         self.next += 1
         return True
 
-    def _same_steps(self, a: Step, one: Shot, b: Step, two: Shot) -> list[Expr] | None:
+    def _same_steps(self, a: LoopStep, one: Shot, b: LoopStep, two: Shot) -> list[Expr] | None:
         """The new state after a step, if two did the same."""
         if a.marked or b.marked or a.reads.keys() != b.reads.keys():
             return None
@@ -458,7 +464,7 @@ class Shot:
     names: Names
 
     @classmethod
-    def of(cls, step: Step, names: Names, changed: set[Path], frame: Frame) -> Shot:
+    def of(cls, step: LoopStep, names: Names, changed: set[Path], frame: Frame) -> Shot:
         own, _ = _own_boxes(names, changed)
         numbers = {id(box): n for n, box in enumerate(own)}
         pattern: dict[Path, tuple] = {}
@@ -480,10 +486,16 @@ def _moved(seen: dict[Path, tuple] | None, names: Names) -> set[Path]:
     if seen is None:
         return set()
     before = {path: (id(box), version) for path, (box, version) in seen.items()}
-    return {path for path, box in names.boxes.items() if before.get(path) != (id(box), box.version)}
+    known = set(before.values())
+    found = set()
+    for path, box in names.boxes.items():
+        own = (id(box), box.version)
+        if own not in known if path[-1] is OWNER else before.get(path) != own:
+            found.add(path)
+    return found
 
 
-def _along(read: Read, first: int, length: int) -> Expr | None:
+def _along(read: CountedRead, first: int, length: int) -> Expr | None:
     """What steps read one after another, if it is there for all of them."""
     size: Any = read.whole.shape[0]
     start, stop = (read.scale * k + read.shift for k in (first, first + length - 1))

@@ -62,7 +62,7 @@ class Mapped(Transformed[..., Any]):
         for leaf, axis in zip(arguments.leaves, axes, strict=True):
             shape = getattr(leaf, "shape", ())
             leaves.append(leaf if axis is None else _without(leaf, shape, axis))
-        inner = record(self.function, replace(arguments, leaves=leaves), self.has_aux, reached=reached)
+        inner = record(self.function, replace(arguments, leaves=leaves), self.has_aux, reached=reached, roll=self.roll)
         if not inner.outputs:
             raise InputError(f"rc.vmap: {inner.name} returns nothing. Did it forget to return its result?")
         if inner.drawn:

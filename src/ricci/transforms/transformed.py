@@ -47,6 +47,7 @@ from ricci.within import within
 from ricci.wrapping import MadeOf
 
 MOST_PROGRAMS = 256
+_OPTIONS = ("argnums", "has_aux", "static_argnums", "static_argnames", "backend", "fused", "roll")
 COMPILER_OPTIONS = ("jit",)  # of all transforms: how programs are compiled further
 Derive = Callable[[Recording], Recording]
 
@@ -68,18 +69,20 @@ class Transformed(MadeOf, Generic[P, R_co]):
         compressed: bool = False,
         argnums: Any = None,
         fused: bool | None = None,
+        roll: bool = True,
         options: Mapping[str, Any] | None = None,
         **unknown: Any,
     ):
         chosen = {name: unknown.pop(name) for name in COMPILER_OPTIONS if name in unknown}
         if unknown:
-            known = f"argnums, has_aux, static_argnums, static_argnames, backend, fused, {', '.join(COMPILER_OPTIONS)}"
+            known = ", ".join([*_OPTIONS, *COMPILER_OPTIONS])
             raise InputError(f"rc.{what} has no option {next(iter(unknown))!r}; options of transforms are {known}.")
         check(f"rc.{what}", "function", function, "function")
         for name, value, kind in (
             ("static_argnums", static_argnums, "places"),
             ("static_argnames", static_argnames, "names"),
             ("fused", fused, "flag or None"),
+            ("roll", roll, "flag"),
             ("jit", chosen.get("jit"), "flag or None"),
         ):
             check(f"rc.{what}", name, value, kind)
@@ -93,11 +96,15 @@ class Transformed(MadeOf, Generic[P, R_co]):
         if nums or names:
             check_static(function, what, self.static_argnums, self.static_argnames)
         self.backend = None if backend is None else target_named(backend).name
-        self.extras, self.has_aux, self.compressed = extras, has_aux, compressed
+        self.extras, self.has_aux, self.compressed, self.roll = extras, has_aux, compressed, roll
         given = {**(options or {}), **chosen}
         given = {name: value for name, value in given.items() if value is not None}
         self.options = tuple(sorted({"fused": fused, **given}.items()))
         self.bounds: tuple[int, ...] = ()  # of loops that end by themselves
+        self.forget()
+
+    def forget(self) -> None:
+        """Nothing is known of earlier calls."""
         self._programs = Cache("programs of transformed functions", MOST_PROGRAMS)
         self._direct = Cache("calls of transformed functions", MOST_PROGRAMS)  # by types of arrays alone
 
@@ -188,13 +195,17 @@ class Transformed(MadeOf, Generic[P, R_co]):
         except TypeError:
             raise InputError(_unhashable(arguments)) from None
         if found is None or not found.guards.hold():
-            static = [leaf for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if not traced]
-            with within(BOUNDS, StepBounds(self.bounds)):
-                recording, guards = observed(lambda reach: self.recorded(arguments, reach), [self.function, *static])
+            recording, guards = self.observed(arguments)
             found = self._made(recording, arguments, guards)
             if not found.recording.drawn:  # otherwise the next call draws other numbers
                 self._programs.keep(key, found)
         return found
+
+    def observed(self, arguments: Arguments) -> tuple[Recording, Guards]:
+        """What the function does with arguments of this kind, and what that depends on."""
+        static = [leaf for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if not traced]
+        with within(BOUNDS, StepBounds(self.bounds)):
+            return observed(lambda reach: self.recorded(arguments, reach), [self.function, *static])
 
     def recorded(self, arguments: Arguments, reached: Reach | None = None) -> Recording:
         """What the function does with arguments of this kind, before it is derived."""
@@ -207,7 +218,7 @@ class Transformed(MadeOf, Generic[P, R_co]):
             raise unfit from error
 
     def _record(self, arguments: Arguments, reached: Reach | None = None) -> Recording:
-        return record(self.function, arguments, self.has_aux, reached=reached)
+        return record(self.function, arguments, self.has_aux, reached=reached, roll=self.roll)
 
     def _unfit(self, arguments: Arguments) -> DTypeError | None:
         """The error for an argument that the transform is by and that holds no arrays, whatever the function does."""

@@ -29,6 +29,7 @@ class TransformOptions(TypedDict, total=False):
     backend: str | None
     jit: bool | None
     fused: bool | None
+    roll: bool
 
 
 class AnyArray(Protocol):

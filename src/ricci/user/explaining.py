@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from copy import copy
 from typing import Any, Unpack
 
 from ricci.caches import lazy
@@ -39,10 +40,24 @@ def trace(function: Callable[P, Any], **options: Unpack[TransformOptions]) -> Ca
     logloss = 1[i] log1p(exp(-w[j] X[i,j] y[i]))
     >>> print(loss.diff("w"))
     dlogloss_dw[i] = -sigmoid(-w[i'] X[j,i'] y[j]) X[j,i] y[j]
+
+    Loops of Python's are rolled up where that is safe: a few steps are traced, and stand for all. With ``roll=False``
+    all of them are.
     """
     known = as_function(function, "trace")
-    transformed = known if isinstance(known, Transformed) else Transformed(known, identity, "trace", **options)
-    return Tracing(known, transformed)
+    return Tracing(known, _transformed(known, "trace", options))
+
+
+def _transformed(function: Callable, what: str, options: Any) -> Transformed:
+    """The function as one that is traced; of the options, one that is transformed takes whether loops are rolled."""
+    if not isinstance(function, Transformed):
+        return Transformed(function, identity, what, **options)
+    if options.get("roll", function.roll) == function.roll:
+        return function
+    other = copy(function)
+    other.roll = not function.roll
+    other.forget()
+    return other
 
 
 class Tracing(MadeOf):
@@ -57,7 +72,7 @@ class Tracing(MadeOf):
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         transformed = self.transformed
-        recording = transformed.recorded(transformed.arguments(args, kwargs))
+        recording = transformed.observed(transformed.arguments(args, kwargs))[0]
         return formulas(transformed.derive(recording), transformed.what in ("trace", "compile"))
 
 
@@ -129,10 +144,7 @@ def explain(function: Callable[P, Any], **options: Unpack[TransformOptions]) -> 
     >>> print(rc.explain(rc.grad(lambda x: (x**2).sum()))(np.ones(3)).formula)
     2 x[i]
     """
-    transformed = (
-        function if isinstance(function, Transformed) else Transformed(function, identity, "compile", **options)
-    )
-    return Explaining(transformed)
+    return Explaining(_transformed(function, "compile", options))
 
 
 class Explaining(MadeOf):

@@ -19,7 +19,7 @@ from typing import Any
 
 from ricci.caches import LOCKS, Cache
 from ricci.dispatch import offer, tracing
-from ricci.tracing.rolling import Rolled, source_of
+from ricci.tracing.rolling import RollingLoop, items_of
 
 OWN = {name: f"__ricci_{name}__" for name in ("range", "zip", "enumerate", "reversed")}
 SHORTEST = 8  # loops of fewer steps are unrolled
@@ -38,10 +38,10 @@ def _seen(name: str) -> Callable[..., Any]:
         frame = tracing()
         if frame is None or kwargs or not frame.rolls or not in_loop(sys._getframe(1)):
             return plain(*args, **kwargs)
-        source = source_of(name, args)
-        if source is None or source.length < SHORTEST:
+        items = items_of(name, args)
+        if items is None or items.length < SHORTEST:
             return plain(*args)
-        return Rolled(source, frame)
+        return RollingLoop(items, frame)
 
     return called
 
@@ -51,8 +51,8 @@ def iterated(array: Any, caller: Any) -> Any:
     frame = tracing()
     if frame is None or array.shape[0] < SHORTEST or not frame.rolls or not in_loop(caller):
         return None
-    source = source_of("array", (array,))
-    return None if source is None else Rolled(source, frame)
+    items = items_of("array", (array,))
+    return None if items is None else RollingLoop(items, frame)
 
 
 offer(iterated=iterated)
@@ -78,7 +78,10 @@ def _loops(code: CodeType) -> tuple[list[int], list[bool]]:
         return [], []
     found = [one for one in dis.get_instructions(code) if one.opname not in ("EXTENDED_ARG", "CACHE")]
     names = [one.opname for one in found]
-    looped = [names[k + 1 : k + 2] == ["FOR_ITER"] or names[k + 1 : k + 3] == ["GET_ITER", "FOR_ITER"] for k in range(len(names))]
+    looped = [
+        names[k + 1 : k + 2] == ["FOR_ITER"] or names[k + 1 : k + 3] == ["GET_ITER", "FOR_ITER"]
+        for k in range(len(names))
+    ]
     return [one.offset for one in found], looped
 
 
@@ -140,8 +143,11 @@ def _renamed(code: CodeType) -> CodeType:
     consts = tuple([_renamed(part) if isinstance(part, CodeType) else part for part in code.co_consts])
     names = code.co_names
     if not OWN.keys().isdisjoint(names):
-        others = {one.argval for one in dis.get_instructions(code) if one.opname not in ("LOAD_GLOBAL", "LOAD_NAME")
-                  and one.opcode in dis.hasname}
+        others = {
+            one.argval
+            for one in dis.get_instructions(code)
+            if one.opname not in ("LOAD_GLOBAL", "LOAD_NAME") and one.opcode in dis.hasname
+        }
         names = tuple([OWN[name] if name in OWN and name not in others else name for name in names])
     same = names == code.co_names and all(a is b for a, b in zip(consts, code.co_consts, strict=True))
     return code if same else code.replace(co_names=names, co_consts=consts)
