@@ -55,7 +55,7 @@ class LoopItems:
     array: Any = None
     parts: tuple[LoopItems, ...] | None = None
 
-    def item(self, k: int, step: LoopStep | None) -> Any:
+    def item(self, k: int, step: StepTried | None) -> Any:
         """The item number ``k``; for a step that stands for others, with counters in it."""
         if self.parts is not None:
             return tuple([part.item(k, step) for part in self.parts])
@@ -113,7 +113,7 @@ class CountedRead:
     shift: int
 
 
-class LoopStep:
+class StepTried:
     """A step that may stand for others; ``number`` is the one that it is."""
 
     def __init__(self, loop: RollingLoop, number: int):
@@ -265,7 +265,7 @@ class RollingLoop:
         self.next = 0  # the number of the next item
         self.trying = items.length >= LEAST and not frame.root.weak_numbers
         self.marked = False
-        self.steps: list[tuple[LoopStep, Shot]] = []  # those that may stand for others, and what was there after each
+        self.steps: list[tuple[StepTried, Shot]] = []  # those that may stand for others, and what was there after each
         self.variables: list[Variable] = []
         self.changed: set[Path] = set()
         self.seen: dict[Path, tuple] | None = None  # arrays and their versions, at the last item
@@ -294,7 +294,7 @@ class RollingLoop:
         self.next = k + 1
         return self.items.item(k, step)
 
-    def _between(self, python: Any) -> LoopStep | None:
+    def _between(self, python: Any) -> StepTried | None:
         """Between two steps: roll the loop, begin a step that may stand for others, or leave it."""
         frame, k = self.frame, self.next
         if current() is not frame or not frame.rolls:
@@ -328,7 +328,7 @@ class RollingLoop:
             names.walk((number,), place.look(place.key, MISSING))
         return names
 
-    def _begin(self, python: Any, names: Names) -> LoopStep | None:
+    def _begin(self, python: Any, names: Names) -> StepTried | None:
         """A step with placeholders in place of all that changes."""
         frame = self.frame
         if self.reach is None:
@@ -344,7 +344,7 @@ class RollingLoop:
             self.guards.places = []
             self.guards.containers = [pair for pair in self.guards.containers if id(pair[0]) not in names.containers]
             self.sources = Sources(None, (), self.reach)
-        step = LoopStep(self, self.next)
+        step = StepTried(self, self.next)
         own, views = _own_boxes(names, self.changed)
         if any(view.source.doubtful for view in views):  # type: ignore[union-attr]
             self._leave()
@@ -424,7 +424,7 @@ class RollingLoop:
         self.next += 1
         return True
 
-    def _same_steps(self, a: LoopStep, one: Shot, b: LoopStep, two: Shot) -> list[Expr] | None:
+    def _same_steps(self, a: StepTried, one: Shot, b: StepTried, two: Shot) -> list[Expr] | None:
         """The new state after a step, if two did the same."""
         if a.marked or b.marked or a.reads.keys() != b.reads.keys():
             return None
@@ -464,7 +464,7 @@ class Shot:
     names: Names
 
     @classmethod
-    def of(cls, step: LoopStep, names: Names, changed: set[Path], frame: Frame) -> Shot:
+    def of(cls, step: StepTried, names: Names, changed: set[Path], frame: Frame) -> Shot:
         own, _ = _own_boxes(names, changed)
         numbers = {id(box): n for n, box in enumerate(own)}
         pattern: dict[Path, tuple] = {}
