@@ -36,6 +36,7 @@ _LATER = {  # imported when first asked for; ``__init__.pyi``, made of this, say
     "ricci.transforms.linear": ("jvp", "linearize", "vjp"),
     "ricci.transforms.batching": ("vmap",),
     "ricci.transforms.implicit": ("fixed_point", "root"),
+    "ricci.transforms.odes": ("odeint",),
     "ricci.transforms.recomputing": ("checkpoint",),
     "ricci.transforms.scanning": ("fori_loop", "scan"),
     "ricci.transforms.branching": ("cond", "switch"),

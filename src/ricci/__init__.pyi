@@ -40,6 +40,9 @@ from ricci.transforms.implicit import (
     fixed_point as fixed_point,
     root as root,
 )
+from ricci.transforms.odes import (
+    odeint as odeint,
+)
 from ricci.transforms.recomputing import (
     checkpoint as checkpoint,
 )
@@ -225,6 +228,7 @@ __all__ = [
     "linearize",
     "no_grad",
     "numerical_jacobian",
+    "odeint",
     "pack",
     "parse",
     "parse_shape",

@@ -324,6 +324,19 @@ def halved(x: Any, t: Any) -> Any:
     return np.cos(x) / 2 + t
 
 
+def decay(y: Any, t: Any, rate: Any) -> Any:
+    return -rate * y
+
+
+@row("odeint")
+def _odes(here: Here) -> None:
+    made = rc.odeint(decay, np.ones(3), np.linspace(0.0, 1.0, 3))
+    here(made, here.x)
+    here(rc.jacobian(made), here.x)
+    here(rc.grad(partial(_summed, made)), here.x)
+    here(rc.trace(made)(np.arange(3.0)), rate=here.x)
+
+
 @row("root", "fixed_point")
 def _implicit(here: Here) -> None:
     start = np.ones(3)

@@ -69,8 +69,8 @@ class Implicit(MadeOf):
 
     def __init__(self, function: Callable, start: Any, how: Search):
         super().__init__(function)
-        self.start, self.how = _start(start, how.what), how
-        self.__signature__ = _without_first(function)
+        self.start, self.how = started(start, how.what), how
+        self.__signature__ = without_first(function)
 
     def __repr__(self) -> str:
         return f"<rc.{self.how.what} of {self.__name__}>"
@@ -80,7 +80,7 @@ class Implicit(MadeOf):
         return kept(self.function, self.how, make)(self.start, *args, **kwargs)
 
 
-def _start(start: Any, what: str) -> Any:
+def started(start: Any, what: str) -> Any:
     """Where the search starts, whole numbers of Python's as floats."""
     leaves, form = trees.flatten(start)
     found: list[Any]
@@ -101,7 +101,7 @@ def _start(start: Any, what: str) -> Any:
 _FLOATS = ("float", "bfloat")
 
 
-def _without_first(function: Callable, count: int = 1) -> inspect.Signature | None:
+def without_first(function: Callable, count: int = 1) -> inspect.Signature | None:
     """The parameters of a function after its first ones."""
     try:
         known = list(inspect.signature(function).parameters.values())
@@ -133,23 +133,25 @@ class Searched(MadeOf):
         operands = [lift(leaf) for leaf in arguments.traced]
         recording = record(as_function(self.function, self.how.what), arguments)
         unknown = Unknown(recording)
-        equation = unknown.equation(recording, self.how, _place(self.function))
+        equation = unknown.equation(recording, self.how, written_at(self.function))
         given = dict(zip(recording.inputs, [x.expr for x in operands], strict=True))
         first = unknown.packed([given[v] for v in unknown.leaves])
         rules = here.root.rules  # where the same equation has the same row
         row = rules[equation] = rules.get(equation) or _row(equation)
         node = function(row, (first, *[given.get(v, v) for v in equation.parameters]))
         here.note(node)
-        starts = [operands[place] for place in recording.places[0]]
-        given_types = [t for t in recording.out_dtypes if t.kind == "f"]
-        found = [
-            Traced(part, np.result_type(*given_types, *([] if x.weak else [x.dtype])), here)
-            for part, x in zip(unknown.parts(node), starts, strict=True)
-        ]
+        types = types_of(recording, [operands[place] for place in recording.places[0]])
+        found = [Traced(part, dtype, here) for part, dtype in zip(unknown.parts(node), types, strict=True)]
         return like_tensor(of_torch(arguments.leaves), trees.unflatten(recording.forms[0], found))
 
 
-def _place(function: Callable) -> str:
+def types_of(recording: Recording, starts: Sequence[Traced]) -> list[np.dtype]:
+    """The types of what is found: those of the results and of the start, where that is no number of Python's."""
+    given = [t for t in recording.out_dtypes if t.kind == "f"]
+    return [np.result_type(*given, *([] if x.weak else [x.dtype])) for x in starts]
+
+
+def written_at(function: Callable) -> str:
     """The name of a function, and where it is written."""
     name = getattr(function, "__name__", type(function).__name__)
     code = getattr(inspect.unwrap(function), "__code__", None)
@@ -161,7 +163,6 @@ class Unknown:
 
     def __init__(self, recording: Recording):
         self.leaves: list[Variable] = [recording.inputs[place] for place in recording.places[0]]
-        self.form = recording.forms[0]
         self.sizes = [prod(v.shape) for v in self.leaves]  # type: ignore[arg-type]
         single = len(self.leaves) == 1
         self.x = self.leaves[0] if single else variable(f"{self.leaves[0].name}.all", (sum(self.sizes),))
@@ -184,7 +185,7 @@ class Unknown:
 
     def equation(self, recording: Recording, how: Search, place: str) -> ImplicitEquation:
         """What is zero, as an expression of ``x``; for fixed points and minima also the function itself."""
-        ys = [scalar(recording, how.what)] if how.what == "argmin" else self._fitting(recording, how.what, place)
+        ys = [scalar(recording, how.what)] if how.what == "argmin" else fitting(recording, self.leaves, how.what, place)
         if self.leaves != [self.x]:
             ys = replace_all(ys, dict(zip(self.leaves, self.parts(self.x), strict=True)))
         (value,) = stable([ys[0] if how.what == "argmin" else self.packed(ys)])
@@ -195,29 +196,30 @@ class Unknown:
             (residual,) = stable(pullbacks(value, one(()), [self.x]))
         others = [v for v in variables(value) if v is not self.x]
         types = dict(zip(recording.inputs, recording.dtypes, strict=True))
-        whole = _whole(value, types, recording.captured)
+        whole = whole_numbers(value, types, recording.captured)
         return ImplicitEquation(how, place, self.x, residual, value, tuple(others), tuple([v in whole for v in others]))
 
-    def _fitting(self, recording: Recording, what: str, place: str) -> list[Expr]:
-        """The results, which are as many as the unknowns, of the same shapes."""
-        ys = floats(recording, what)
-        order = trees.order_as(recording.out_form, self.form)
-        if order is None:
+
+def fitting(recording: Recording, unknown: Sequence[Variable], what: str, place: str) -> list[Expr]:
+    """The results, which are as many as the leaves of the first argument, of the same shapes."""
+    ys, form = floats(recording, what), recording.forms[0]
+    order = trees.order_as(recording.out_form, form)
+    if order is None:
+        raise ShapeError(
+            f"rc.{what} takes a function whose result is like its first argument; {place} returns "
+            f"{trees.describe(recording.out_form)}, where {trees.describe(form)} is needed."
+        )
+    ys = [ys[k] for k in order]
+    for y, v in zip(ys, unknown, strict=True):
+        if y.shape != v.shape:
             raise ShapeError(
-                f"rc.{what} takes a function whose result is like its first argument; {place} returns "
-                f"{trees.describe(recording.out_form)}, where {trees.describe(self.form)} is needed."
+                f"rc.{what} takes a function whose result has the shape of its first argument, one equation for "
+                f"each unknown; {place} returns the shape {y.shape} where {v.name.rstrip(chr(39))} has {v.shape}."
             )
-        ys = [ys[k] for k in order]
-        for y, v in zip(ys, self.leaves, strict=True):
-            if y.shape != v.shape:
-                raise ShapeError(
-                    f"rc.{what} takes a function whose result has the shape of its first argument, one equation for "
-                    f"each unknown; {place} returns the shape {y.shape} where {v.name.rstrip(chr(39))} has {v.shape}."
-                )
-        return ys
+    return ys
 
 
-def _whole(value: Expr, types: dict[Any, np.dtype], captured: dict[str, Any]) -> set[Expr]:
+def whole_numbers(value: Expr, types: dict[Any, np.dtype], captured: dict[str, Any]) -> set[Expr]:
     """The inputs that are no floating numbers, but places or truth values."""
     found: set[Expr] = set()
     for v in variables(value):

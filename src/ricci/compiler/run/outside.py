@@ -40,10 +40,14 @@ class Outside:
         arrays = [np.asarray(x) for x in operands]
         lead = arrays[0].shape[: arrays[0].ndim - self.orders[0]]
         dtype = arrays[0].dtype if self.kind == "f" and arrays[0].dtype.kind == "f" else self.dtype
-        result = np.empty((*lead, *self.shape), dtype)
+        result = np.empty(self.result_shape(*arrays), dtype)
         for place in np.ndindex(*lead):
             result[place] = self._checked(np.asarray(self.native(*[a[place] for a in arrays])), dtype)
         return result[()]
+
+    def result_shape(self, *arrays: Any) -> tuple[int, ...]:
+        """The shape of the result, with the leading axes that the arrays have."""
+        return (*arrays[0].shape[: arrays[0].ndim - self.orders[0]], *self.shape)
 
     def _checked(self, value: np.ndarray, dtype: np.dtype) -> np.ndarray:
         """A value, if it is what the example was: another shape would be broadcast, another kind of number cut off."""
@@ -70,9 +74,8 @@ class Outside:
         import jax
 
         known = [x.astype("float32") if x.dtype == "bfloat16" else x for x in operands]  # which NumPy lacks
-        lead = known[0].shape[: known[0].ndim - self.orders[0]]
         dtype = known[0].dtype if self.kind == "f" else jax.dtypes.canonicalize_dtype(self.dtype)
-        like = jax.ShapeDtypeStruct((*lead, *self.shape), dtype)
+        like = jax.ShapeDtypeStruct(self.result_shape(*known), dtype)
         run = lambda *arrays: self.on_numpy(*arrays).astype(dtype)  # noqa: E731
         found = jax.pure_callback(run, like, *known, vmap_method="sequential")
         return found.astype(operands[0].dtype) if self.kind == "f" else found
