@@ -139,3 +139,55 @@ def test_whatever_depends_on_whatever(seed):
         ys.append(y)
     np.testing.assert_allclose(final, carry, rtol=1e-9)
     np.testing.assert_allclose(found, ys, rtol=1e-9)
+
+
+def both(f, init, xs):
+    carry, ys = init, []
+    for x in xs:
+        carry, y = f(carry, x)
+        ys.append(y)
+    return rc.scan(f, init, xs), (carry, np.stack(ys))
+
+
+TABLE, NEXT = RNG.normal(size=(5, 3)), np.array([2, 3, 4, 0, 1])
+
+
+@pytest.mark.parametrize(
+    "f, init",
+    [
+        (lambda c, x: (c + 1, c), 0),
+        (lambda c, x: (np.where(x > 0, c * 2 + 1, c - 1), c), np.array(3)),
+        (lambda c, x: (c | (x > 1), c), np.array(False)),
+        (lambda c, x: ((c * 3 + 1) % 5, TABLE[c].sum()), np.array(1)),
+        (lambda c, x: ((NEXT[c[0]], c[1] * 0.5 + TABLE[c[0]].sum()), c[1]), (np.array(1), 0.0)),
+        (lambda c, x: (((c[0] + (c[1] > 0)) % 5, c[1] * 0.5 + TABLE[c[0]].sum()), c[0]), (np.array(1), 0.0)),
+        (lambda c, x: ((c[0] | (c[1] > 1), np.where(c[0], c[1], c[1] + x)), c[0]), (np.array(False), 0.0)),
+    ],
+)
+def test_whole_numbers_and_truths_are_carried(f, init):
+    found, expected = both(f, init, Y)
+    for a, b in zip(np.atleast_1d(found[0]), np.atleast_1d(expected[0]), strict=True):
+        np.testing.assert_allclose(a, b)
+        assert np.asarray(a).dtype == np.asarray(b).dtype
+    np.testing.assert_allclose(found[1], expected[1])
+    assert found[1].dtype == expected[1].dtype
+
+
+def test_derivatives_by_what_whole_numbers_choose():
+    def f(table):
+        step = lambda c, x: (((c[0] + (c[1] > 0)) % 5, c[1] * 0.5 + table[c[0]].sum()), c[1])  # noqa: E731
+        (_, s), ys = rc.scan(step, (np.array(1), 0.0), Y)
+        return s + ys.sum()
+
+    rc.check_grads(f, (TABLE,))
+    place = lambda x: rc.fori_loop(1, 5, lambda i, c: c.at[i].set(c[i - 1] * 2 + x[i, 0]), np.ones(5)).sum()  # noqa: E731
+    rc.check_grads(place, (TABLE,))
+    np.testing.assert_allclose(rc.grad(place)(TABLE)[:, 0], [0, 15, 7, 3, 1])
+
+
+def test_no_steps_and_no_entries():
+    f = lambda c, x: (np.tanh(c * x), c)  # noqa: E731
+    final, ys = rc.scan(f, 0.5, Y[:0])
+    assert final == 0.5 and ys.shape == (0,)
+    final, ys = rc.scan(f, np.zeros((0, 3)), Y)
+    assert final.shape == (0, 3) and ys.shape == (30, 0, 3)

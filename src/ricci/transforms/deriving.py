@@ -14,6 +14,7 @@ from ricci.errors import DTypeError, InputError, RuleError, ShapeError
 from ricci.expr import Constant, Expr, Product, Structure, Sum, Variable, add, one, product, topological, variable, zero
 from ricci.expr.structures import is_delta, is_zero
 from ricci.expr.walk import rewritten
+from ricci.functions.elementwise import round_
 from ricci.simplify import simplify, simplify_all
 from ricci.tracing import trees
 from ricci.tracing.recording import Recording, Static
@@ -330,5 +331,12 @@ def split(roots: Sequence[Expr], moving: Sequence[Expr]) -> tuple[list[Expr], li
     ends += [a for end in ends if isinstance(end, Structure) for a in end.args]
     found = [end for end in dict.fromkeys(ends) if not isinstance(end, (Constant, Structure))]
     kept = {end: variable(f"kept{k}", end.shape) for k, end in enumerate(found)}
-    rest = rewritten(roots, lambda node, args: kept.get(node))
+    places = {a for end in ends if isinstance(end, Structure) for a in end.args}
+    # What is rounded is computed in floats; which it is not known of what was kept, unless it is said again.
+    again = {e: round_(v) if e in places and _is_rounded(e) else v for e, v in kept.items()}
+    rest = rewritten(roots, lambda node, args: again.get(node))
     return list(kept), list(kept.values()), rest
+
+
+def _is_rounded(e: Expr) -> bool:
+    return any(node.head in ("round", "floor", "ceil") for node in topological(e))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -19,8 +19,10 @@ from ricci.caches import OfFunctions
 from ricci.checked_calls import takes
 from ricci.dispatch import recorded
 from ricci.errors import DTypeError, InputError, ShapeError
-from ricci.expr import Expr
+from ricci.expr import Expr, Structure, topological
 from ricci.expr.moving import flipped
+from ricci.functions.elementwise import round_
+from ricci.loops.bodies import replaced
 from ricci.loops.leaves import Carried, run_through
 from ricci.tracing import frames, trees
 from ricci.tracing.array import Traced
@@ -158,6 +160,7 @@ class LoopStep:
         count = len(values)
         arrays = [x.expr for x in sequences if isinstance(x, Traced)]
         slices = dict(zip(recording.inputs[count:], [flipped(e, 0) if reverse else e for e in arrays], strict=True))
+        recording = _with_whole_places(recording, values)
         new = [_expr(out) for out in recording.outputs[:count]]
         leaves = [Carried(v, x.expr, e) for v, x, e in zip(recording.inputs, values, new, strict=False)]
         outputs, dtypes = recording.outputs[count:], recording.out_dtypes[count:]
@@ -243,6 +246,20 @@ class LoopStep:
             f"{self.what}: what is carried keeps its type; {self.name} was given {x.dtype} and returned {dtype}. "
             f"Begin with that type, as x.astype({str(dtype)!r})."
         )
+
+
+def _with_whole_places(recording: Recording, values: Sequence[Traced]) -> Recording:
+    """A step in which whole numbers that are carried, and tell places, are known to be whole: a loop carries floats."""
+    exprs = [out for out in recording.outputs if isinstance(out, Expr)]
+    places = [a for node in topological(*exprs) if isinstance(node, Structure) for a in node.args]
+    inside = set(topological(*places))
+    carried = zip(recording.inputs, values, strict=False)
+    rounded = {v: round_(v) for v, x in carried if v in inside and x.dtype.kind != "f"}
+    if not rounded:
+        return recording
+    made = iter(replaced(exprs, rounded))
+    outputs = [next(made) if isinstance(out, Expr) else out for out in recording.outputs]
+    return replace(recording, outputs=outputs)
 
 
 def _expr(out: Any) -> Expr:
