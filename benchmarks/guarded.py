@@ -7,6 +7,7 @@ what it said before it was ended counts.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import time
 import traceback
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from typing import Any
 Say = Callable[[Any], None]
 Task = Callable[[Any, Say], None]
 OFTEN = 0.02  # seconds between looks at the memory
+IDLE = 8  # times the seconds of processor time, until a process is taken to wait for something that does not come
 END = "the task has ended"
 
 
@@ -33,7 +35,7 @@ class Guard:
             self._start()
         self._line.send(job)
         process: Any = self._process
-        notes, since = [], time.monotonic()
+        notes, since, used = [], time.monotonic(), processor_time(process.pid)
         while True:
             if self._line.poll(OFTEN):
                 try:
@@ -43,13 +45,17 @@ class Guard:
                 if note == END:
                     return notes, ""
                 notes.append(note)
-                since = time.monotonic()
+                since, used = time.monotonic(), processor_time(process.pid)
             elif not process.is_alive():
                 return notes, self._ended("the process died")
-            elif time.monotonic() - since > self.seconds:
+            elif self._is_over(time.monotonic() - since, processor_time(process.pid) - used):
                 return notes, self._ended(f"over {self.seconds:g} s")
             elif resident(process.pid) > self.gigabytes * 1e9:
                 return notes, self._ended(f"over {self.gigabytes:g} GB")
+
+    def _is_over(self, passed: float, used: float) -> bool:
+        """By processor time, since others may be at work; one that does nothing is ended, too."""
+        return max(used, passed / IDLE if used else passed) > self.seconds
 
     def _start(self) -> None:
         self._line, other = self._context.Pipe()
@@ -89,6 +95,16 @@ def serve(task: Task, line: Any) -> None:
 def resident(pid: int | str = "self") -> int:
     """Bytes of a process that are in memory; 0 where it cannot be told."""
     return _status(pid, "VmRSS")
+
+
+def processor_time(pid: int) -> float:
+    """Seconds that a process has used of processors; 0 where it cannot be told."""
+    try:
+        with open(f"/proc/{pid}/stat") as line:
+            user, system = line.read().rpartition(")")[2].split()[11:13]
+    except (OSError, ValueError):
+        return 0.0
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
 
 
 def highest() -> int:
