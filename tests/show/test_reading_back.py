@@ -128,6 +128,12 @@ PROGRAMS = [
     lambda x: x[np.array([0, 2, 1])] * np.max(x),
     lambda x: np.interp(x[0], [0.0, 1.0], [1.0, 2.0]),
     lambda x: x[:0],
+    lambda x: np.linalg.pinv(x) + np.linalg.pinv(x, 1e-3),
+    lambda x: np.linalg.qr(x)[1],
+    lambda x: np.linalg.eigh(x[:3], UPLO="U")[1],
+    lambda pi: pi * np.pi,
+    lambda max: np.maximum(max, 0.25),
+    np.cumsum,
     lambda x: np.sort(x.ravel()) * np.ones(15),
     lambda x: np.logaddexp.reduce(x[:, 0]) * np.eye(5, 3, k=-1),
 ]

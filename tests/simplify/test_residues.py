@@ -17,6 +17,7 @@ SAME = [
     ("y[j] = solve(A, b)[j]", "y[j] = inv(A)[j,i] b[i]"),
     ("y = prod[i](x[i]**2)", "y = prod[i](x[i])**2"),
     ("y = where(a > b, c, d)", "y = d + (a > b) (c - d)"),
+    ("y = x**(0.5 - 2) * 3.3**x", "y = 3.3**x / x**2 * sqrt(x)"),
     ("y = b[t[i]] b[t[i]]", "y = delta[t[i],j] b[j]**2 1[i,j]"),
 ]
 OTHER = [
@@ -32,6 +33,14 @@ OTHER = [
     ("y[i] = cumsum[i](x[i])", "y[i] = 1[i] 1[j] x[j]"),
     ("y[i,k] = A[i,j] A[j,k]", "y[i,k] = tr(A) A[i,k] - det(A) delta[i,k]"),  # so it is for two rows
     ("y = sqrt(x**2)", "y = x"),
+    ("y = 0.1 x", "y = 12.9 x"),
+    ("y = x[7]", "y = x[8]"),
+    ("y = x[n[]]", "y = 2 x[n[]]"),
+    ("y[i] = [i >= 9] x[i]", "y[i] = [i >= 10] x[i]"),
+    ("y[i] = x[t[i]]", "y[i] = x[t[i]] + x[0] t[i]"),
+    ("y = x[i+7] w[i]", "y = x[i+8] w[i]"),
+    ("y = (|i| - 2) (|i| - 3) x[i] 1[i]", "y = 0 x[i] 1[i] + (|i| - 3) (|i| - 2) (|i| - 4) x[i] 1[i]"),
+    ("y = 0.5 x", "y = 0.5000000000000001 x"),
     ("y = x**c", "y = x**(c + 1)"),
 ]
 
@@ -59,8 +68,17 @@ def test_equal_formulas_have_one_hash():
     assert f == g and hash(f) == hash(g) and len({f, g}) == 1
 
 
+def test_large_numbers_for_sizes_do_not_matter_where_no_place_is_read():
+    sizes = {"i": 999, "j": 998, "k": 997}
+    f = rc.parse("C[i,k] = A[i,j] B[j,k]; y[i,k] = C[i,k]**5 (C[i,k] + c)", sizes=sizes)
+    g = rc.parse("C[i,k] = A[i,j] B[j,k]; y[i,k] = C[i,k]**6 + c C[i,k]**5", sizes=sizes)
+    h = rc.parse("C[i,k] = A[i,j] B[j,k]; y[i,k] = C[i,k]**6 + c C[i,k]**4", sizes=sizes)
+    assert f == g != h
+    assert rc.parse("y = x[7]") != rc.parse("y = x[8]")
+
+
 def test_what_is_too_much_work_is_told_by_its_form_alone():
-    sizes = {"i": 999, "j": 999, "k": 999}
-    f = rc.parse("y[i,k] = (A[i,j] B[j,k])**5 (A[i,j] B[j,k] + 1)", sizes=sizes)
-    g = rc.parse("y[i,k] = (A[i,j] B[j,k])**6 + (A[i,j] B[j,k])**5", sizes=sizes)
+    sizes = {"i": 999, "k": 997}
+    f = rc.parse("y[i,k] = (x[i+2] z[k+1])**5 (x[i+2] z[k+1] + c)", sizes=sizes)
+    g = rc.parse("y[i,k] = x[i+2]**6 z[k+1]**6 + c (x[i+2] z[k+1])**5", sizes=sizes)
     assert not agree(f.expr, g.expr) and f == rc.parse(str(f))

@@ -8,7 +8,11 @@ from ricci.functions import activations, elementwise, factorisations, matrix, re
 MODULES = (elementwise, activations, reductions, matrix, factorisations)  # that have the rows
 FUNCTIONS: dict[str, Op] = {name: row for name, row in ROWS.items() if row.help}
 _IN_DERIVATIVES = ("prod_before", "prod_after", "recurrence", "recurrence_back", "expm_along", "svd_vectors")
-IN_TEXT: dict[str, Op] = {**FUNCTIONS, **{name: ROWS[name] for name in _IN_DERIVATIVES}}  # what texts may have
+_IN_TRACES = ("qr_q", "pinv")
+IN_TEXT: dict[str, Op] = {
+    **FUNCTIONS,
+    **{name: ROWS[name] for name in (*_IN_DERIVATIVES, *_IN_TRACES)},
+}  # what texts may have
 
 
 def named_in(library: str) -> dict[str, Op]:

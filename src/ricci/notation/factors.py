@@ -212,7 +212,7 @@ class FactorBuilder:
         batch = tuple([n for n in first.names if n not in axes])
         if function.gives == "solve":
             return self._solve(node, function, axes, parts)
-        value = function(first.arranged((*batch, row, column)), (len(batch), len(batch) + 1))
+        value = function(first.arranged((*batch, row, column)), (len(batch), len(batch) + 1), *node.params)
         if node.result is not None:
             if len(node.result) != len(value.shape) - len(batch):
                 raise self.fail(
@@ -264,7 +264,7 @@ class FactorBuilder:
             columns = tuple(range(2, 1 + len(parts[1].shape)))
             value = function(*parts, (0, 1), (0, *columns), 0, 1, (1, *columns))
         else:
-            value = function(parts[0], (0, 1))
+            value = function(parts[0], (0, 1), *node.params)
         if node.result is None:
             if value.shape:
                 raise self.fail(

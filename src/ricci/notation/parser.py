@@ -365,7 +365,18 @@ class Parser(IndexReader):
             result = self.indices()
         elif frame.axes is None and self.touches(self.at) and self.has_heights(self.at):
             result = self.beside([]) if frame.head in IN_TEXT and IN_TEXT[frame.head].kind == "matrix" else None
-        return syntax.CallNode(frame.begin, self.ends[self.at - 1], frame.head, tuple(frame.args), frame.axes, result)
+        params = self.parameters(frame)
+        args = tuple(frame.args[:-1] if params else frame.args)
+        return syntax.CallNode(frame.begin, self.ends[self.at - 1], frame.head, args, frame.axes, result, params)
+
+    @staticmethod
+    def parameters(frame: Bracket) -> tuple:
+        """``pinv(A, 1e-6)``: the ratio from which on singular values count; ``eigh_vectors(A, upper)``."""
+        last = frame.args[-1] if len(frame.args) == 2 else None
+        if frame.head == "pinv" and isinstance(last, syntax.Number):
+            return (last.value,)
+        upper = isinstance(last, TensorNode) and last.name == "upper" and last.indices is None
+        return ("U",) if frame.head in ("eigh_vectors", "eigvalsh") and upper else ()
 
     def derivative(self, frame: Bracket) -> Node:
         end = self.ends[self.at - 1]

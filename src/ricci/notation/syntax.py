@@ -108,6 +108,7 @@ class CallNode:
     args: tuple[Node, ...]
     axes: Indices | None
     result: Indices | None
+    params: tuple = ()  # further arguments that are no operands
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ from itertools import count
 from ricci.budget import spend
 from ricci.expr import (
     HALF,
+    OPS,
     POWER,
     Constant,
     Dim,
@@ -18,10 +19,13 @@ from ricci.expr import (
     Size,
     Structure,
     Sum,
+    affine,
     dims,
     numeric,
+    product,
 )
 from ricci.expr.build.product import restrict
+from ricci.expr.nodes import make
 from ricci.expr.structures import is_delta, natural
 from ricci.functions.axes import unmerged
 from ricci.functions.table import IN_TEXT
@@ -155,7 +159,7 @@ class SyntaxWriter(ProductWriter):
         if isinstance(e, Elementwise):
             return self.elementwise(e, names, taken)
         assert isinstance(e, Function)
-        return self.function(e, names, taken)
+        return self.function(_in_words(e), names, taken)
 
     def constant(self, e: Constant, names: Names, taken: set[str]) -> syntax.Node:
         if isinstance(e.value, Dim):
@@ -279,6 +283,11 @@ class SyntaxWriter(ProductWriter):
         return syntax.Power(0, 0, inner, self.node(exponent, names if exponent.shape else (), taken))
 
     def function(self, e: Function, names: Names, taken: set[str]) -> syntax.Node:
+        node = self.called(e, names, taken)
+        node.params = () if e.op.columns or e.op.own else e.params
+        return node
+
+    def called(self, e: Function, names: Names, taken: set[str]) -> syntax.CallNode:
         works_on = e.op.axes_of(e.params)
         lead = len(e.args[0].shape) - works_on[0]
         surface = IN_TEXT.get(e.op.name)
@@ -316,6 +325,19 @@ class SyntaxWriter(ProductWriter):
         elif surface is not None and surface.gives == "along":
             args.append(self.node(e.args[1], names, taken))
         return syntax.CallNode(0, 0, e.op.name, tuple(args), indices_of(axes), None)
+
+
+def _in_words(e: Function) -> Function:
+    """``solve`` with a triangle of the matrix, where the core says so in one."""
+    if e.op.name != "triangular_solve":
+        return e
+    columns, lower, transposed = e.params
+    matrix, right = e.args
+    batch = tuple(range(len(matrix.shape) - 2))
+    part = affine(">=", (1, -1) if lower else (-1, 1), 0, matrix.shape[-2:])
+    own = ("j", "i") if transposed else ("i", "j")
+    whole = product([(matrix, (*batch, "i", "j")), (part, ("i", "j"))], (*batch, *own))
+    return make(Function, (whole, right), e.shape, OPS["solve"], (columns,))
 
 
 def _is_full(e: Expr) -> bool:

@@ -43,7 +43,10 @@ class SizeLineWriter:
         """What must be said beside these statements, and beside what is on the page."""
         found = syntax.SizeLine((), ())
         for _ in range(ROUNDS):
-            axes, names = self.misread(statements, found, page)
+            try:
+                axes, names = self.misread(statements, found, page)
+            except NotationError:  # it has functions of the user's own, which no text says
+                break
             if not axes and not names:
                 break
             found = self.longer(found, axes, names)

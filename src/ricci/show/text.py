@@ -93,7 +93,8 @@ def _tensor(node: syntax.TensorNode, place: int) -> str:
 
 
 def _call(node: syntax.CallNode, place: int) -> str:
-    args = ", ".join(render(a, SUM) for a in node.args)
+    further = ["upper" if word == "U" else repr(word) for word in node.params]
+    args = ", ".join([*[render(a, SUM) for a in node.args], *further])
     return f"{node.name}{indices(node.axes)}({args}){indices(node.result)}"
 
 

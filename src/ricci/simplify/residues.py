@@ -11,7 +11,7 @@ numbers, others at each point.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import partial
 from hashlib import blake2b
@@ -38,13 +38,14 @@ from ricci.expr import (
 )
 from ricci.expr.op import Adjoint, Op
 from ricci.expr.settle import SizeClasses, own_sizes
-from ricci.expr.structures import holds
+from ricci.expr.structures import holds, is_delta
+from ricci.notation.text_scope import is_positive
 
-PRIME = 2**61 - 1
-POINTS = 5
+PRIME = 2**61 - 2373  # not 2**61 - 1, by which floats would be fractions with small denominators
+SIZES = ((2, 2), (2, 3), (5, 9), (2, 3), (7, 14))  # at each point; at some larger ones, where there are few entries
 ENOUGH = 2  # points of those at which the values were not too many
 MOST_WORK = 300_000  # multiplications at a point
-TRIES = 60
+TRIES = 200
 
 Place = tuple[int, ...]
 Entries = dict[Place, int]  # those that are not zero
@@ -65,7 +66,7 @@ def agree(one: Expr, other: Expr, linked: Links = (), also: Links = ()) -> bool:
         return False
     classes = SizeClasses(one, other, linked=[*linked, *also, *zip(one.shape, other.shape, strict=True)])
     agreed = 0
-    for number in range(POINTS):
+    for number in range(len(SIZES)):
         try:
             point = FieldPoint([one, other], classes, number)
             if point.values(one) != point.values(other):
@@ -98,36 +99,57 @@ class FieldPoint:
         self.classes, self.number, self.work = classes, number, MOST_WORK
         self.done: dict[Expr, Entries] = {}
         nodes = topological(*roots)
-        self.places = {v for node in nodes if isinstance(node, Structure) for a in node.args for v in variables(a)}
-        named = {size for node in nodes for size in own_sizes(node)}
-        self.env = self._sizes({size for node in nodes for size in node.shape}, named)
+        self.placed = [
+            n for n in nodes if isinstance(n, Structure) and n.relation[0] in ("==", ">=") and not is_delta(n)
+        ]
+        self.small = self._smaller(nodes)
+        self.env = self._sizes(nodes)
 
-    def _sizes(self, sizes: set[Size], named: set[Size]) -> dict[dims.Atom, int]:
-        """Small numbers for all atoms, such that no axis is shorter than 1."""
-        groups = {reduced(size, self.classes) for size in sizes}
-        atoms = sorted(
-            {atom for size in (*groups, *[reduced(size, self.classes) for size in named]) for atom in dims.atoms(size)},
-            key=repr,
-        )
+    def _smaller(self, nodes: list[Expr]) -> dict[int, int]:
+        """For large numbers that are the sizes of axes which no relation reads at places, small ones."""
+        fixed = {size for node in self.placed for size in node.shape}
+        large = {size for node in nodes for size in node.shape if isinstance(size, int) and size > 3} - fixed
+        return {size: 2 + (at + self.number) % 3 % 2 for at, size in enumerate(sorted(large))}
+
+    def _sizes(self, nodes: list[Expr]) -> dict[dims.Atom, int]:
+        """Small numbers for all atoms, such that no axis is shorter than 1, and places that are read lie inside."""
+        shapes = {reduced(size, self.classes) for node in nodes for size in node.shape}
+        named = {reduced(size, self.classes) for node in nodes for size in own_sizes(node)}
+        reaches = [self._reaches(node) for node in self.placed]
+        atoms = sorted({atom for size in (*shapes, *named) for atom in dims.atoms(size)}, key=repr)
         source = random.Random(self.number)
-        env = {atom: 2 + bool(self.number and source.random() < 0.3) for atom in atoms}
+        least, most = SIZES[self.number]
+        env = {atom: source.randint(least, most) for atom in atoms}
         for _ in range(TRIES):
-            small = next((size for size in sorted(groups, key=repr) if self._value(size, env) < 1), None)
-            if small is None:
+            inside = [up if dims.evaluate(shift, env) > 0 else down for shift, up, down in reaches]
+            wanted = [size for size in (*sorted(shapes, key=repr), *inside) if not isinstance(size, int)]
+            short = [size for size in wanted if dims.evaluate(size, env) < 1]
+            if not short:
                 return env
-            ways = [{**env, atom: env[atom] + 1} for atom in sorted(dims.atoms(small), key=repr)]
-            env = max(ways, key=partial(self._value, small), default=env)
+            ways = [{**env, atom: env[atom] + 1} for atom in sorted(dims.atoms(short[0]), key=repr)]
+            env = max(ways, key=partial(dims.evaluate, short[0]))
         raise TooMuch
 
-    @staticmethod
-    def _value(size: Size, env: Mapping[dims.Atom, int]) -> int:
-        return dims.evaluate(size, env)
+    def _reaches(self, node: Structure) -> tuple[Size, Size, Size]:
+        """The constant of a relation, and how far indices go beyond it on either side."""
+        _, coefs, const = node.relation
+        above: Size = 0
+        below: Size = 0
+        for c, size in zip(coefs, node.shape, strict=True):
+            above, below = (above + c * (size - 1), below) if is_positive(c) else (above, below - c * (size - 1))
+        shift, up, down = [reduced(size, self.classes) for size in (const, below - const, above + const)]
+        return shift, up, down
 
     def size(self, size: Size) -> int:
-        return size if isinstance(size, int) else self._value(reduced(size, self.classes), self.env)
+        return dims.evaluate(reduced(size, self.classes), self.env)
+
+    def length(self, size: Size) -> int:
+        """The size of an axis."""
+        number = self.size(size)
+        return self.small.get(number, number)
 
     def all_places(self, shape: Iterable[Size]) -> Iterator[Place]:
-        sizes = [self.size(size) for size in shape]
+        sizes = [self.length(size) for size in shape]
         count = 1
         for size in sizes:
             count *= size
@@ -154,8 +176,7 @@ class FieldPoint:
         return self.done[root]
 
     def variable(self, node: Variable) -> Entries:
-        among = 2 if node in self.places else PRIME
-        return {place: self.drawn(node.name, place) % among for place in self.all_places(node.shape)}
+        return {place: self.drawn(node.name, place) for place in self.all_places(node.shape)}
 
     def constant(self, node: Constant) -> Entries:
         if isinstance(node.value, Dim):
@@ -170,10 +191,8 @@ class FieldPoint:
 
     def structure(self, node: Structure) -> Entries:
         if node.relation[0] == "at":
-            inner = self.done[node.args[0]]
-            last = self.size(node.shape[-1])
-            places = self.all_places(node.shape[:-1])
-            return {(*place, inner.get(place, 0)): 1 for place in places if inner.get(place, 0) < last}
+            inner, last = self.done[node.args[0]], self.length(node.shape[-1])
+            return {(*place, inner.get(place, 0) % last): 1 for place in self.all_places(node.shape[:-1]) if last}
         kind, *rest = node.relation
         relation = (kind, *([[self.size(c) for c in rest[0]], self.size(rest[1])] if rest else []))
         return {place: 1 for place in self.all_places(node.shape) if holds(relation, place)}
@@ -262,7 +281,7 @@ class FieldPoint:
         if not base:
             return 1 if not exponent else self.drawn("0**", exponent) if known is not None and known < 0 else 0
         if known is None:
-            return pow(base, exponent, PRIME)
+            return pow(base, exponent if 2 * exponent < PRIME else exponent - PRIME, PRIME)
         whole, rest = divmod(known, 1)
         return pow(base, whole, PRIME) * (self.drawn("**", base, rest) if rest else 1) % PRIME
 
@@ -271,7 +290,7 @@ class FieldPoint:
     def function(self, node: Function) -> Entries:
         works_on = node.op.axes_of(node.params)
         lead = len(node.args[0].shape) - works_on[0]
-        sizes = [tuple([self.size(size) for size in a.shape[lead:]]) for a in node.args]
+        sizes = [tuple([self.length(size) for size in a.shape[lead:]]) for a in node.args]
         own = node.shape[lead:]
         found: Entries = {}
         for place in self.all_places(node.shape[:lead]):
@@ -290,6 +309,8 @@ class FieldPoint:
             self.spend(len(own) * len(operands[0]))
             return exact(self, operands, sizes, own)
         *first, last = operands
+        if node.op.name == "triangular_solve":
+            return self.solve([_part(operands[0], *node.params[1:]), last], sizes, own)
         if not isinstance(node.op.partials[-1], Adjoint):
             drawn = self.drawn(node.op.name, node.params, sizes, [list(operand.values()) for operand in operands])
             return {place: self.drawn(drawn, place) for place in own}
@@ -386,6 +407,12 @@ def _once(entries: Entries, labels: tuple) -> tuple[Entries, tuple]:
     kept = [labels.index(x) for x in once]
     on = {p: v for p, v in entries.items() if all(p[k] == p[f] for k, f in enumerate(first))}
     return {tuple([p[k] for k in kept]): v for p, v in on.items()}, once
+
+
+def _part(matrix: Entries, lower: bool, transposed: bool) -> Entries:
+    """One triangle of a matrix, or its transpose."""
+    part = {(i, j): value if (j <= i if lower else j >= i) else 0 for (i, j), value in matrix.items()}
+    return {(j, i): value for (i, j), value in part.items()} if transposed else part
 
 
 def _fraction(residue: int) -> Fraction | None:

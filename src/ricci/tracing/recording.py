@@ -21,8 +21,8 @@ from ricci.dispatch import offer
 from ricci.errors import DTypeError, InputError, RicciError, TraceError
 from ricci.expr import Expr, Variable
 from ricci.expr.walk import rewritten
-from ricci.functions.table import FUNCTIONS
 from ricci.kinds import check_usable
+from ricci.notation.text_scope import names_a_tensor
 from ricci.tracing import in_place, own_functions, placing, trees  # noqa: F401  (what traced arrays do in calls)
 from ricci.tracing.array import Traced, leaked
 from ricci.tracing.basics import checked_dtype, lift
@@ -154,7 +154,7 @@ def names_of(function: Any, count: int, keywords: Sequence[str]) -> list[str]:
 def _identifier(name: str) -> str:
     """A name that equations can hold."""
     clean = re.sub(r"\W", "_", name)
-    return clean if clean and not clean[0].isdigit() and clean not in FUNCTIONS else f"_{clean}"
+    return clean if clean and not clean[0].isdigit() and names_a_tensor(clean) else f"_{clean}"
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from ricci.checked_calls import takes
 from ricci.errors import InputError
 from ricci.expr import Expr, Variable, topological, variables
 from ricci.notation.context import Context, Facts
+from ricci.notation.text_scope import names_a_tensor
 from ricci.tracing import trees
 from ricci.tracing.recording import Recording, Static
 from ricci.transforms.deriving import Wanted
@@ -37,8 +38,10 @@ def trace(function: Callable[P, Any], **options: Unpack[TransformOptions]) -> Ca
     ...     return np.log1p(np.exp(-y * (X @ w))).sum()
     >>> loss = rc.trace(logloss)(np.ones(2), np.ones((3, 2)), np.ones(3))
     >>> print(loss)
+    sizes: |i| = 3, |j| = 2
     logloss = 1[i] log1p(exp(-w[j] X[i,j] y[i]))
     >>> print(loss.diff("w"))
+    sizes: |i| = 2, |j| = 3
     dlogloss_dw[i] = -sigmoid(-w[i'] X[j,i'] y[j]) X[j,i] y[j]
 
     Loops of Python's are rolled up where that is safe: a few steps are traced, and stand for all. With ``roll=False``
@@ -90,7 +93,7 @@ def formulas(recording: Recording, named: bool = True) -> Any:
     for formula in carried.values():
         context = context.merged(formula.context)
     made = iter(replace_all(exprs, carrying) if carrying else exprs)
-    name = recording.name if named and recording.name.isidentifier() else None
+    name = recording.name if named and names_a_tensor(recording.name) and recording.name not in facts.inputs else None
     leaves = []
     for out in recording.outputs:
         leaves.append(out.value if isinstance(out, Static) else _formula(next(made), context, name))
@@ -142,6 +145,7 @@ def explain(function: Callable[P, Any], **options: Unpack[TransformOptions]) -> 
 
     >>> import numpy as np, ricci as rc
     >>> print(rc.explain(rc.grad(lambda x: (x**2).sum()))(np.ones(3)).formula)
+    sizes: |i| = 3
     2 x[i]
     """
     return Explaining(_transformed(function, "compile", options))

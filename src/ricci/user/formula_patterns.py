@@ -39,7 +39,7 @@ class FormulaBackend(Backend):
     >>> x = variable("x[h,c]")
     >>> h, c = FORMULA.shape(x)
     >>> print(FORMULA.named(FORMULA.reshape(x, (h // 8, 8, c)), ("h", "p", "c")))
-    sizes: x[h',c], |h| = floor(|h'|/8), |p| = 8
+    sizes: x[h',c], |p| = 8, |h| = floor(|h'|/8)
     x[8*h+p,c]
     """
 
@@ -113,7 +113,7 @@ class FormulaBackend(Backend):
 
         >>> from ricci import variable
         >>> print(FORMULA.reshape(variable("x[i]", [1.0, 2.0, 3.0, 4.0]), (2, 2)))
-        sizes: |i| = 2, |j| = 2
+        sizes: x[i'], |i| = 2, |i'| = 4, |j| = 2
         x[2*i+j]
         """
         if 0 in x.expr.shape and 0 in shape:
