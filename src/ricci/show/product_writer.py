@@ -112,6 +112,7 @@ class ProductWriter:
         factors, indices = self.reads(factors, label, names, taken, along)
         written: list[tuple[int, syntax.Node]] = coefficient_of(coef)
         carried = {x for _, labels in factors for x in labels} | {n for i in indices.values() for n in open_names(i)}
+        carried |= {label[x] for _, labels in factors for x in labels}  # on a diagonal several have one name
         ones = [name for x, name in label.items() if x in e.out and x not in carried and name not in carried]
         body = []
         for a, labels in self.chained(factors):
