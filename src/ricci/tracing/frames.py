@@ -84,6 +84,7 @@ class Frame:
             self.made: dict[tuple, Variable] = {}  # arrays made in the steps of loops, by what they contain
             self.again: list[tuple[Any, Any]] = []  # such that contain the same as one before, and what they contained
             self.numbers: dict[tuple[int, int, int], Any] = {}  # the numbers that loops count by
+            self.unrolled: list[tuple[CodePlace | None, str]] = []  # loops that are not, and why
             self.tried = False  # whether it was tried to roll a loop up
 
     def interrupted(self) -> bool:

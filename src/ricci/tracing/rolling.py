@@ -29,7 +29,7 @@ from ricci.loops.leaves import Carried, run_through
 from ricci.tracing.array import Traced, View
 from ricci.tracing.basics import lift
 from ricci.tracing.counters import Counter
-from ricci.tracing.frames import CodePlace, Frame, current, note_line
+from ricci.tracing.frames import CodePlace, Frame, current, note_line, user_place
 from ricci.tracing.guards import Guards, same
 from ricci.tracing.impure import Sources
 from ricci.tracing.reach import MISSING, Reach
@@ -118,14 +118,15 @@ class StepTried:
 
     def __init__(self, loop: RollingLoop, number: int):
         self.loop, self.number = loop, number
-        self.open, self.marked = True, False
+        self.open = True
+        self.before: Shot | None = None
         self.depth = len(loop.frame.loops)
         self.reads: dict[tuple, CountedRead] = {}
         self.states: list[tuple[Variable, Expr]] = []  # of each array that changes: its placeholder, and what it was
 
     def mark(self) -> None:
         """Somebody knows which step it is."""
-        self.marked = self.loop.marked = True
+        self.loop.marked = self.loop.marked or f"{user_place()}"
 
     def counted(self, scale: int, shift: int) -> Any:
         """The counter as a traced number of Python's."""
@@ -215,7 +216,7 @@ class Names:
 
     def walk(self, path: Path, value: Any) -> None:
         if len(self.boxes) + len(self.others) > MOST_LEAVES:
-            raise TooManyError
+            raise NotAlikeError("there are too many things that may change")
         kind = type(value)
         if kind is Traced:
             self.boxes[path] = value
@@ -237,8 +238,8 @@ class Names:
         return {p for p in paths if not _alike(self.others.get(p, MISSING), before.others.get(p, MISSING))}
 
 
-class TooManyError(Exception):
-    """There are more things to look at than it is worth."""
+class NotAlikeError(Exception):
+    """Why a step does not stand for others."""
 
 
 def _alike(now: Any, then: Any) -> bool:
@@ -264,7 +265,8 @@ class RollingLoop:
         self.items, self.frame = items, frame
         self.next = 0  # the number of the next item
         self.trying = items.length >= LEAST and not frame.root.weak_numbers
-        self.marked = False
+        self.marked = ""  # where somebody asks for the number of a step
+        self.why = ""
         self.steps: list[tuple[StepTried, Shot]] = []  # those that may stand for others, and what was there after each
         self.variables: list[Variable] = []
         self.changed: set[Path] = set()
@@ -283,8 +285,8 @@ class RollingLoop:
         if self.trying:
             try:
                 step = self._between(sys._getframe(1))
-            except TooManyError:
-                self._leave()
+            except NotAlikeError as reason:
+                self._leave(f"{reason}")
             if self.next > k:  # it was rolled
                 self._leave()
                 raise StopIteration
@@ -298,8 +300,7 @@ class RollingLoop:
         """Between two steps: roll the loop, begin a step that may stand for others, or leave it."""
         frame, k = self.frame, self.next
         if current() is not frame or not frame.rolls:
-            self._leave()
-            return None
+            raise NotAlikeError("a step runs inside another function that is traced")
         self._close_inner()
         names = self._names(python)
         self.changed |= _moved(self.seen, names)
@@ -307,14 +308,12 @@ class RollingLoop:
             step = self.steps[-1][0]
             step.open = False
             if self.marked:
-                self._leave()
-                return None
+                raise NotAlikeError(f"the number of the step is asked for ({self.marked})")
             self.steps[-1] = (step, Shot.of(step, names, self.changed, frame))
-            if len(self.steps) > 1 and self._roll(python):
+            if len(self.steps) > 1 and self._rolled():
                 return None
-        if k and (len(self.steps) >= TRIES or self.items.length - k < LEAST):
-            self._leave()
-            return None
+        if k and self.items.length - k < LEAST:
+            raise NotAlikeError(self.why or "it has few steps")
         if not k:
             self.seen = names.versions()
             return None
@@ -336,19 +335,18 @@ class RollingLoop:
             own = [x for x in python.f_locals.values() if type(x) not in (Traced, Counter)]
             self.reach = Reach([*frame.starts, *own])
             if any(hasattr(type(x), "__next__") and type(x) is not RollingLoop for x in self.reach.met):
-                self._leave()
-                return None
+                raise NotAlikeError("there are iterators beside its own")
             frame.loops.append(self)
             names = self._names(python)
-            self.guards = Guards(self.reach)
+            self.guards = Guards(self.reach, frozenset(self.reach.arrays))
+            self.guards.watch([x.value if type(x) is Watched else x for x in self.reach.arrays.values()])
             self.guards.places = []
             self.guards.containers = [pair for pair in self.guards.containers if id(pair[0]) not in names.containers]
             self.sources = Sources(None, (), self.reach)
         step = StepTried(self, self.next)
         own, views = _own_boxes(names, self.changed)
         if any(view.source.doubtful for view in views):  # type: ignore[union-attr]
-            self._leave()
-            return None
+            raise NotAlikeError("an array may be a view, or a copy")
         for box in own:
             expr = box.expr
             box._expr = v = self.placeholder(expr, step.depth)
@@ -357,7 +355,7 @@ class RollingLoop:
             view.source.seen = -1  # type: ignore[union-attr]
         self.steps.append((step, Shot([], {}, names)))
         self.seen = names.versions()
-        step.before = Shot.of(step, names, self.changed, frame)  # type: ignore[attr-defined]
+        step.before = Shot.of(step, names, self.changed, frame)
         return step
 
     def placeholder(self, means: Expr, depth: int) -> Variable:
@@ -383,9 +381,11 @@ class RollingLoop:
             while loops[-1] is not self:
                 loops[-1]._leave()
 
-    def _leave(self) -> None:
+    def _leave(self, why: str = "") -> None:
         """The rest goes on step by step."""
         self.trying = False
+        if why:
+            self.frame.root.unrolled.append((user_place(), why))
         for step, _ in self.steps:
             step.open, step.loop = False, _OVER
         for v in self.variables:
@@ -396,22 +396,23 @@ class RollingLoop:
 
     # Rolling
 
-    def _roll(self, python: Any) -> bool:
+    def _rolled(self) -> bool:
         """Make one loop of the step before the last and all that come after it, if they are alike."""
         (a, one), (b, two) = self.steps[-2:]
-        new = self._same_steps(a, one, b, two)
-        if new is None:
+        try:
+            new = _same_steps(a, one, b, two)
+        except NotAlikeError as reason:
+            if len(self.steps) >= TRIES:
+                raise
+            self.why = f"{reason}"
             return False
         length = self.items.length - a.number
-        slices = {}
-        for read in a.reads.values():
-            slices[read.variable] = part = _along(read, a.number, length)
-            if part is None:
-                return False
-        if not self.guards.hold() or self.sources.drawn():
-            return False
-        lines = self.frame.root.lines
-        inits = resolved([was for _, was in a.states], self.frame.closed(self.variables), lines)
+        slices = {read.variable: _along(read, a.number, length) for read in a.reads.values()}
+        if not self.guards.hold():
+            raise NotAlikeError("a step changes something outside")
+        if self.sources.drawn():
+            raise NotAlikeError("a step draws random numbers")
+        inits = resolved([was for _, was in a.states], self.frame.closed(self.variables), self.frame.root.lines)
         carried = [Carried(v, init, e) for (v, _), init, e in zip(a.states, inits, new, strict=True)]
         lasts, _ = run_through(carried, slices, length)
         boxes, views = _own_boxes(two.names, self.changed)
@@ -420,36 +421,41 @@ class RollingLoop:
             self.frame.note(last)
         for view in views:
             view.source.seen = -1  # type: ignore[union-attr]
-        b.number = self.next = self.items.length - 1
-        self.next += 1
+        b.number = self.items.length - 1
+        self.next = self.items.length
         return True
 
-    def _same_steps(self, a: StepTried, one: Shot, b: StepTried, two: Shot) -> list[Expr] | None:
-        """The new state after a step, if two did the same."""
-        if a.marked or b.marked or a.reads.keys() != b.reads.keys():
-            return None
-        before: Any = a.before  # type: ignore[attr-defined]
-        if not (before.pattern == one.pattern == two.pattern) or len(one.exprs) != len(a.states):
-            return None
-        if two.names.unlike(one.names) or len(a.states) != len(b.states):
-            return None
-        unlike = one.names.unlike(before.names)
-        if any(not _counted(one.names.others.get(path)) for path in unlike):
-            return None
-        own = dict(zip([v for v, _ in b.states], [v for v, _ in a.states], strict=True))
-        own |= {read.variable: a.reads[key].variable for key, read in b.reads.items()}
-        new = replaced(two.exprs, own)
-        return one.exprs if all(map(is_, new, one.exprs)) else None
+
+def _same_steps(a: StepTried, one: Shot, b: StepTried, two: Shot) -> list[Expr]:
+    """The new state after a step, if two did the same."""
+    if a.reads.keys() != b.reads.keys():
+        raise NotAlikeError("steps read arrays at other places")
+    before: Any = a.before
+    if not (before.pattern == one.pattern == two.pattern) or len(one.exprs) != len(a.states):
+        paths = before.pattern.keys() | one.pattern.keys() | two.pattern.keys()
+        found = [p for p in paths if not (before.pattern.get(p) == one.pattern.get(p) == two.pattern.get(p))]
+        raise NotAlikeError(f"shapes, types or what is another name of what change with the steps{_told(found)}")
+    unlike = {path for path in one.names.unlike(before.names) if type(one.names.others.get(path)) is not Counter}
+    unlike |= two.names.unlike(one.names)
+    if unlike:
+        raise NotAlikeError(f"a step changes what is no traced array{_told(unlike)}")
+    own = dict(zip([v for v, _ in b.states], [v for v, _ in a.states], strict=True))
+    own |= {read.variable: a.reads[key].variable for key, read in b.reads.items()}
+    if not all(map(is_, replaced(two.exprs, own), one.exprs)):
+        raise NotAlikeError("steps compute different things")
+    return one.exprs
 
 
-def _counted(value: Any) -> bool:
-    return type(value) is Counter
+def _told(paths: Iterable[Path]) -> str:
+    """The names of a function at which paths begin, for people."""
+    names = sorted({path[0] for path in paths if isinstance(path[0], str)})
+    return f": {', '.join(names)}" if names else ""
 
 
 class _Over:
     """In place of a loop that is over, for its counters."""
 
-    marked = False
+    marked = ""
 
 
 _OVER: Any = _Over()
@@ -495,14 +501,14 @@ def _moved(seen: dict[Path, tuple] | None, names: Names) -> set[Path]:
     return found
 
 
-def _along(read: CountedRead, first: int, length: int) -> Expr | None:
+def _along(read: CountedRead, first: int, length: int) -> Expr:
     """What steps read one after another, if it is there for all of them."""
     size: Any = read.whole.shape[0]
     start, stop = (read.scale * k + read.shift for k in (first, first + length - 1))
     if min(start, stop) < 0 and max(start, stop) < 0:
         start, stop = start + size, stop + size
     if not (0 <= start < size and 0 <= stop < size):
-        return None
+        raise NotAlikeError("an array is read beyond its end, or first from its end and then from its beginning")
     return sliced(read.whole, 0, start, read.scale, length)
 
 
