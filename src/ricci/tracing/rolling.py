@@ -14,15 +14,17 @@ hold the state get what it has at the end, and there are no further items. Other
 
 from __future__ import annotations
 
+import dis
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import is_
+from types import CodeType
 from typing import Any
 
 import numpy as np
 
-from ricci.expr import Expr, Variable, rebuild, topological
+from ricci.expr import Expr, Variable, rebuild, topological, zero
 from ricci.expr.moving import entry, moved_axis, sliced
 from ricci.loops.bodies import fresh, replaced
 from ricci.loops.leaves import Carried, run_through
@@ -309,15 +311,20 @@ class RollingLoop:
             step.open = False
             if self.marked:
                 raise NotAlikeError(f"the number of the step is asked for ({self.marked})")
-            self.steps[-1] = (step, Shot.of(step, names, self.changed, frame))
+            self.steps[-1] = (step, Shot.of(names, self.changed, frame))
             if len(self.steps) > 1 and self._rolled():
                 return None
         if k and self.items.length - k < LEAST:
             raise NotAlikeError(self.why or "it has few steps")
         if not k:
+            self._look_around(python)
+            self.unread = unread_after(python.f_code, python.f_lasti)
+            names = self._names(python)
+            self.first = {path: box.expr for path, box in names.boxes.items()} | names.others
+            self.types = {path: (box.dtype, box.weak) for path, box in names.boxes.items()}
             self.seen = names.versions()
             return None
-        return self._begin(python, names)
+        return self._begin(names)
 
     def _names(self, python: Any) -> Names:
         names = Names()
@@ -327,22 +334,29 @@ class RollingLoop:
             names.walk((number,), place.look(place.key, MISSING))
         return names
 
-    def _begin(self, python: Any, names: Names) -> StepTried | None:
-        """A step with placeholders in place of all that changes."""
+    def _look_around(self, python: Any) -> None:
+        """What a step may change, beside the names of the function."""
         frame = self.frame
-        if self.reach is None:
-            frame.root.tried = True
-            own = [x for x in python.f_locals.values() if type(x) not in (Traced, Counter)]
-            self.reach = Reach([*frame.starts, *own])
-            if any(hasattr(type(x), "__next__") and type(x) is not RollingLoop for x in self.reach.met):
-                raise NotAlikeError("there are iterators beside its own")
-            frame.loops.append(self)
-            names = self._names(python)
-            self.guards = Guards(self.reach, frozenset(self.reach.arrays))
-            self.guards.watch([x.value if type(x) is Watched else x for x in self.reach.arrays.values()])
-            self.guards.places = []
-            self.guards.containers = [pair for pair in self.guards.containers if id(pair[0]) not in names.containers]
-            self.sources = Sources(None, (), self.reach)
+        frame.root.tried = True
+        own = [x for x in python.f_locals.values() if type(x) not in (Traced, Counter)]
+        self.reach = Reach([*frame.starts, *own])
+        if any(hasattr(type(x), "__next__") and type(x) is not RollingLoop for x in self.reach.met):
+            raise NotAlikeError("there are iterators beside its own")
+        frame.loops.append(self)
+
+    def _watch(self, names: Names) -> None:
+        """Take what there is now for what steps are to leave as it is."""
+        assert self.reach is not None
+        self.guards = Guards(self.reach, frozenset(self.reach.arrays))
+        self.guards.watch([x.value if type(x) is Watched else x for x in self.reach.arrays.values()])
+        self.guards.places = []
+        self.guards.containers = [pair for pair in self.guards.containers if id(pair[0]) not in names.containers]
+        self.sources = Sources(None, (), self.reach)
+
+    def _begin(self, names: Names) -> StepTried:
+        """A step with placeholders in place of all that changes."""
+        if not self.steps:
+            self._watch(names)
         step = StepTried(self, self.next)
         own, views = _own_boxes(names, self.changed)
         if any(view.source.doubtful for view in views):  # type: ignore[union-attr]
@@ -355,7 +369,7 @@ class RollingLoop:
             view.source.seen = -1  # type: ignore[union-attr]
         self.steps.append((step, Shot([], {}, names)))
         self.seen = names.versions()
-        step.before = Shot.of(step, names, self.changed, frame)
+        step.before = Shot.of(names, self.changed, self.frame)
         return step
 
     def placeholder(self, means: Expr, depth: int) -> Variable:
@@ -406,24 +420,68 @@ class RollingLoop:
                 raise
             self.why = f"{reason}"
             return False
-        length = self.items.length - a.number
-        slices = {read.variable: _along(read, a.number, length) for read in a.reads.values()}
         if not self.guards.hold():
             raise NotAlikeError("a step changes something outside")
         if self.sources.drawn():
             raise NotAlikeError("a step draws random numbers")
-        inits = resolved([was for _, was in a.states], self.frame.closed(self.variables), self.frame.root.lines)
+        begin, inits = self._beginning(a, new, _own_boxes(one.names, self.changed)[0], one.names)
+        length = self.items.length - begin
+        slices = {read.variable: _along(read, begin, length) for read in a.reads.values()}
         carried = [Carried(v, init, e) for (v, _), init, e in zip(a.states, inits, new, strict=True)]
-        lasts, _ = run_through(carried, slices, length)
         boxes, views = _own_boxes(two.names, self.changed)
-        for box, last in zip(boxes, lasts, strict=True):
-            box._expr = last
+        live = self._live(carried, boxes, two.names)
+        lasts, _ = run_through([carried[n] for n in live], slices, length)
+        for n, last in zip(live, lasts, strict=True):
+            boxes[n]._expr = last
             self.frame.note(last)
         for view in views:
             view.source.seen = -1  # type: ignore[union-attr]
         b.number = self.items.length - 1
         self.next = self.items.length
         return True
+
+    def _beginning(self, a: StepTried, new: list[Expr], boxes: list[Traced], names: Names) -> tuple[int, list[Expr]]:
+        """With which step the loop begins, and what is carried then: the first of all, if it is like the others."""
+        inits = resolved([was for _, was in a.states], self.frame.closed(self.variables), self.frame.root.lines)
+        if a.number != 1:
+            return a.number, inits
+        paths = {id(box): path for path, box in reversed(names.boxes.items())}
+        used = set(topological(*new))
+        starts: list[Expr] = []
+        for (v, _), box in zip(a.states, boxes, strict=True):
+            start = self._start(paths[id(box)], box) if v in used else zero(v.shape)
+            if start is None or start.shape != v.shape:
+                return a.number, inits
+            starts.append(start)
+        own = dict(zip([v for v, _ in a.states], starts, strict=True))
+        try:
+            reads = {r.variable: entry(_along(r, 0, self.items.length), 0, 0) for r in a.reads.values()}
+        except NotAlikeError:
+            return a.number, inits
+        same = map(is_, replaced(new, {**own, **reads}), inits)
+        return (0, starts) if all(same) else (a.number, inits)
+
+    def _start(self, path: Path, box: Traced) -> Expr | None:
+        """What there was at the beginning, where an array is that is carried; none if it was of another type."""
+        value = self.first.get(path)
+        if isinstance(value, Expr):
+            dtype, weak = self.types[path]
+            return resolved([value], self.frame.closed(self.variables))[0] if weak or dtype == box.dtype else None
+        if type(value) in (int, float) or (type(value) in (np.ndarray, Watched) and value.dtype == box.dtype):
+            return lift(value).expr
+        return None
+
+    def _live(self, carried: list[Carried], boxes: list[Traced], names: Names) -> list[int]:
+        """Of what is carried, the numbers of those that anybody reads, in the loop or after it."""
+        after = {id(box) for path, box in names.boxes.items() if path[0] not in self.unread}
+        live = [n for n, box in enumerate(boxes) if id(box) in after]
+        waiting = list(live)
+        while waiting:
+            used = set(topological(carried[waiting.pop()].new))
+            more = [n for n, one in enumerate(carried) if n not in live and one.state in used]
+            live += more
+            waiting += more
+        return sorted(live)
 
 
 def _same_steps(a: StepTried, one: Shot, b: StepTried, two: Shot) -> list[Expr]:
@@ -470,7 +528,7 @@ class Shot:
     names: Names
 
     @classmethod
-    def of(cls, step: StepTried, names: Names, changed: set[Path], frame: Frame) -> Shot:
+    def of(cls, names: Names, changed: set[Path], frame: Frame) -> Shot:
         own, _ = _own_boxes(names, changed)
         numbers = {id(box): n for n, box in enumerate(own)}
         pattern: dict[Path, tuple] = {}
@@ -510,6 +568,21 @@ def _along(read: CountedRead, first: int, length: int) -> Expr:
     if not (0 <= start < size and 0 <= stop < size):
         raise NotAlikeError("an array is read beyond its end, or first from its end and then from its beginning")
     return sliced(read.whole, 0, start, read.scale, length)
+
+
+def unread_after(code: CodeType, place: int) -> frozenset[str]:
+    """The names that are read nowhere outside a loop; ``place`` is where its next item is asked for."""
+    found = list(dis.get_instructions(code))
+    stop = next(
+        (one.argval for one in found if one.offset <= place <= one.offset + 2 and one.opname == "FOR_ITER"), None
+    )
+    if stop is None:
+        return frozenset()
+    outside = [one for one in found if not place <= one.offset < stop and not one.opname.startswith("STORE_FAST")]
+    read: set[Any] = set()
+    for one in outside:
+        read.update(one.argval if isinstance(one.argval, tuple) else (one.argval,))
+    return frozenset(code.co_varnames) - read - set(code.co_cellvars)
 
 
 # What placeholders mean
