@@ -114,7 +114,9 @@ class Sides:
         if text.startswith("sizes: "):
             self.sizes.append(text)
         else:
-            self.definitions[re.split(r"[\[ ^_{]", text)[0] if "^" in text else re.match(r"\w+", text)[0]] = text
+            name = parse_program(text, frozenset(IN_TEXT)).statements[0].name
+            assert name is not None, text
+            self.definitions[name] = text
 
     def meant(self, left: str) -> np.ndarray:
         """What a left side stands for."""
@@ -129,22 +131,21 @@ class Sides:
 
     def by_differences(self, part: syntax.TensorNode, by: str) -> np.ndarray:
         shown = text_form.render(part, text_form.ATOM)
+        formula = self.formula(shown, shown, {})
+        return differences(lambda x: evaluate(formula, {**self.inputs, by: x}, self.given), self.inputs[by])
 
-        def value(x: np.ndarray) -> np.ndarray:
-            return self.value(shown, shown, None, {**self.inputs, by: x})
-
-        return differences(value, self.inputs[by])
-
-    def value(self, left: str, right: str, shape: tuple[int, ...] | None, inputs: Inputs | None = None) -> np.ndarray:
+    def value(self, left: str, right: str, shape: tuple[int, ...]) -> np.ndarray:
         """The value of a right side, whose indices are those of the left."""
+        sizes = dict(zip(names_of(body(left)), shape, strict=True))
+        return evaluate(self.formula(left, right, sizes), self.inputs, self.given)
+
+    def formula(self, left: str, right: str, sizes: dict[str, int]) -> rc.Formula:
         node = body(left)
-        sizes = dict(zip(names_of(node), shape, strict=True)) if shape is not None else {}
         result = f"result{text_form.indices(indices_of(node))}"
         text = "\n".join([*self.sizes, *self.definitions.values(), f"{result} = {right}"])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            formula = rc.parse(text, sizes=sizes)
-        return evaluate(formula, self.inputs if inputs is None else inputs, self.given)
+            return rc.parse(text, sizes=sizes)
 
 
 def body(text: str) -> syntax.Node:
