@@ -11,6 +11,7 @@ from ricci.expr import OPS, add, elementwise, product, variable
 from ricci.expr.moving import entry
 from ricci.expr.widen import batched
 from ricci.loops import is_loop, loop
+from ricci.loops.bodies import replaced
 from ricci.testing.interpreter import interpret
 
 N, M, T = 3, 2, 6
@@ -153,3 +154,13 @@ def test_loops_in_loops():
     slope = prepare([derivative(loss(e), W)])
     expected = differences(lambda w: evaluate(slope, w)[0], v, "b")
     np.testing.assert_allclose(value_of(derivative(slope.written[0], B), v), expected, atol=1e-7)
+
+
+def test_what_a_step_has_made_is_not_made_again():
+    """``s + g`` is part of the longer sum ``y - s - g``, and its states are known."""
+    s, g, y, after = (variable(name, (N,)) for name in ("s_", "g_", "y_", "after_"))
+    new = add([(1, s), (0.5, tanh(g))])
+    (found,) = replaced([tanh(add([(1, y), (-2, new)]))], {new: after})
+    assert found is tanh(add([(1, y), (-2, after)]))
+    other = add([(1, y), (-2, s), (1, tanh(g))])
+    assert replaced([other], {new: after}) == [other]

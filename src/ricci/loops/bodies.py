@@ -18,10 +18,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import count
 from typing import Any
 
-from ricci.expr import Expr, Function, Shape, Size, Variable, topological, variable
+from ricci.expr import Expr, Function, Shape, Size, Sum, Variable, add, topological, variable
 from ricci.expr.moving import transposed
 from ricci.expr.walk import rewritten
 from ricci.expr.widen import batched
@@ -70,8 +71,30 @@ def fresh(shape: Shape) -> Variable:
 
 
 def replaced(roots: Sequence[Expr], values: Mapping[Any, Expr]) -> list[Expr]:
-    """``roots`` with nodes replaced, all at once."""
-    return rewritten(roots, lambda node, _args: values.get(node))
+    """``roots`` with nodes replaced, all at once; of a sum that is part of a longer one, its terms."""
+    sums = [node for node in values if isinstance(node, Sum)]
+
+    def new(node: Expr, args: Sequence[Expr]) -> Expr | None:
+        found = values.get(node)
+        if found is None and sums and isinstance(node, Sum):
+            parts = (_with_part(node, args, part, values[part]) for part in sums)
+            found = next((made for made in parts if made is not None), None)
+        return found
+
+    return rewritten(roots, new)
+
+
+def _with_part(node: Sum, args: Sequence[Expr], part: Sum, value: Expr) -> Expr | None:
+    """A sum with ``value`` for those of its terms that are a multiple of another sum; none if they are not there."""
+    coefs = dict(zip(node.args, node.coefs, strict=True))
+    if not all(a in coefs for a in part.args):
+        return None
+    first = part.coefs[0]
+    ratio = coefs[part.args[0]] * (1 / first if isinstance(first, float) else Fraction(1, first))
+    if not all(coefs[a] == ratio * c for a, c in zip(part.args, part.coefs, strict=True)):
+        return None
+    rest = [(c, new) for c, a, new in zip(node.coefs, node.args, args, strict=True) if a not in part.args]
+    return add([*rest, (ratio, value)])
 
 
 def along_columns(e: Expr, old: Expr, new: Expr) -> Expr:
