@@ -18,6 +18,10 @@ SAME = [
     ("y = prod[i](x[i]**2)", "y = prod[i](x[i])**2"),
     ("y = where(a > b, c, d)", "y = d + (a > b) (c - d)"),
     ("y = x**(0.5 - 2) * 3.3**x", "y = 3.3**x / x**2 * sqrt(x)"),
+    (
+        "h[0,i] = h0[i]; h[t+1,i] = (h[t,i] + x[t,i])**2",
+        "h[0,i] = h0[i]; h[t+1,i] = h[t,i]**2 + 2 x[t,i] h[t,i] + x[t,i]**2",
+    ),
     ("y = b[t[i]] b[t[i]]", "y = delta[t[i],j] b[j]**2 1[i,j]"),
 ]
 OTHER = [
@@ -34,6 +38,8 @@ OTHER = [
     ("y[i,k] = A[i,j] A[j,k]", "y[i,k] = tr(A) A[i,k] - det(A) delta[i,k]"),  # so it is for two rows
     ("y = sqrt(x**2)", "y = x"),
     ("y = 0.1 x", "y = 12.9 x"),
+    ("h[0] = a; h[t+1] = sin(h[t]) b; y = h[3]", "h[0] = a; h[t+1] = b sin(h[t]); y = h[2]"),
+    ("h[0] = a; h[t+1] = sin(h[t]) x[t]", "h[0] = a; h[t+1] = sin(h[t] x[t])"),
     ("y = x[7]", "y = x[8]"),
     ("y = x[n[]]", "y = 2 x[n[]]"),
     ("y[i] = [i >= 9] x[i]", "y[i] = [i >= 10] x[i]"),
@@ -55,6 +61,11 @@ def test_the_same_in_other_forms(one: str, other: str):
 def test_others_are_told_apart(one: str, other: str):
     f, g = rc.parse(one), rc.parse(other)
     assert f != g and not agree(f.expr, g.expr)
+
+
+def test_derivatives_of_loops_are_compared_step_by_step():
+    f, g = [rc.parse(text).diff("x") for text in next(pair for pair in SAME if "h0" in pair[0])]
+    assert f == g != rc.parse("h[0,i] = h0[i]; h[t+1,i] = (h[t,i] + x[t,i])**3").diff("x")
 
 
 def test_numbers_for_sizes_make_a_difference():

@@ -64,7 +64,9 @@ def agree(one: Expr, other: Expr, linked: Links = (), also: Links = ()) -> bool:
     linked, also = list(linked), list(also)
     if len(one.shape) != len(other.shape) or _numbers(one, linked) != _numbers(other, also):
         return False
-    classes = SizeClasses(one, other, linked=[*linked, *also, *zip(one.shape, other.shape, strict=True)])
+    classes = SizeClasses(
+        *_with_bodies([one, other]), linked=[*linked, *also, *zip(one.shape, other.shape, strict=True)]
+    )
     agreed = 0
     for number in range(len(SIZES)):
         try:
@@ -92,13 +94,22 @@ def reduced(size: Size, classes: SizeClasses) -> Size:
     return group if own == [group] else dims.replaced(group, lambda atom: reduced(dims.symbol(*atom), classes))
 
 
+def _with_bodies(roots: list[Expr]) -> list[Expr]:
+    """Expressions and the bodies of the loops in them."""
+    found = list(roots)
+    for root in found:  # which grows
+        loops = [n.op.loop for n in topological(root) if isinstance(n, Function) and n.op.loop is not None]
+        found += [body.result for body in loops if body.result not in found]
+    return found
+
+
 class FieldPoint:
     """A random point: sizes, and residues for the entries of inputs."""
 
     def __init__(self, roots: list[Expr], classes: SizeClasses, number: int):
         self.classes, self.number, self.work = classes, number, MOST_WORK
         self.done: dict[Expr, Entries] = {}
-        nodes = topological(*roots)
+        nodes = topological(*_with_bodies(roots))
         self.placed = [
             n for n in nodes if isinstance(n, Structure) and n.relation[0] in ("==", ">=") and not is_delta(n)
         ]
@@ -108,6 +119,8 @@ class FieldPoint:
     def _smaller(self, nodes: list[Expr]) -> dict[int, int]:
         """For large numbers that are the sizes of axes which no relation reads at places, small ones."""
         fixed = {size for node in self.placed for size in node.shape}
+        lengths = [n.op.loop.length for n in nodes if isinstance(n, Function) and n.op.loop is not None]
+        fixed |= {number for length in lengths for number in (length, length + 1)}
         large = {size for node in nodes for size in node.shape if isinstance(size, int) and size > 3} - fixed
         return {size: 2 + (at + self.number) % 3 % 2 for at, size in enumerate(sorted(large))}
 
@@ -287,7 +300,39 @@ class FieldPoint:
 
     # Functions over axes.
 
+    def loop(self, node: Function) -> Entries:
+        """Step by step, the body being evaluated at each state; a forced loop for each of its columns."""
+        body = node.op.loop
+        fixed, slices, last = body.operands([self.done[a] for a in node.args])
+        order = len(body.state.shape)
+        front = 1 if body.forced else 0
+        columns = list(self.all_places(node.args[-1].shape[front + order :]))
+        found: Entries = {}
+        for column in columns:
+            own = {p[: front + order]: v for p, v in last.items() if p[front + order :] == column}
+            state = _at(own, 0) if body.forced else own
+            for t in range(self.length(body.length) + 1):
+                if not body.last or t == self.length(body.length):
+                    found |= {((*([] if body.last else [t]), *p, *column)): v for p, v in state.items()}
+                if t < self.length(body.length):
+                    inside = dict(zip(body.fixed, fixed, strict=True)) | {body.state: state}
+                    inside |= {v: _at(entries, t) for v, entries in zip(body.slices, slices, strict=True)}
+                    state = self.inside(body.result, inside)
+                    more = _at(own, t + 1) if body.forced else {}
+                    state = {p: (state.get(p, 0) + more.get(p, 0)) % PRIME for p in (*state, *more)}
+        return found
+
+    def inside(self, root: Expr, values: dict[Expr, Entries]) -> Entries:
+        """An expression with these values for some of its nodes."""
+        outer, self.done = self.done, values
+        try:
+            return self.values(root)
+        finally:
+            self.done = outer
+
     def function(self, node: Function) -> Entries:
+        if node.op.loop is not None:
+            return self.loop(node)
         works_on = node.op.axes_of(node.params)
         lead = len(node.args[0].shape) - works_on[0]
         sizes = [tuple([self.length(size) for size in a.shape[lead:]]) for a in node.args]
@@ -407,6 +452,11 @@ def _once(entries: Entries, labels: tuple) -> tuple[Entries, tuple]:
     kept = [labels.index(x) for x in once]
     on = {p: v for p, v in entries.items() if all(p[k] == p[f] for k, f in enumerate(first))}
     return {tuple([p[k] for k in kept]): v for p, v in on.items()}, once
+
+
+def _at(entries: Entries, place: int) -> Entries:
+    """The entries at a place of the first axis."""
+    return {p[1:]: value for p, value in entries.items() if p[0] == place}
 
 
 def _part(matrix: Entries, lower: bool, transposed: bool) -> Entries:
