@@ -93,6 +93,7 @@ PLAIN = [
     "y = (A[i,k] x[k] - b[i]) (A[i,j] x[j] - b[i])",
     "y = x[i] (A[i,j] x[j])",
     "y = x[i] A[i,j] x[j]/(x[k] x[k])",
+    "y = a[k] b[k]/(2 L[k,k])",
     "dl_dw = 2 w",
 ]
 

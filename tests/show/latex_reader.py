@@ -7,8 +7,6 @@ Products bind as on paper: ``\sum_{k}`` takes the term that follows, up to the n
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
-from contextvars import ContextVar
 from functools import cache
 
 from ricci.expr import OPS
@@ -21,7 +19,6 @@ CALL = re.compile(r"^(.*?)(\\left)?\(\{0\}(?:, \{\d\})*(\\right)?\)$")
 
 
 SIZES = r"\text{sizes: } "
-SCALARS: ContextVar[Collection[str]] = ContextVar("scalars", default=())
 
 
 @cache
@@ -35,9 +32,8 @@ def words() -> dict[str, str]:
     return dict(sorted(found.items(), key=lambda pair: -len(pair[0])))
 
 
-def read(latex: str, scalars: Collection[str] = ()) -> str:
-    """A program of the notation that says what ``latex`` says; ``scalars`` are names such as x1, written as x_{1}."""
-    SCALARS.set(scalars)
+def read(latex: str) -> str:
+    """A program of the notation that says what ``latex`` says."""
     lines = latex.replace("\\begin{aligned}\n", "").replace("\n\\end{aligned}", "").split(" \\\\\n")
     return "; ".join(_statement(line.replace("&=", "=")) for line in lines)
 
@@ -143,12 +139,7 @@ class Reader:
             return f"{name}{axes}({self.arguments()}){self.indices()}"
         if token[0].isdigit():
             return token
-        name = self.name(token)
-        digits = re.compile(r"_\{(\d+)\}(?!\^\{-1\})").match(self.text, self.at)
-        if digits and self.is_scalar(name + digits[1]):
-            self.at = digits.end()
-            return name + digits[1]
-        return name + self.indices()
+        return self.name(token) + self.indices()
 
     def partial(self, above: str, below: list[str]) -> str:
         """A derivative of what stands above the bar, or after it in brackets, by all that stand below."""
@@ -158,10 +149,6 @@ class Reader:
         for by in below:
             text = f"D({text}, {Reader(by.strip()).sum()})"
         return text
-
-    def is_scalar(self, name: str) -> bool:
-        """Whether ``x_{1}`` is the name x1, and not an entry of x: it is known as a name."""
-        return name in SCALARS.get()
 
     def term(self) -> str:
         while self.peek().isspace():
@@ -180,7 +167,7 @@ class Reader:
         if token == "{":
             self.at -= 1
             return Reader(self.group()).whole_name()
-        if token == r"\mathrm":
+        if token in (r"\mathrm", r"\mathit"):
             return self.group().replace(r"\_", "_")
         if token in (r"\dot", r"\bar", r"\hat", r"\tilde"):
             return f"{Reader(self.group()).whole_name()}_{token[1:]}"
@@ -214,7 +201,7 @@ class Reader:
             return ""
         self.take()
         inside = self.group()
-        if inside.startswith(r"\mathrm") and "," not in inside:
+        if re.fullmatch(r"\\mathrm\{(?:[^{}])*\}", inside):
             return "_" + inside[8:-1].replace(r"\_", "_")
         return "[" + ",".join(Reader(part).index() for part in _apart(inside)) + "]"
 
@@ -228,7 +215,7 @@ class Reader:
             times = "" if token in "+-" else times
             if token == "|":
                 end = self.text.index("|", self.at) + 1
-                text, self.at = f"{text}{times}|{self.text[self.at : end]}", end
+                text, self.at = f"{text}{times}|{Reader(self.text[self.at : end - 1]).index()}|", end
             else:
                 text += token if token in "+-'" or token[0].isdigit() else times + self.name(token) + self.indices()
         return text

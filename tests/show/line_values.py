@@ -49,17 +49,11 @@ def lines_of_text(derivation: Derivation) -> Iterator[Line]:
 
 
 def lines_of_latex(derivation: Derivation) -> Iterator[Line]:
-    names = digit_names(str(derivation))
     for step in derivation:
         *before, last = step.latex().split(" \\\\\n")
         left, _, right = last.partition(" &= ")
         right = right.rpartition(r" && \text{")[0]
-        yield Line(step.rule, [read(b, names) for b in before], read(left.strip(), names), read(right, names))
-
-
-def digit_names(text: str) -> set[str]:
-    """Names such as x1, which LaTeX writes as x_{1}."""
-    return {name for name in re.findall(r"\w+", text) if name[-1].isdigit()}
+        yield Line(step.rule, [read(b) for b in before], read(left.strip()), read(right))
 
 
 @dataclass
@@ -224,8 +218,7 @@ def difference(shown: np.ndarray, meant: np.ndarray, rtol: float = 1e-6) -> str 
 
 def fault_in_latex(f: rc.Formula, inputs: Inputs, given: Mapping[str, int]) -> str | None:
     """Whether the right side of a formula's LaTeX has its value, and the left its indices."""
-    first = f.chain[0].origin.formula if f.origin else f
-    *before, last = read(f.latex(), digit_names(f"{f} {first.name}")).split("; ")
+    *before, last = read(f.latex()).split("; ")
     left, sign, right = last.partition(" = ")
     if sign and tuple(names_of(body(left))) != f.indices:
         return f"{f.latex()}\n  has other indices than {f.indices}"
@@ -238,7 +231,7 @@ def faults_in_equation(equation: rc.Equation, inputs: Inputs, given: Mapping[str
     fault = difference(evaluate(equation.right, inputs, given), meant)
     if fault:
         yield f"{equation}\n  {fault}"
-    shown = [str(equation).split("\n"), read(re.sub(r" \\quad .*", "", equation.latex()), digit_names(str(equation)))]
+    shown = [str(equation).split("\n"), read(re.sub(r" \\quad .*", "", equation.latex()))]
     for *before, last in (shown[0], shown[1].split("; ")):
         sides = re.sub(r"  \(no sum .*", "", last).split(" = ")
         if len(sides) != 2:

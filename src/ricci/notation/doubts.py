@@ -151,11 +151,16 @@ class _SquaresAround:
         for name, having in sorted(places.items()):
             tensors = [f for _, f in having if is_leaf(_unsigned(f))]
             brackets = [(exponent, f) for exponent, f in having if not is_leaf(_unsigned(f))]
-            alone = len(tensors) != 1 and all(sums_alone(f, name, self.count) for _, f in brackets)
+            alone = len(tensors) != 1 and all(self.seems_to_sum(f, name) for _, f in brackets)
             if alone and (len(brackets) > 1 or (tensors and any(exponent < 0 for exponent, _ in brackets))):
                 found[name] = [f for _, f in brackets][not tensors :]
         if found:
             yield self.own_sums(node, found)
+
+    def seems_to_sum(self, bracket: syntax.Node, name: str) -> bool:
+        """Whether a bracket by itself would sum over an index that several of its tensors have."""
+        tensors = [n for n in syntax.within(bracket) if is_leaf(n) and name in self.count.of(n)]
+        return len(tensors) > 1 and sums_alone(bracket, name, self.count)
 
     def own_sums(self, node: syntax.ProductNode, found: dict[str, list[syntax.Node]]) -> str:
         edits: dict[tuple[int, int], str] = {}

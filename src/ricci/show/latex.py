@@ -64,20 +64,27 @@ def _plain(names: Standing) -> syntax.Indices:
 
 
 def symbol(name: str) -> str:
-    """A name in mathematics: Greek letters, subscripts (``w_1``), accents (``x_dot``), words upright."""
+    """A name in mathematics: Greek letters, subscripts (``w_1``), accents (``x_dot``), words upright.
+
+    So is ``x1``: what stands below a name is a subscript of its own, in upright letters, or an index, and ``x_{1}`` is
+    the entry ``x[1]``.
+    """
     head, _, tail = name.partition("_")
     if tail in _ACCENTS and head:
-        return f"{_ACCENTS[tail]}{{{symbol(head)}}}"
+        return f"{_ACCENTS[tail]}{{{_stem(head)}}}"
     if tail and head:
-        base = symbol(head)
+        base = _stem(head)
         return f"{_braced(base)}_{{\\mathrm{{{_escape(tail)}}}}}"
+    if name in _GREEK:
+        return "\\" + name
+    return name if len(name) == 1 else f"\\mathrm{{{_escape(name)}}}"
+
+
+def _stem(name: str) -> str:
+    """A name that gets an accent, or a subscript of its own, and so is no entry: the digits of ``x1`` go below."""
     letters = name.rstrip("0123456789")
     digits = name[len(letters) :]
-    if letters in _GREEK:
-        shown = "\\" + letters
-    else:
-        shown = letters if len(letters) == 1 else f"\\mathrm{{{_escape(letters)}}}"
-    return f"{shown}_{{{digits}}}" if digits and letters else shown
+    return f"{symbol(letters)}_{{{digits}}}" if digits and letters else symbol(name)
 
 
 def _subscripted(name: str, these: syntax.Indices | None) -> str:
@@ -94,8 +101,11 @@ def _escape(text: str) -> str:
 
 
 def label(name: str) -> str:
+    """An index: as the name of a tensor, but italic where it ends in digits, since upright ones belong to a name."""
     letters = name.rstrip("'")
     primes = name[len(letters) :]
+    if letters[-1:].isdigit():
+        return rf"\mathit{{{_escape(letters)}}}" + primes
     return (symbol(letters) if len(letters) > 1 else letters) + primes
 
 
