@@ -141,3 +141,20 @@ def test_segments_take_less_memory():
         taken.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert taken[1] < taken[0] / 2
+
+
+def test_python_asks_for_a_truth_value():
+    def halved_by_while(x):
+        while x > 1:
+            x = x / 2
+        return x
+
+    def chosen_by_if(x):
+        if x > 1:
+            return x
+        return 2 * x
+
+    with pytest.raises(rc.TraceError, match=r"while x > 1:.*rc\.while_loop"):
+        rc.grad(halved_by_while)(3.0)
+    with pytest.raises(rc.TraceError, match=r"if x > 1:.*rc\.where.*rc\.cond"):
+        rc.grad(chosen_by_if)(3.0)

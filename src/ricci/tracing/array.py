@@ -15,6 +15,14 @@ from ricci.tracing.frames import Frame, current, scipy_function, user_place
 from ricci.tracing.operand import Operand
 
 
+def _instead() -> str:
+    """What to write where Python asks for a truth value, by the line that does."""
+    place = user_place()
+    if place is not None and place.text.startswith("while"):
+        return "Write rc.while_loop(condition, step, start) in place of the while"
+    return "Write rc.where(condition, a, b), or rc.cond(condition, f, g, x), in place of the if"
+
+
 class View:
     """How a traced array reads from its ``owner``; ``fixed`` if it cannot be written into."""
 
@@ -103,8 +111,7 @@ class Traced(Operand):
     def __bool__(self) -> NoReturn:  # noqa: PLE0304
         self._has_no_value(
             "Python asks whether a traced array is true; which way the code goes may not depend on its values",
-            "Write rc.where(condition, a, b) in place of the if; or pass the argument as static "
-            "(static_argnums=…); or use rc.Tensor, which runs line by line",
+            f"{_instead()}; or pass the argument as static (static_argnums=…); or use rc.Tensor, which runs line by line",
         )
 
     def __float__(self) -> NoReturn:
