@@ -5,13 +5,14 @@ import pickle
 import numpy as np
 import pytest
 
+from ricci.calculus.graph import pushforward
 from ricci.calculus.modes import derivative
 from ricci.compiler.pipeline import evaluate, prepare
-from ricci.expr import OPS, add, elementwise, product, variable
+from ricci.expr import OPS, add, elementwise, product, topological, variable
 from ricci.expr.moving import entry
 from ricci.expr.widen import batched
 from ricci.loops import is_loop, loop
-from ricci.loops.bodies import replaced
+from ricci.loops.bodies import fresh, replaced
 from ricci.testing.interpreter import interpret
 
 N, M, T = 3, 2, 6
@@ -164,3 +165,27 @@ def test_what_a_step_has_made_is_not_made_again():
     assert found is tanh(add([(1, y), (-2, after)]))
     other = add([(1, y), (-2, s), (1, tanh(g))])
     assert replaced([other], {new: after}) == [other]
+
+
+def test_a_change_of_several_operands_is_one_loop():
+    e = derivative(entry(states(), 0, T), W, "forward")
+    assert sum(map(is_loop, topological(e))) == 2  # that of the states, and that of their changes
+    both = {W: variable("dW", W.shape), B: variable("db", B.shape), START: variable("dh", START.shape)}
+    moved = pushforward(states(), both)
+    assert sum(map(is_loop, topological(moved))) == 2
+    v = values()
+    given = {**v, **{f"d{k}": 0.1 * v[n] for k, n in (("W", "W"), ("b", "b"), ("h", "h0"))}}
+    ahead, behind = [{**v, **{n: v[n] * (1 + 0.1 * s) for n in ("W", "b", "h0")}} for s in (1e-5, -1e-5)]
+    expected = (by_hand(ahead) - by_hand(behind)) / 2e-5
+    np.testing.assert_allclose(value_of(moved, given), expected, atol=1e-8)
+
+
+def test_what_was_made_before_changes_nothing():
+    def texts():
+        slope = derivative(loss(states()), W)
+        return [(node.key, node.op.name) for node in topological(slope) if is_loop(node)]
+
+    first = texts()
+    for _ in range(9):
+        fresh((3,))
+    assert texts() == first != []

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import Any
 
 from ricci.errors import RuleError
 from ricci.expr import (
@@ -350,7 +351,21 @@ def combine(edges: Sequence[Edge]) -> Edge:
     if len(edges) == 1:
         return edges[0]
     order = len(edges[0].out)
-    return edge_of(add([(1, edge.expr()) for edge in edges]), order)
+    return edge_of(add([(1, e) for e in _together([edge.expr() for edge in edges])]), order)
+
+
+def _together(parts: Sequence[Expr]) -> list[Expr]:
+    """Loops that differ in nothing but what they are linear in, as one loop of the sum of that."""
+    found: dict[Hashable, list[Expr]] = {}
+    for number, e in enumerate(parts):
+        linear = isinstance(e, Function) and e.op.loop is not None and isinstance(e.op.partials[-1], Adjoint)
+        found.setdefault((e.op, e.args[:-1], e.params) if linear else number, []).append(e)  # type: ignore[union-attr]
+    return [own[0] if len(own) == 1 else _sum_of_linear(own) for own in found.values()]
+
+
+def _sum_of_linear(parts: Sequence[Any]) -> Expr:
+    node, added = parts[0], add([(1, e.args[-1]) for e in parts])
+    return function(node.op, (*node.args[:-1], added), node.params)
 
 
 def parallel(edges: Sequence[Edge]) -> Edge:

@@ -19,6 +19,7 @@ and second derivatives are those of loops.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
 from itertools import accumulate
@@ -120,6 +121,7 @@ def recurrence(
 
 def leaving(body: LoopBody, slices: Operands, fixed: Operands) -> tuple[LoopBody, list[Expr]]:
     """The body with placeholders for all that does not depend on the state, and the operands but the last."""
+    body, slices, fixed = _by_roles(body, slices, fixed)
     moving = dependent(body.result, [body.state])
     along = dependent(body.result, body.slices)
     most = max([_entries(v.shape) for v in (body.state, *body.slices)])
@@ -135,8 +137,7 @@ def leaving(body: LoopBody, slices: Operands, fixed: Operands) -> tuple[LoopBody
             return each.setdefault(e, variable(f"{SLICE}{len(each)}", e.shape))
         return once.setdefault(e, variable(f"{FIXED}{len(once)}", e.shape))
 
-    own = variable(STATE, body.state.shape)
-    made: dict[Expr, Expr] = {body.state: own}
+    made: dict[Expr, Expr] = {body.state: body.state}
     for node in topological(body.result):
         if node not in stays or node in made:
             continue
@@ -156,8 +157,19 @@ def leaving(body: LoopBody, slices: Operands, fixed: Operands) -> tuple[LoopBody
     operands = replaced(list(once), fixed)
     operands += [batched(replaced([e], fixed), slices, body.length)[0] for e in each]
     parts = tuple(each.values()), tuple(once.values())
-    changed = LoopBody(made[body.result], own, *parts, body.length, body.forced, body.whole)
+    changed = LoopBody(made[body.result], body.state, *parts, body.length, body.forced, body.whole)
     return changed, operands
+
+
+def _by_roles(body: LoopBody, slices: Operands, fixed: Operands) -> tuple[LoopBody, Operands, Operands]:
+    """The same with placeholders that are named by their order: what becomes of them depends on nothing else."""
+    names: dict[Variable, Variable] = {body.state: variable(STATE, body.state.shape)}
+    names |= {v: variable(f"{SLICE}.{k}", v.shape) for k, v in enumerate(slices)}
+    names |= {v: variable(f"{FIXED}.{k}", v.shape) for k, v in enumerate(fixed)}
+    (result,) = replaced([body.result], names)
+    own = [{names[v]: x for v, x in part.items()} for part in (slices, fixed)]
+    changed = replace(body, result=result, state=names[body.state], slices=tuple(own[0]), fixed=tuple(own[1]))
+    return changed, *own
 
 
 def _staying(body: LoopBody, stays: Callable[[Expr], bool]) -> set[Expr]:

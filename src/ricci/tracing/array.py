@@ -111,7 +111,8 @@ class Traced(Operand):
     def __bool__(self) -> NoReturn:  # noqa: PLE0304
         self._has_no_value(
             "Python asks whether a traced array is true; which way the code goes may not depend on its values",
-            f"{_instead()}; or pass the argument as static (static_argnums=…); or use rc.Tensor, which runs line by line",
+            f"{_instead()}; or pass the argument as static (static_argnums=…); or use rc.Tensor, which runs line by "
+            "line",
         )
 
     def __float__(self) -> NoReturn:
