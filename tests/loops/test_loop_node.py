@@ -189,3 +189,8 @@ def test_what_was_made_before_changes_nothing():
     for _ in range(9):
         fresh((3,))
     assert texts() == first != []
+
+
+def test_a_gradient_by_all_operands_has_one_loop_backwards():
+    slopes = [derivative(loss(states()), v, "reverse") for v in INPUTS.values()]
+    assert len([node for node in topological(*slopes) if is_loop(node)]) == 2

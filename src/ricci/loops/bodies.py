@@ -16,12 +16,13 @@ loops are one node. What the other rooms know of a loop is that it is a function
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import count
 from typing import Any
 
+from ricci.caches import lazy
 from ricci.expr import Expr, Function, Shape, Size, Sum, Variable, add, topological, variable
 from ricci.expr.moving import transposed
 from ricci.expr.walk import rewritten
@@ -57,10 +58,27 @@ class LoopBody:
         renamed = [tuple([new[v] for v in part]) for part in (self.slices, self.fixed)]
         return replace(self, result=result, state=new[self.state], slices=renamed[0], fixed=renamed[1])
 
+    @lazy
+    def opened(self) -> LoopBody:
+        """One that is fresh, for all derivatives: so they are made of the same nodes, and what is equal is one loop."""
+        return self.fresh()
+
+    @lazy
+    def known(self) -> dict[Any, Any]:
+        """What was made of it."""
+        return {}
+
+    def once(self, what: Any, make: Callable[[], Any]) -> Any:
+        """What is made of it once."""
+        if what not in self.known:
+            self.known[what] = make()
+        return self.known[what]
+
     def with_columns(self, sizes: Shape) -> LoopBody:
         """The same for states that have further axes behind their own; the body is linear in the state."""
-        if not sizes:
-            return self
+        return self.once(sizes, lambda: self._with_columns(sizes)) if sizes else self
+
+    def _with_columns(self, sizes: Shape) -> LoopBody:
         state = fresh((*self.state.shape, *sizes))
         return replace(self, state=state, result=along_columns(self.result, self.state, state))
 

@@ -239,7 +239,7 @@ def _shape(body: LoopBody, shapes: Sequence[Shape], *_columns: int) -> Shape:
 
 def _change(known: LoopBody, place: int, operands: tuple, y: Expr, params: tuple, change: Expr) -> Expr:
     """How all states change with one operand."""
-    body, size = known.fresh(), known.length
+    body, size = known.opened, known.length
     if body.forced:
         body = body.with_columns(y.shape[len(y.shape) - params[0] :])
     fixed, sliced_ones, _ = body.operands(operands)
@@ -257,21 +257,31 @@ def _change(known: LoopBody, place: int, operands: tuple, y: Expr, params: tuple
             replaced([moved], {**held, **({} if v in body.slices else {dot: change})}), with_change, size
         )
         added = placed(steps, 0, 1, size + 1)
-    u, after = fresh(body.state.shape), fresh(body.state.shape)
-    (moved,) = replaced([pushforward(body.result, {body.state: u})], {body.result: after})
+    moved, u, after = body.once("change", lambda: _change_of(body))
     slices[after] = sliced(y, 0, 1, 1, size)
     return recurrence(moved, u, added, slices, body, held)
 
 
+def _change_of(body: LoopBody) -> tuple[Expr, Variable, Variable]:
+    """How the next state changes with the state: by placeholders for that change, and for the next state."""
+    u, after = fresh(body.state.shape), fresh(body.state.shape)
+    (moved,) = replaced([pushforward(body.result, {body.state: u})], {body.result: after})
+    return moved, u, after
+
+
 def _adjoint(known: LoopBody, operands: tuple, bar: Expr, params: tuple) -> Expr:
     """The loop backwards."""
-    body = known.fresh()
+    body = known.opened
     fixed, sliced_ones, _ = body.operands((*operands, bar))
-    u = fresh(body.state.shape)
-    (pulled,) = pullbacks(body.result, u, [body.state])
+    pulled, u = body.once("adjoint", lambda: _adjoint_of(body))
     slices = {v: flipped(x, 0) for v, x in zip(body.slices, sliced_ones, strict=True)}
     held = dict(zip(body.fixed, fixed, strict=True))
     return flipped(recurrence(pulled, u, flipped(bar, 0), slices, body, held, params[0]), 0)
+
+
+def _adjoint_of(body: LoopBody) -> tuple[Expr, Variable]:
+    u = fresh(body.state.shape)
+    return pullbacks(body.result, u, [body.state])[0], u
 
 
 def _widened(node: Function, wide: Mapping[Expr, Expr], size: Size) -> Expr:
