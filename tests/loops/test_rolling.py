@@ -247,6 +247,52 @@ def columns(w, xs):
     return h
 
 
+def appended(theta, y):
+    hs = []
+    h = theta[0]
+    for v in y:
+        h = np.sin(h) * theta[3] + v
+        hs.append(h)
+    return np.stack(hs)
+
+
+def appended_rows(w, xs):
+    hs = [xs[0]]
+    for x in xs:
+        h = np.tanh(w @ hs[-1] + x)
+        hs.append(h)
+    return np.stack(hs, 1), hs[3], hs[-1]
+
+
+def appended_twice(theta, y):
+    a, b, h = [], [], theta[0]
+    for t in range(len(y)):
+        a.append(h)
+        h = np.sin(h) * theta[3] + y[t]
+        b.append(np.cos(h))
+        a.append(2 * h)
+    return np.stack(a[1::2]), np.stack(b)
+
+
+def rows_of_lists(w, xs):
+    rows = []
+    for x in xs:
+        row = []
+        for k in range(9):
+            row.append(w[0] * x * k)
+        rows.append(np.stack(row))
+    return np.stack(rows)
+
+
+def temporaries(theta, y):
+    h = theta[0]
+    for t in range(len(y)):
+        a = np.sin(h)
+        b = lambda x, a=a: x * a  # noqa: E731
+        h = b(theta[3]) + y[t]
+    return h
+
+
 class Model:
     def __init__(self, rate):
         self.rate = rate
@@ -308,6 +354,11 @@ ROLLED: dict[Any, tuple] = {
     ragged_end: (THETA, Y),
     no_state: (THETA, Y),
     columns: (W, XS),
+    appended: (THETA, Y),
+    appended_rows: (W, XS),
+    appended_twice: (THETA, Y),
+    rows_of_lists: (W, XS),
+    temporaries: (THETA, Y),
     Model(0.7): (THETA, Y),
     with_else: (THETA, Y),
     two_loops: (THETA, Y),
@@ -470,6 +521,41 @@ def buffer_in_place(theta, y):
     return h
 
 
+def same_list_twice(theta, y):
+    hs = []
+    others = hs
+    h = theta[0]
+    for v in y:
+        h = np.sin(h) + v if len(others) < 9 else np.cos(h)
+        hs.append(h)
+    return np.stack(hs)
+
+
+def same_array_put(w, xs):
+    hs, h = [], w[0] * 1.0
+    for x in xs:
+        h += np.sin(h) * x
+        hs.append(h)
+    return np.stack(hs)
+
+
+def lists_of_numbers(theta, y):
+    hs, h = [], theta[0]
+    for t in range(len(y)):
+        h = np.sin(h) + y[t]
+        hs.append(t * 0.5)
+    return h * sum(hs)
+
+
+def changed_after(w, xs):
+    hs, h = [], w[0] * 1.0
+    for x in xs:
+        h = np.sin(h) * x
+        hs.append(h)
+    hs[3] += 1.0
+    return np.stack(hs), hs[3]
+
+
 def two_back(theta, y):
     hs = [theta[0], theta[1]]
     for v in y:
@@ -629,13 +715,24 @@ NOT_ROLLED: dict[Any, tuple] = dict.fromkeys(
     [
         *(if_on_the_counter, every_third, list_of_numbers, table, own_counter, length_of_a_list, number_in_a_dict),
         *(number_in_a_closure, Counting(), iterator, counting_iterator, generator, own_random, mutated_buffer),
-        *(buffer_in_place, two_back, growing, breaks, continues, returns, stale_counter, triangle),
+        *(
+            buffer_in_place,
+            same_list_twice,
+            lists_of_numbers,
+            two_back,
+            growing,
+            breaks,
+            continues,
+            returns,
+            stale_counter,
+            triangle,
+        ),
         *(text_of_the_counter, number_of_python, kind_changes, branch_on_a_read_number, branch_on_an_outside_number),
         *(wraps, attribute_list, kept_elsewhere, written_elsewhere, functions_made_inside),
     ],
     (THETA, Y),
 )
-NOT_ROLLED[rows_changed] = (W, XS)
+NOT_ROLLED |= dict.fromkeys([rows_changed, same_array_put, changed_after], (W, XS))
 
 
 @pytest.mark.parametrize("function", NOT_ROLLED, ids=name)

@@ -11,7 +11,7 @@ import numpy as np
 from ricci.checked_calls import is_whole, shown
 from ricci.errors import AxisError, DTypeError, ShapeError, TraceError
 from ricci.expr import Expr, constant
-from ricci.expr.moving import expanded, stacked
+from ricci.expr.moving import expanded, joined, sliced, stacked, with_ones
 from ricci.kinds import check_usable
 from ricci.tracing.array import Traced, fresh, has_traced
 from ricci.tracing.counters import Counter
@@ -83,12 +83,28 @@ def _of_sequence(x: Sequence) -> Traced:
         for part in parts:
             if part.shape != parts[0].shape:
                 raise ShapeError(f"np.stack takes arrays of one shape, not {parts[0].shape} and {part.shape}.")
-        return fresh(stacked([part.expr for part in parts]), common(*parts))
+        return fresh(in_a_row(parts), common(*parts))
     check_usable(x, "An array beside a traced array")
     try:
         return lift(np.asarray(x))
     except (ValueError, OverflowError) as error:
         raise DTypeError(f"{shown(x)} cannot be made an array: {error}") from error
+
+
+def in_a_row(parts: Sequence[Traced]) -> Expr:
+    """Arrays of one shape along a new first axis; entries of one array that follow one another are a slice of it."""
+    runs: list[tuple[Any, int, int]] = []
+    for part in parts:
+        whole, k = (part.source and part.source.key) or (part, None)
+        if type(k) is not int or k < 0 or type(whole) is not Traced:
+            runs.append((part, -1, 1))
+        elif runs and runs[-1][0] is whole and runs[-1][1] + runs[-1][2] == k:
+            runs[-1] = (whole, runs[-1][1], runs[-1][2] + 1)
+        else:
+            runs.append((whole, k, 1))
+    if len(runs) > len(parts) // 2:
+        return stacked([part.expr for part in parts])
+    return joined([with_ones(x.expr, (0,)) if k < 0 else sliced(x.expr, 0, k, 1, n) for x, k, n in runs], 0)
 
 
 def numpy_dtype(dtype: Any) -> np.dtype:

@@ -40,6 +40,7 @@ from ricci.tracing.watched import Watched
 TRIES = 4  # steps that may stand for others, before a loop is given up
 LEAST = 4  # steps that are left, for which a loop is made
 MOST_LEAVES = 2000
+LAST = object()  # at the end of a path: the last part of a list that is appended to
 OWNER = object()  # at the end of a path: what an array is a view of
 Path = tuple[Any, ...]
 
@@ -122,6 +123,7 @@ class StepTried:
         self.loop, self.number = loop, number
         self.open = True
         self.before: Shot | None = None
+        self.lengths: dict[str, int] = {}  # of lists, when it begins
         self.depth = len(loop.frame.loops)
         self.reads: dict[tuple, CountedRead] = {}
         self.states: list[tuple[Variable, Expr]] = []  # of each array that changes: its placeholder, and what it was
@@ -212,6 +214,7 @@ class Names:
     boxes: dict[Path, Traced] = field(default_factory=dict)
     others: dict[Path, Any] = field(default_factory=dict)
     containers: set[int] = field(default_factory=set)
+    lengths: dict[str, int] = field(default_factory=dict)  # of lists that are appended to
 
     def versions(self) -> dict[Path, tuple]:
         return {path: (box, box.version) for path, box in self.boxes.items()}
@@ -274,6 +277,8 @@ class RollingLoop:
         self.changed: set[Path] = set()
         self.seen: dict[Path, tuple] | None = None  # arrays and their versions, at the last item
         self.reach: Reach | None = None
+        self.body = BodyNames()
+        self.lists: dict[str, list] = {}  # those that steps append to
 
     def __iter__(self) -> Iterator[Any]:
         return self
@@ -304,6 +309,9 @@ class RollingLoop:
         if current() is not frame or not frame.rolls:
             raise NotAlikeError("a step runs inside another function that is traced")
         self._close_inner()
+        if not k:
+            self.body = BodyNames.of(python.f_code, python.f_lasti)
+            self.lists = {name: python.f_locals[name] for name in self.body.grown if _is_alone(python.f_locals, name)}
         names = self._names(python)
         self.changed |= _moved(self.seen, names)
         if self.steps:
@@ -311,35 +319,49 @@ class RollingLoop:
             step.open = False
             if self.marked:
                 raise NotAlikeError(f"the number of the step is asked for ({self.marked})")
-            self.steps[-1] = (step, Shot.of(names, self.changed, frame))
+            self.steps[-1] = (step, Shot.of(names, self.changed, frame, self._appended(names)))
             if len(self.steps) > 1 and self._rolled():
                 return None
         if k and self.items.length - k < LEAST:
             raise NotAlikeError(self.why or "it has few steps")
         if not k:
             self._look_around(python)
-            self.unread = unread_after(python.f_code, python.f_lasti)
             names = self._names(python)
             self.first = {path: box.expr for path, box in names.boxes.items()} | names.others
             self.types = {path: (box.dtype, box.weak) for path, box in names.boxes.items()}
-            self.seen = names.versions()
+            self.seen, self.lengths = names.versions(), names.lengths
+            self.first_lengths = names.lengths
             return None
         return self._begin(names)
 
     def _names(self, python: Any) -> Names:
         names = Names()
         for name, value in python.f_locals.items():
-            names.walk((name,), value)
+            if name in self.lists:
+                names.lengths[name] = len(value)
+                if value:
+                    names.walk((name, LAST), value[-1])
+            elif name not in self.body.unseen:
+                names.walk((name,), value)
         for number, place in enumerate(self.reach.places if self.reach else ()):
             names.walk((number,), place.look(place.key, MISSING))
         return names
+
+    def _appended(self, names: Names) -> dict[str, list[Traced]]:
+        """What a step has put into lists."""
+        found = {}
+        for name, before in self.lengths.items():
+            found[name] = new = self.lists[name][before:]
+            if any(type(part) is not Traced for part in new) or names.lengths.get(name, -1) < before:
+                raise NotAlikeError(f"what is put into a list is no traced array: {name}")
+        return found
 
     def _look_around(self, python: Any) -> None:
         """What a step may change, beside the names of the function."""
         frame = self.frame
         frame.root.tried = True
-        own = [x for x in python.f_locals.values() if type(x) not in (Traced, Counter)]
-        self.reach = Reach([*frame.starts, *own])
+        names = {name: x for name, x in python.f_locals.items() if name not in self.body.unseen}
+        self.reach = Reach([*frame.starts, *[x for x in names.values() if type(x) not in (Traced, Counter)]])
         if any(hasattr(type(x), "__next__") and type(x) is not RollingLoop for x in self.reach.met):
             raise NotAlikeError("there are iterators beside its own")
         frame.loops.append(self)
@@ -350,7 +372,8 @@ class RollingLoop:
         self.guards = Guards(self.reach, frozenset(self.reach.arrays))
         self.guards.watch([x.value if type(x) is Watched else x for x in self.reach.arrays.values()])
         self.guards.places = []
-        self.guards.containers = [pair for pair in self.guards.containers if id(pair[0]) not in names.containers]
+        known = names.containers | {id(own) for own in self.lists.values()}
+        self.guards.containers = [pair for pair in self.guards.containers if id(pair[0]) not in known]
         self.sources = Sources(None, (), self.reach)
 
     def _begin(self, names: Names) -> StepTried:
@@ -358,6 +381,7 @@ class RollingLoop:
         if not self.steps:
             self._watch(names)
         step = StepTried(self, self.next)
+        step.lengths = names.lengths
         own, views = _own_boxes(names, self.changed)
         if any(view.source.doubtful for view in views):  # type: ignore[union-attr]
             raise NotAlikeError("an array may be a view, or a copy")
@@ -368,7 +392,7 @@ class RollingLoop:
         for view in views:
             view.source.seen = -1  # type: ignore[union-attr]
         self.steps.append((step, Shot([], {}, names)))
-        self.seen = names.versions()
+        self.seen, self.lengths = names.versions(), names.lengths
         step.before = Shot.of(names, self.changed, self.frame)
         return step
 
@@ -424,29 +448,39 @@ class RollingLoop:
             raise NotAlikeError("a step changes something outside")
         if self.sources.drawn():
             raise NotAlikeError("a step draws random numbers")
-        begin, inits = self._beginning(a, new, _own_boxes(one.names, self.changed)[0], one.names)
+        begin, inits = self._beginning(a, one)
         length = self.items.length - begin
         slices = {read.variable: _along(read, begin, length) for read in a.reads.values()}
         carried = [Carried(v, init, e) for (v, _), init, e in zip(a.states, inits, new, strict=True)]
         boxes, views = _own_boxes(two.names, self.changed)
-        live = self._live(carried, boxes, two.names)
-        lasts, _ = run_through([carried[n] for n in live], slices, length)
+        live = self._live(carried, boxes, two.names, one.outputs)
+        lasts, stacks = run_through([carried[n] for n in live], slices, length, one.outputs)
         for n, last in zip(live, lasts, strict=True):
             boxes[n]._expr = last
             self.frame.note(last)
         for view in views:
             view.source.seen = -1  # type: ignore[union-attr]
+        self._fill(a, one, begin, stacks)
         b.number = self.items.length - 1
         self.next = self.items.length
         return True
 
-    def _beginning(self, a: StepTried, new: list[Expr], boxes: list[Traced], names: Names) -> tuple[int, list[Expr]]:
+    def _beginning(self, a: StepTried, one: Shot) -> tuple[int, list[Expr]]:
         """With which step the loop begins, and what is carried then: the first of all, if it is like the others."""
         inits = resolved([was for _, was in a.states], self.frame.closed(self.variables), self.frame.root.lines)
         if a.number != 1:
             return a.number, inits
-        paths = {id(box): path for path, box in reversed(names.boxes.items())}
+        boxes, new = _own_boxes(one.names, self.changed)[0], [*one.exprs, *one.outputs]
+        paths = {id(box): path for path, box in reversed(one.names.boxes.items())}
         used = set(topological(*new))
+        put: list[Expr] = []
+        for name, own in one.lists.items():
+            if a.lengths[name] - self.first_lengths[name] != len(own):
+                return a.number, inits
+            made = self.lists[name][self.first_lengths[name] : a.lengths[name]]
+            if any(type(x) is not Traced or x.dtype != y.dtype for x, y in zip(made, own, strict=True)):
+                return a.number, inits
+            put += resolved([x.expr for x in made], self.frame.closed(self.variables))
         starts: list[Expr] = []
         for (v, _), box in zip(a.states, boxes, strict=True):
             start = self._start(paths[id(box)], box) if v in used else zero(v.shape)
@@ -458,7 +492,7 @@ class RollingLoop:
             reads = {r.variable: entry(_along(r, 0, self.items.length), 0, 0) for r in a.reads.values()}
         except NotAlikeError:
             return a.number, inits
-        same = map(is_, replaced(new, {**own, **reads}), inits)
+        same = map(is_, replaced(new, {**own, **reads}), [*inits, *put])
         return (0, starts) if all(same) else (a.number, inits)
 
     def _start(self, path: Path, box: Traced) -> Expr | None:
@@ -471,10 +505,24 @@ class RollingLoop:
             return lift(value).expr
         return None
 
-    def _live(self, carried: list[Carried], boxes: list[Traced], names: Names) -> list[int]:
+    def _fill(self, a: StepTried, one: Shot, begin: int, stacks: list[Expr]) -> None:
+        """Put what all steps make into the lists that they append to."""
+        waiting = iter(stacks)
+        for name, boxes in one.lists.items():
+            if not boxes:
+                continue
+            wholes = [(Traced(next(waiting), box.dtype, self.frame, array=True), box) for box in boxes]
+            steps = range(self.items.length - begin)
+            first = a.lengths[name] - len(boxes) * (a.number - begin)
+            self.lists[name][first:] = [_part(whole, box, k) for k in steps for whole, box in wholes]
+
+    def _live(self, carried: list[Carried], boxes: list[Traced], names: Names, outputs: list[Expr]) -> list[int]:
         """Of what is carried, the numbers of those that anybody reads, in the loop or after it."""
-        after = {id(box) for path, box in names.boxes.items() if path[0] not in self.unread}
-        live = [n for n, box in enumerate(boxes) if id(box) in after]
+        after = {
+            id(box) for path, box in names.boxes.items() if path[-1] is not LAST and path[0] not in self.body.unread
+        }
+        put = set(topological(*outputs))
+        live = [n for n, box in enumerate(boxes) if id(box) in after or carried[n].state in put]
         waiting = list(live)
         while waiting:
             used = set(topological(carried[waiting.pop()].new))
@@ -499,9 +547,21 @@ def _same_steps(a: StepTried, one: Shot, b: StepTried, two: Shot) -> list[Expr]:
         raise NotAlikeError(f"a step changes what is no traced array{_told(unlike)}")
     own = dict(zip([v for v, _ in b.states], [v for v, _ in a.states], strict=True))
     own |= {read.variable: a.reads[key].variable for key, read in b.reads.items()}
-    if not all(map(is_, replaced(two.exprs, own), one.exprs)):
+    if not all(map(is_, replaced([*two.exprs, *two.outputs], own), [*one.exprs, *one.outputs])):
         raise NotAlikeError("steps compute different things")
+    _check_lists(one, two)
     return one.exprs
+
+
+def _check_lists(one: Shot, two: Shot) -> None:
+    """Whether two steps put arrays of their own into lists, of the same kinds."""
+    first, second = ([box for boxes in shot.lists.values() for box in boxes] for shot in (one, two))
+    kinds = [[(name, len(boxes)) for name, boxes in shot.lists.items()] for shot in (one, two)]
+    kinds = [[*known, *[(box.shape, box.dtype, box.weak) for box in own]] for known, own in zip(kinds, (first, second))]
+    if kinds[0] != kinds[1] or len({id(box) for box in (*first, *second)}) < len(first) + len(second):
+        raise NotAlikeError("steps put other things into a list, or the same one twice")
+    if one.versions != [box.version for box in first] or any(box.source is not None for box in second):
+        raise NotAlikeError("what was put into a list is changed in place")
 
 
 def _told(paths: Iterable[Path]) -> str:
@@ -524,18 +584,24 @@ class Shot:
     """The state between two steps, as expressions; and how names hold it."""
 
     exprs: list[Expr]
-    pattern: Mapping[Path, tuple]
+    pattern: Mapping[Any, Any]
     names: Names
+    lists: dict[str, list[Traced]] = field(default_factory=dict)  # what the step has put into them
+    outputs: list[Expr] = field(default_factory=list)  # the same, as expressions
+    versions: list[int] = field(default_factory=list)
 
     @classmethod
-    def of(cls, names: Names, changed: set[Path], frame: Frame) -> Shot:
+    def of(cls, names: Names, changed: set[Path], frame: Frame, lists: dict[str, list[Traced]] | None = None) -> Shot:
         own, _ = _own_boxes(names, changed)
         numbers = {id(box): n for n, box in enumerate(own)}
         pattern: dict[Path, tuple] = {}
         for path, box in names.boxes.items():
             kind = (box.shape, box.dtype, box.weak, box.array)
             pattern[path] = (kind, numbers.get(id(box))) if path in changed else (kind, id(box), box.version)
-        return cls(resolved([box.expr for box in own], frame.closed()), pattern, names)
+        new = [box for boxes in (lists or {}).values() for box in boxes]
+        exprs = resolved([box.expr for box in (*own, *new)], frame.closed())
+        count = len(own)
+        return cls(exprs[:count], pattern, names, lists or {}, exprs[count:], [box.version for box in new])
 
 
 def _own_boxes(names: Names, changed: set[Path]) -> tuple[list[Traced], list[Traced]]:
@@ -570,19 +636,97 @@ def _along(read: CountedRead, first: int, length: int) -> Expr:
     return sliced(read.whole, 0, start, read.scale, length)
 
 
-def unread_after(code: CodeType, place: int) -> frozenset[str]:
-    """The names that are read nowhere outside a loop; ``place`` is where its next item is asked for."""
-    found = list(dis.get_instructions(code))
-    stop = next(
-        (one.argval for one in found if one.offset <= place <= one.offset + 2 and one.opname == "FOR_ITER"), None
-    )
-    if stop is None:
-        return frozenset()
-    outside = [one for one in found if not place <= one.offset < stop and not one.opname.startswith("STORE_FAST")]
-    read: set[Any] = set()
-    for one in outside:
-        read.update(one.argval if isinstance(one.argval, tuple) else (one.argval,))
-    return frozenset(code.co_varnames) - read - set(code.co_cellvars)
+# The code of a loop
+
+
+@dataclass(frozen=True)
+class BodyNames:
+    """What the code of a function says of the names in a loop."""
+
+    unread: frozenset[str] = frozenset()  # nowhere outside the loop
+    unseen: frozenset[str] = frozenset()  # from one step to another, nor outside
+    grown: frozenset[str] = frozenset()  # lists that are appended to, and of which at most the last part is read
+
+    @classmethod
+    def of(cls, code: CodeType, place: int) -> BodyNames:
+        """Of the loop whose next item is asked for at ``place``."""
+        found = list(dis.get_instructions(code))
+        loop = max([k for k, one in enumerate(found) if one.offset <= place])
+        if found[loop].opname != "FOR_ITER":
+            return cls()
+        stop = found[loop].argval
+        inside = [one for one in found[loop + 1 :] if one.offset < stop]
+        outside = [*found[:loop], *[one for one in found if one.offset >= stop]]
+        held = set(code.co_cellvars)
+        unread = set(code.co_varnames) - {name for one in outside for name in _read_by(one)} - held
+        first = set() if code.co_exceptiontable else _stored_first(inside)
+        grown = _appended_names(inside) - held - {name for one in inside for name in _stored_by(one)}
+        return cls(frozenset(unread), frozenset(unread & first), frozenset(grown))
+
+
+def _names_in(one: dis.Instruction) -> tuple:
+    return one.argval if isinstance(one.argval, tuple) else (one.argval,)
+
+
+def _stored_by(one: dis.Instruction) -> tuple:
+    """The names of the function that an instruction stores into."""
+    if not one.opname.startswith(("STORE_FAST", "DELETE_FAST")):
+        return ()
+    return _names_in(one)[:1] if one.opname == "STORE_FAST_LOAD_FAST" else _names_in(one)
+
+
+def _read_by(one: dis.Instruction) -> tuple:
+    """The names of the function that an instruction reads."""
+    if one.opname == "STORE_FAST_LOAD_FAST":
+        return _names_in(one)[1:]
+    return _names_in(one) if one.opname.startswith("LOAD_FAST") else ()
+
+
+def _stored_first(body: Sequence[dis.Instruction]) -> set[str]:
+    """The names that a step stores into before it reads them, whatever happens."""
+    stored: set[str] = set()
+    read: set[str] = set()
+    for one in body:
+        if one.opcode in dis.hasjrel or one.opcode in dis.hasjabs:
+            break
+        stored.update([name for name in _stored_by(one) if name not in read])
+        read.update(_read_by(one))
+    return stored
+
+
+def _appended_names(body: Sequence[dis.Instruction]) -> set[str]:
+    """The names of which nothing but ``append`` and the last part is read."""
+    found: set[str] = set()
+    others: set[str] = set()
+    shown = [one for one in body if one.opname not in ("EXTENDED_ARG", "CACHE", "PUSH_NULL", "NOP")]
+    for k, one in enumerate(shown):
+        follow = shown[k + 1 : k + 3]
+        appends = follow and follow[0].opname in ("LOAD_METHOD", "LOAD_ATTR") and follow[0].argval == "append"
+        ends = len(follow) == 2 and (follow[0].opname, follow[0].argval) == ("LOAD_CONST", -1)
+        last = ends and follow[1].opname in ("BINARY_SUBSCR", "BINARY_OP") and follow[1].argrepr in ("", "[]")
+        for name in _read_by(one):
+            if appends and name == _names_in(one)[-1]:
+                found.add(name)
+            elif not last or name != _names_in(one)[-1]:
+                others.add(name)
+    return found - others
+
+
+def _is_alone(names: Mapping[str, Any], name: str) -> bool:
+    """Whether a name holds a list that nobody else does."""
+    value = names.get(name)
+    if type(value) is not list:
+        return False
+    most = 4 if sys.version_info < (3, 13) else 3  # the name, ``value``, the argument, and the names as a dictionary
+    return sys.getrefcount(value) <= most
+
+
+def _part(whole: Traced, like: Traced, k: int) -> Traced:
+    """An entry of what all steps have put into a list; it is made when somebody asks for it."""
+    part = Traced(like._expr, like.dtype, like.frame, like.weak, like.array)
+    part.source = View(whole, lambda own: Traced(entry(own.expr, 0, k), own.dtype, own.frame), True, False)
+    part.source.seen, part.source.key = -1, (whole, k)
+    return part
 
 
 # What placeholders mean

@@ -16,7 +16,7 @@ from ricci.errors import InputError, ShapeError
 from ricci.expr import moving
 from ricci.tracing.arguments import Axis, Known, Type
 from ricci.tracing.array import Traced, fresh
-from ricci.tracing.basics import concrete, lift, normal_axis
+from ricci.tracing.basics import concrete, in_a_row, lift, normal_axis
 from ricci.tracing.lowerings import TABLE, lines, lowers
 from ricci.tracing.rows.along import converted, entry, flat, joined, of_order, part, with_axes
 from ricci.tracing.rows.shaping import at_least, new_axes
@@ -53,8 +53,8 @@ def stack(arrays: list[Traced], axis: int = 0, dtype: Type = None) -> Traced:
         if x.shape != arrays[0].shape:
             raise ShapeError(f"np.stack takes arrays of one shape, not {arrays[0].shape} and {x.shape}.")
     (axis,) = new_axes(arrays[0].ndim, (axis,))
-    found = moving.stacked([x.expr for x in arrays], axis)
-    return converted(fresh(found, np.result_type(*[x.dtype for x in arrays])), dtype)
+    found = moving.moved_axis(in_a_row(arrays), 0, axis)
+    return converted(fresh(found, np.result_type(*{x.dtype for x in arrays})), dtype)
 
 
 def _columns(x: Traced) -> Traced:
