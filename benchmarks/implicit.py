@@ -17,7 +17,7 @@ import numpy as np
 import ricci as rc
 
 KINDS = ("value", "grad", "hessian")
-SECONDS = 1.0  # for warm calls
+SECONDS = 3.0  # for warm calls, long enough for kernels to be made
 CLOSE = 1e-5
 
 

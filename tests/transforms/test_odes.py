@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ricci as rc
-from ricci.transforms import runge_kutta
+from ricci.transforms import flows, runge_kutta
 
 TS = np.linspace(0.0, 1.5, 4)
 Y0 = np.array([1.0, 0.5])
@@ -229,6 +229,37 @@ def test_the_error_follows_the_tolerance():
         errors.append(np.abs(found[0] - np.sin(np.linspace(0, 5, 30))).max())
         assert errors[-1] < 100 * tol
     assert errors[0] > errors[1] > errors[2]
+
+
+@pytest.mark.parametrize("name", ["by all", "back in time", "a tree", "times twice"])
+def test_kernels_are_worth_the_same(monkeypatch, name):
+    pytest.importorskip("numba", reason="Numba is not installed")
+    f, args = CASES[name]
+    plain = [rc.jacfwd(f)(*args), rc.jacrev(f)(*args)]
+    made = []
+
+    def counted(flow, kind, make=flows.Flow.kernel):
+        made.append((kind, make(flow, kind)))
+        return made[-1][1]
+
+    monkeypatch.setattr(flows.Flow, "kernel", counted)
+    monkeypatch.setattr(flows, "MANY", 0)
+    rc.cache_clear()
+    for found, expected in zip([rc.jacfwd(f)(*args), rc.jacrev(f)(*args)], plain, strict=True):
+        close(leaves(found), leaves(expected))
+    assert made and all(program is not None for _, program in made)
+
+
+def leaves(tree):
+    parts = tree.values() if isinstance(tree, dict) else tree if isinstance(tree, tuple) else [np.ravel(tree)]
+    return np.concatenate([np.ravel(part) if isinstance(part, np.ndarray) else leaves(part) for part in parts])
+
+
+def test_many_steps_far_from_zero():
+    """Times that are large beside the steps between them."""
+    ts = 1e6 + np.array([0.0, 0.3, 0.7, 1.0])
+    solve = rc.odeint(lambda y, t, a: np.stack([y[1], -a * y[0]]), Y0, ts)
+    rc.check_grads(lambda a: (solve(a) ** 2).sum(), (40.0,), order=1, rtol=1e-4, atol=1e-4)
 
 
 # What is refused

@@ -39,6 +39,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ricci.calculus.graph import pullbacks
+from ricci.compiler.fused.kernel import installed
 from ricci.compiler.run.outside import Outside
 from ricci.errors import ConvergenceError, InputError, ShapeError
 from ricci.expr import Adjoint, Change, Expr, Op, Variable, add, function, product, variable, zero
@@ -46,9 +47,11 @@ from ricci.expr.moving import gathered, joined, sliced, transposed
 from ricci.tracing import frames
 from ricci.transforms.deriving import along, stable
 from ricci.transforms.implicit import ArrayProgram
-from ricci.transforms.runge_kutta import Accuracy, Integration, Path, StuckError
+from ricci.transforms.runge_kutta import Accuracy, Integration, Path, StuckError, within
 from ricci.transforms.transformed import replace_all
+from ricci.transforms.whole_steps import along_a_polynomial, whole_step
 
+MANY, MOST = 2000, 4096  # steps before a kernel is made for them, and entries that it may be of
 FIXED = "it is an array that the function met without having been given it; pass it as an argument."
 
 
@@ -125,6 +128,8 @@ class Flow:
         self.field, self.manner = field, manner
         self.count, self.states = entries(field.y) + entries(field.theta), entries(field.y)
         self._warped: dict[int, Flow] = {}
+        self._programs: dict[str, ArrayProgram] = {}
+        self.taken = {"rate": 0, "pull": 0}  # steps
 
     def __reduce__(self) -> tuple:
         return Flow, (self.field, self.manner)
@@ -157,6 +162,43 @@ class Flow:
             made = Field(field.place, rate, field.y, s, theta, field.data, field.whole, k)
             self._warped[times] = Flow(made, self.manner)
         return self._warped[times]
+
+    @cached_property
+    def pulled(self) -> tuple[Expr, Variable]:
+        """What flows back from the rate, with the sign of the adjoint equation, and what it flows from."""
+        field = self.field
+        a = variable(f"{field.y.name}.back", field.y.shape)
+        found = together(*pullbacks(field.rate, a, [field.y, field.theta]))
+        return stable([add([(-1, found)])])[0], a
+
+    def programs(self, kind: str) -> ArrayProgram:
+        """What computes the rate, ``"rate"``, or what flows back from it, ``"pull"``."""
+        if kind not in self._programs:
+            roots, more = (self.field.rate, ()) if kind == "rate" else (self.pulled[0], (self.pulled[1],))
+            self._programs[kind] = ArrayProgram([roots], (*self.field.inputs, *more))
+        return self._programs[kind]
+
+    def kernel(self, kind: str) -> ArrayProgram | None:
+        """Steps as one kernel each, once so many were taken that compiling it takes no longer than they did."""
+        name, size = f"{kind} kernel", self.states if kind == "rate" else self.count
+        if name not in self._programs:
+            if self.taken[kind] < MANY or size > MOST or not size or not installed():
+                return None
+            self._programs[name] = self._forward_kernel() if kind == "rate" else self._backward_kernel()
+        return self._programs[name]
+
+    def _forward_kernel(self) -> ArrayProgram:
+        field = self.field
+        roots, more = whole_step(field.rate, field.y, field.t, self.manner.accuracy)
+        return ArrayProgram(roots, (*field.inputs, *more), kernel=True)
+
+    def _backward_kernel(self) -> ArrayProgram:
+        field, (pulled, a) = self.field, self.pulled
+        s = variable(f"{a.name}.all", (self.count,))
+        y, within = along_a_polynomial(self.states, field.t)
+        (rate,) = replace_all([pulled], {a: cut(s, 0, self.states), field.y: y})
+        roots, more = whole_step(rate, s, field.t, self.manner.accuracy)
+        return ArrayProgram(roots, (s, *field.inputs[1:], *within, *more), kernel=True)
 
     def row(self, name: str) -> Op:
         """The row of ``Y``, ``T``, ``R`` or ``H``."""
@@ -315,39 +357,60 @@ class Course:
                 f"rc.odeint takes times that go one way, from the one at which y0 holds; these are {shown_times(ts)}."
             )
 
+    def _pieces(self, k: int) -> list[np.ndarray]:
+        return [] if self.flow.field.piece is None else [np.asarray(k)]
+
     def _rate(self, kind: str = "rate") -> Callable:
         """The rate at a point and a time; in warped time, within a piece."""
-        program, piece = programs(self.flow)[kind], self.flow.field.piece
+        program = self.flow.programs(kind)
 
         def rate(y: np.ndarray, t: float, k: int, *more: np.ndarray) -> np.ndarray:
-            pieces = [] if piece is None else [np.asarray(k)]
-            return program(y, np.asarray(t, float), *pieces, self.theta, *self.own, *more)[0]
+            return program(y, np.asarray(t, float), *self._pieces(k), self.theta, *self.own, *more)[0]
 
         return rate
 
+    def _kernel(self, kind: str, k: int, *within: Any) -> Callable | None:
+        """A step at once, where that is worth a kernel; the adjoint one is within a step of the solution."""
+        program = self.flow.kernel(kind)
+        if program is None:
+            return None
+        fixed = (*self._pieces(k), self.theta, *self.own, *[np.asarray(x, float) for x in within])
+
+        def whole(y: np.ndarray, t: float, h: float, slope: np.ndarray) -> list[np.ndarray]:
+            return program(y, np.asarray(t, float), *fixed, np.asarray(h, float), slope)
+
+        return whole
+
     def Y(self, path: Path | None = None) -> np.ndarray:
         """The solution at the times."""
-        rate, manner, whole = self._rate(), self.flow.manner, self.flow.field.piece is None
         if not len(self.ts):
             return np.empty((0, self.flow.states))
-        if manner.solver is not None and path is None:
-            return self._by_solver(rate, self.y0, self.ts) if whole else self._in_pieces(rate, None)
-        return self._stepped(rate, self.y0, self.ts, path) if whole else self._in_pieces(rate, path)
+        rate, given = self._rate(), self.flow.manner.solver is not None and path is None
+        if self.flow.field.piece is None:
+            return self._by_solver(rate, self.y0, self.ts) if given else self._stepped(rate, self.y0, self.ts, 0, path)
+        return self._in_pieces(rate, path, given)
 
-    def _in_pieces(self, rate: Callable, path: Path | None) -> np.ndarray:
+    def _in_pieces(self, rate: Callable, path: Path | None, given: bool) -> np.ndarray:
         found = [self.y0]
         for k in range(len(self.ts) - 1):
-            own = lambda y, t, _, k=k: rate(y, t, k)  # noqa: E731
-            solve = self._by_solver if self.flow.manner.solver is not None and path is None else self._stepped
-            more = (path,) if solve == self._stepped else ()
-            found.append(solve(own, found[-1], self.ts[k : k + 2], *more)[-1])
+            own, ts = (lambda y, t, _, k=k: rate(y, t, k)), self.ts[k : k + 2]
+            ys = self._by_solver(own, found[-1], ts) if given else self._stepped(own, found[-1], ts, k, path)
+            found.append(ys[-1])
         return np.stack(found)
 
-    def _stepped(self, rate: Callable, y: np.ndarray, ts: np.ndarray, path: Path | None = None) -> np.ndarray:
+    def _stepped(self, rate: Callable, y: np.ndarray, ts: np.ndarray, k: int, path: Path | None = None) -> np.ndarray:
+        whole = self._kernel("rate", k)
+        return self._steps(
+            "rate", Integration(lambda y, t: rate(y, t, k), self.flow.manner.accuracy, whole), y, ts, path
+        )
+
+    def _steps(self, kind: str, steps: Integration, y: np.ndarray, ts: Any, path: Path | None = None) -> np.ndarray:
         try:
-            return Integration(lambda y, t: rate(y, t, 0), self.flow.manner.accuracy).solve(y, ts, path)
+            return steps.solve(y, ts, path)
         except StuckError as error:
             raise self._stuck(error) from None
+        finally:
+            self.flow.taken[kind] += steps.steps
 
     def _stuck(self, error: StuckError) -> ConvergenceError:
         return ConvergenceError(
@@ -381,38 +444,52 @@ class Course:
 
     def R(self, g: np.ndarray) -> np.ndarray:
         """What flows back from ``g``."""
-        size, states = _largest(g), self.flow.states
-        s = np.zeros(self.flow.count)
+        size = _largest(g)
         if size == 0:
-            return s
-        back, rate = self._rate("pull"), self._rate()
-        stepping = self.flow.manner.solver is None
+            return np.zeros(self.flow.count)
+        return size * (
+            self._back_along(g / size) if self.flow.manner.solver is None else self._back_by_solver(g / size)
+        )
+
+    def _back_along(self, g: np.ndarray) -> np.ndarray:
+        """The adjoint equation along the solution, step by step of it from the last to the first."""
+        states, s, k = self.flow.states, np.zeros(self.flow.count), len(self.ts) - 1
         path = Path(float(np.sign(self.ts[-1] - self.ts[0]) or 1.0))
-        ys = self.Y(path if stepping else None)
-        g, length = g / size, None
-        for k in range(len(self.ts) - 1, 0, -1):
-            s[:states] += g[k]
-            between = self.ts[k], self.ts[k - 1]
-            if between[0] == between[1]:
-                continue
-            if stepping:
-                steps = Integration(lambda s, t, k=k: back(path(t), t, k - 1, s[:states]), self.flow.manner.accuracy)
+        self.Y(path)
+        back, length = self._rate("pull"), None
+        for start, h, y, powers in reversed(path.parts):
+            t, piece, near = start + h, int(start + h / 2), 8 * np.spacing(abs(start) + abs(h))
+            rate = lambda s, t: back(within(start, h, y, powers, t), t, piece, s[:states])  # noqa: B023, E731
+            whole = self._kernel("pull", piece, start, h, y, powers)
+            while abs(t - start) > near:
+                if k >= 0 and abs(self.ts[k] - t) <= near:  # where a gradient comes in
+                    s[:states] += g[k]
+                    k -= 1
+                    continue
+                end = start if k < 0 else path.sign * max(path.sign * start, path.sign * self.ts[k])
+                steps = Integration(rate, self.flow.manner.accuracy, whole)
                 steps.length = length
-                try:
-                    s = steps.solve(s, between)[-1]
-                except StuckError as error:
-                    raise self._stuck(error) from None
+                s, t = self._steps("pull", steps, s, (t, end))[-1], end
                 length = steps.length
-            else:
+        s[:states] += g[: k + 1].sum(0)
+        return s
 
-                def both(z: np.ndarray, t: float, _: int, k: int = k) -> np.ndarray:
-                    y, a = z[:states], z[states : 2 * states]
-                    return np.concatenate([rate(y, t, k - 1), back(y, t, k - 1, a)])
+    def _back_by_solver(self, g: np.ndarray) -> np.ndarray:
+        """The adjoint equation beside that of the solution, which begins anew at each of the times."""
+        states, s, ys = self.flow.states, np.zeros(self.flow.count), self.Y()
+        rate, back = self._rate(), self._rate("pull")
+        for k in range(len(self.ts) - 1, 0, -1):
 
-                s = self._by_solver(both, np.concatenate([ys[k], s]), np.array(between))[-1][states:]
-        if len(self.ts):
-            s[:states] += g[0]
-        return size * s
+            def both(z: np.ndarray, t: float, _: int, k: int = k) -> np.ndarray:
+                y, a = z[:states], z[states : 2 * states]
+                return np.concatenate([rate(y, t, k - 1), back(y, t, k - 1, a)])
+
+            s[:states] += g[k]
+            if self.ts[k] != self.ts[k - 1]:
+                between = np.array([self.ts[k], self.ts[k - 1]])
+                s = self._by_solver(both, np.concatenate([ys[k], s]), between)[-1][states:]
+        s[:states] += g[:1].sum(0)
+        return s
 
     def H(self, g: np.ndarray, u: np.ndarray) -> np.ndarray:
         """The second derivative of ``g·Y`` along ``u``."""
@@ -435,17 +512,3 @@ def _largest(x: np.ndarray) -> float:
 def shown_times(ts: np.ndarray) -> str:
     """Times in a message, the first few of them."""
     return np.array2string(ts, threshold=6, edgeitems=3, precision=6)
-
-
-def programs(flow: Flow) -> dict[str, ArrayProgram]:
-    """What computes the rate, and what flows back from it, by name; made once for a flow."""
-    known = vars(flow).get("programs")
-    if known is None:
-        field = flow.field
-        a = variable(f"{field.y.name}.back", field.y.shape)
-        pulled = together(*pullbacks(field.rate, a, [field.y, field.theta]))
-        known = vars(flow)["programs"] = {
-            "rate": ArrayProgram([field.rate], field.inputs),
-            "pull": ArrayProgram([stable([add([(-1, pulled)])])[0]], (*field.inputs, a)),
-        }
-    return known

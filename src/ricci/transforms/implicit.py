@@ -300,13 +300,13 @@ def _changed(equation: ImplicitEquation, number: int, operands: tuple, y: Expr, 
 
 
 class ArrayProgram:
-    """Expressions as a function of arrays of NumPy, in the order of ``inputs``."""
+    """Expressions as a function of arrays of NumPy, in the order of ``inputs``; if asked for, as a kernel."""
 
-    def __init__(self, roots: Sequence[Expr], inputs: Sequence[Variable]):
-        self.compiled = Compiled(prepare(roots), "numpy", False)
+    def __init__(self, roots: Sequence[Expr], inputs: Sequence[Variable], kernel: bool = False):
+        options = (("fused", True),) if kernel else ()
+        self.compiled = Compiled(prepare(roots, simplify=not kernel), "numpy", False, options)
         place = {v.name: k for k, v in enumerate(inputs)}
         self.places = [place[name] for name in self.compiled.inputs]
-        self.shapes = [root.shape for root in roots]
 
     def __call__(self, *arrays: Any) -> list[Any]:
         found = self.compiled(*[arrays[p] for p in self.places])

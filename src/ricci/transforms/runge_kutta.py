@@ -7,7 +7,6 @@ is as long as the error allows. Within a step the solution is a polynomial, of w
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -15,6 +14,7 @@ import numpy as np
 
 Array = np.ndarray
 Rate = Callable[[Array, float], Array]
+Whole = Callable[[Array, float, float, Array], Sequence[Array]]
 
 TIMES = np.array([0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1, 1])
 SLOPES = [
@@ -61,20 +61,11 @@ class StuckError(Exception):
 
 
 class Path:
-    """The solution at all times that the steps have passed, in the order in which they were taken."""
+    """The solution at all times that the steps have passed: of each its start, its length, and a polynomial."""
 
     def __init__(self, sign: float) -> None:
-        self.sign = sign
-        self.ends: list[float] = []  # of steps, as they grow
-        self.parts: list[tuple[float, float, Array, Array]] = []  # a start, a length, a polynomial
-
-    def add(self, t: float, h: float, y: Array, slopes: Array) -> None:
-        self.ends.append(self.sign * (t + h))
-        self.parts.append((t, h, y, WITHIN.T @ slopes * h))
-
-    def __call__(self, t: float) -> Array:
-        place = min(bisect_right(self.ends, self.sign * t), len(self.parts) - 1)
-        return within(*self.parts[place], t)
+        self.sign = sign  # of time
+        self.parts: list[tuple[float, float, Array, Array]] = []
 
 
 def within(start: float, h: float, y: Array, powers: Array, t: float) -> Array:
@@ -84,10 +75,14 @@ def within(start: float, h: float, y: Array, powers: Array, t: float) -> Array:
 
 
 class Integration:
-    """Steps from one time to others, all in one direction; the length of the last one is where the next call begins."""
+    """Steps from one time to others, all in one direction; the length of the last one is where the next call begins.
 
-    def __init__(self, rate: Rate, accuracy: Accuracy):
-        self.rate, self.accuracy = rate, accuracy
+    ``whole``, if there is one, takes a step at once: of a point, a time, a length and the slope there, it gives where
+    that leads, the error and the slopes.
+    """
+
+    def __init__(self, rate: Rate, accuracy: Accuracy, whole: Whole | None = None):
+        self.rate, self.accuracy, self.whole = rate, accuracy, whole
         self.length: float | None = None
         self.steps = 0
 
@@ -118,7 +113,7 @@ class Integration:
             if path is not None or sign * (ts[done] - after) < 0:
                 powers = WITHIN.T @ slopes * h
                 if path is not None:
-                    path.add(t, h, y, slopes)
+                    path.parts.append((t, after - t, y, powers))
                 while done < len(ts) - 1 and sign * (ts[done] - after) < 0:
                     found[done] = within(t, h, y, powers, float(ts[done]))
                     done += 1
@@ -133,6 +128,9 @@ class Integration:
 
     def _tried(self, y: Array, t: float, h: float, slopes: Array) -> tuple[Array, float]:
         """Where a step leads, and its error, of which 1 is allowed."""
+        if self.whole is not None:
+            new, size, slopes[:] = self.whole(y, t, h, slopes[0])
+            return new, float(size)
         new = y
         for k in range(1, 7):
             new = y + h * (SLOPES[k] @ slopes[:k])
