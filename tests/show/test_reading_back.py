@@ -250,3 +250,22 @@ def test_random_texts_and_their_derivatives_come_back(seed: int):
 def test_a_derivation_by_a_scalar_says_one_over_it():
     lines = [step.text for step in rc.parse("y = log(a)").diff("a").derivation()]
     assert lines[-1] == "= 1/a" and "= a" not in lines
+
+
+GIVEN = [
+    ("y = P[q,p] (u[|i|-1-i] A[i,t[i]] 1[i]) 1[p,q]", {"i": 3}),  # a place that a gather needs stays an index
+    ("y = digamma(w[k] 1[k] + tr(P)) mean[j](T[i,j] 1[i])", {"j": 2}),  # P has no axis j
+    ("y = 1/(A[i,j] 1[i,j] - T[i,j] 1[i,j])", {"i": 3}),  # in each term
+    ("y[j,q] = log1p(Q[q,p] tr[p,q](P[p,q]) A[j,0] 1[p])", {"p": 3}),  # q is 3 too
+    ("y = 0.1 x + 3 (0.1 x)**2 * 1e-15 (x + c)", {}),
+]
+
+
+@pytest.mark.parametrize(("text", "sizes"), GIVEN)
+def test_sizes_that_were_given_come_back_in_derivatives(text: str, sizes: dict[str, int]):
+    f = rc.parse(text, sizes=sizes)
+    comes_back(f)
+    for name in f.variables:
+        if name not in f.context.facts.integers:
+            comes_back(f.diff(name))
+            comes_back(f.diff(name).diff(f.variables[0]))

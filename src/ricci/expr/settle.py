@@ -56,6 +56,8 @@ def links(node: Expr) -> list[tuple[Size, Size]]:
         lead = len(node.args[0].shape) - works_on[0]
         common = [pair for a in node.args for pair in zip(node.shape[:lead], a.shape[:lead], strict=True)]
         square = node.args[0].shape[lead:]
+        if node.op.gives == "along":
+            common += zip(square, node.args[1].shape[lead:], strict=False)
         if node.op.works_on[0] == 2 and not node.op.rectangular:
             common.append((square[0], square[1]))
             common += [(square[0], a.shape[lead]) for a in node.args[1:]]

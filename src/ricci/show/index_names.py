@@ -29,6 +29,7 @@ class Namer:
             for axis in axes:
                 self.hints.setdefault(axis, []).append(name)
         self.given: dict[str, Size] = {**facts.ranges, **facts.sizes}
+        self.numbers = facts.sizes
         self.classes = SizeClasses(*roots, linked=[*facts.linked_sizes(), *linked])
 
     def again(self) -> Namer:
@@ -55,7 +56,7 @@ class Namer:
                     self.claim(atom[0], index_size(atom[0]))
 
     def fits(self, name: str, size: Size) -> bool:
-        held = self.claims.get(name)
+        held = self.claims.get(name, self.numbers.get(name))
         return held is None or self.classes.find(held) == self.classes.find(size)
 
     def fresh(self, size: Size, hints: Iterable[str], taken: set[str]) -> str:

@@ -185,6 +185,7 @@ class ProductWriter:
         """Structures that read an axis of a tensor by name become an index expression of that tensor."""
         indices: dict[tuple[Expr, tuple, int], syntax.Index] = {}
         kept = list(factors)
+        inside: set[object] = set()  # labels in such expressions
         for structure, labels in factors:
             if not isinstance(structure, Structure) or is_delta(structure):
                 continue
@@ -192,7 +193,7 @@ class ProductWriter:
                 (axis, x) for axis, x in enumerate(labels) if label[x] not in names and self.is_unit(structure, axis)
             ]
             for axis, x in sorted(found, key=lambda place: self.backward(structure, place[0])):
-                if not self.is_inside(structure, axis):
+                if x in inside or not self.is_inside(structure, axis):
                     continue
                 users = [(a, ls) for a, ls in kept if x in ls and (a, ls) != (structure, labels)]
                 if len(users) == 1 and self.is_readable(users[0], x, along):
@@ -200,6 +201,7 @@ class ProductWriter:
                     indices[a, ls, ls.index(x)] = self.read_index(structure, labels, axis, label, taken)
                     kept.remove((structure, labels))
                     label[x] = ""
+                    inside.update(labels)
                     break
         return kept, indices
 

@@ -68,7 +68,8 @@ class SizeLineWriter:
         shape = [dims.index_size(name) if size is None else size for name in self.names for size in [read[name]]]
         linked = [*_linked(scope, bodies), *_linked_by(self.beside(page), scope), *self.linked_before(page, scope)]
         sizes = SettledSizes(self.roots, tuple(shape), SizeClasses(linked=linked))
-        given = [(v, a) for v, own in self.shapes.items() for a, size in enumerate(own) if isinstance(size, int)]
+        sizes_of = [(v, a, self.meant.of(size)) for v, own in self.shapes.items() for a, size in enumerate(own)]
+        given = [(v, a) for v, a, size in sizes_of if isinstance(size, int)]
         axes = [place for place in places if place[0] in self.shapes and place not in given] + given
         axes = [axis for axis in axes if sizes.of(scope.axis_size(*axis)) != self.meant.of(self.axis_size(axis))]
         found = {name: None if size is None else sizes.of(size) for name, size in read.items()}

@@ -74,7 +74,7 @@ def agree(one: Expr, other: Expr, linked: Links = (), also: Links = ()) -> bool:
             if point.values(one) != point.values(other):
                 return False
             agreed += 1
-        except TooMuch:
+        except (TooMuch, KeyError):  # sizes that do not fit have no entry where one is looked for
             continue
     return agreed >= ENOUGH
 
@@ -198,7 +198,7 @@ class FieldPoint:
 
     def number_of(self, value: Any, place: Place = ()) -> int:
         if isinstance(value, (int, float, Fraction)) and isfinite(value):
-            exact = Fraction(value)
+            exact = Fraction(f"{value:.15g}" if isinstance(value, float) else value)  # as written, before rounding
             return exact.numerator * pow(exact.denominator, -1, PRIME) % PRIME
         return self.drawn(value, place)
 
@@ -389,7 +389,7 @@ class FieldPoint:
         found: Entries = {}
         for place in sorted(own, reverse=step < 0):
             at, rest = place[0] - step, place[1:]
-            before = found.get((at, *rest), 0) * first[(at,)] + second[(at, *rest)] if 0 <= at < count else 0
+            before = found.get((at, *rest), 0) * first[(at,)] + second.get((at, *rest), 0) if 0 <= at < count else 0
             found[place] = before % PRIME
         return found
 
