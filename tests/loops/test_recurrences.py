@@ -1,10 +1,14 @@
-"""Recurrences in index notation: values beside plain loops, derivatives beside differences, errors."""
+"""Recurrences in index notation: values beside plain loops, derivatives beside differences, texts, errors."""
 
 import numpy as np
 import pytest
 
 import ricci as rc
+from ricci.compiler.pipeline import evaluate, prepare
 from ricci.errors import NotationError
+from ricci.expr import affine, product, variable
+from ricci.expr.composing import composed, first_and_others
+from ricci.expr.moving import flipped, placed, sliced, with_ones
 
 RNN = "h[0,i] = h0[i]; h[t+1,i] = tanh(W[i,j] h[t,j] + U[i,k] x[t,k])"
 MODES = ("reverse", "forward", "cross-country", "auto")
@@ -75,6 +79,8 @@ CASES = {
     "made in the step": ("h[0] = a; u[t] = exp(-h[t]) y[t]; h[t+1] = h[t] + u[t] cos(u[t])", {"a": (), "y": (4,)}),
     "only added to": ("h[0] = a; h[t+1] = h[t] + sin(y[t])", {"a": (), "y": (4,)}),
     "a step that is none": ("h[0] = a; h[t+1] = y[t]", {"a": (), "y": (4,)}),
+    "steps": ("h[0] = a; h[t+1] = sign(h[t]) + 3 y[t]", {"a": (), "y": (4,)}),
+    "choices": ("h[0] = a; h[t+1] = where(y[t] > 0, c h[t], y[t])", {"a": (), "c": (), "y": (4,)}),
 }
 
 
@@ -159,6 +165,20 @@ def made_in_the_step(a, y):
     return np.stack(found)
 
 
+def steps(a, y):
+    found = [a]
+    for one in y:
+        found.append(np.sign(found[-1]) + 3 * one)
+    return np.stack(found)
+
+
+def chosen(a, c, y):
+    found = [a]
+    for one in y:
+        found.append(c * found[-1] if one > 0 else one)
+    return np.stack(found)
+
+
 BY_HAND = {
     "scalar": scalar,
     "of nothing": lambda a, c, y: y @ powers(a, c, len(y) + 1)[1:],
@@ -174,6 +194,8 @@ BY_HAND = {
     "made in the step": made_in_the_step,
     "only added to": lambda a, y: np.cumsum([a, *np.sin(y)]),
     "a step that is none": lambda a, y: np.array([a, *y]),
+    "steps": steps,
+    "choices": chosen,
 }
 
 
@@ -283,3 +305,88 @@ def test_errors(text, message, under):
     line, carets = str(caught.value).splitlines()[1:3]
     start = carets.index("^")
     assert line[start : start + carets.count("^")] == under
+
+
+# Loops on the page
+
+LOSS = RNN + "; l = (h[t+1,i] - y[t,i])**2 1[t] 1[i]"
+
+
+def test_as_it_was_written():
+    assert str(rc.parse(RNN)).splitlines() == [
+        "h[0,i] = h0[i]",
+        "h[t+1,i] = tanh(W[i,j] h[t,j] + U[i,k] x[t,k])",
+    ]
+    assert str(rc.parse("h[i,0] = a[i]; h[i,t+1] = c[i,j] h[j,t] y[t]")).splitlines() == [
+        "h[i,0] = a[i]",
+        "h[i,t+1] = c[i,j] h[j,t] y[t]",
+    ]
+    first, later = rc.parse(RNN).latex().splitlines()[1:3]
+    assert first == r"h_{0i} &= {h_{0}}_{i} \\" and later.startswith(r"h_{t+1,i} &= \tanh(W_{ij} h_{tj} + U_{ik}")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_read_back(case):
+    f = rc.parse(CASES[case][0])
+    again = rc.parse(str(f))
+    assert again == f and again.indices == f.indices
+    v = arrays(3, **CASES[case][1])
+    np.testing.assert_allclose(again(**{n: v[n] for n in again.variables}), f(**v), rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["h0", "W", "U", "x", "y"])
+def test_gradients_read_back(name):
+    g = rc.parse(LOSS).diff(name)
+    again = rc.parse(str(g))
+    assert again == g
+    for shape in [(3, 2, 4), (2, 1, 1)]:
+        v = {**of_rnn(*shape), **arrays(4, y=(shape[2], shape[0]))}
+        np.testing.assert_allclose(again(**v), g(**v), rtol=1e-10)
+
+
+@pytest.mark.parametrize("case", ["scalar", "all entries", "later", "softmax", "two", "one after another"])
+def test_jacobians_read_back(case):
+    f = rc.parse(CASES[case][0])
+    for name in f.variables:
+        g = f.diff(name)
+        assert rc.parse(str(g)) == g
+
+
+def test_a_different_loop_is_told_apart():
+    assert rc.parse(RNN) != rc.parse(RNN.replace("tanh", "sin"))
+    assert rc.parse(RNN) != rc.parse(RNN.replace("h0[i]", "2 h0[i]"))
+
+
+def test_the_adjoint_counts_backwards():
+    text = str(rc.parse(LOSS).diff("W"))
+    assert "s1[0,i] = " in text and "s1[t+1,i] = " in text and "W[j,i] t3[-t+|t|-1,j] s1[t,j]" in text
+
+
+# Relations put into one another
+
+
+def test_cut_after_padding():
+    n = variable("x", 2).shape[0]
+    x = variable("x", 2)
+    padded = placed(x, 0, 1, n + 1)
+    first, others = first_and_others(padded, n)
+    assert others is x and first.relation == ("zero",)
+    first, others = first_and_others(placed(with_ones(variable("y", (3,)), (0,)), 0, 0, n + 1), n)
+    assert first is variable("y", (3,)) and others.relation == ("zero",)
+
+
+def test_turned_twice():
+    n = variable("x", 1).shape[0]
+    x = variable("x", 1)
+    assert len(composed(flipped(flipped(placed(x, 0, 0, n + 2), 0), 0), [n]).args) == 2
+
+
+def test_what_is_not_inside_stays():
+    x = variable("x", 1)
+    n = x.shape[0]
+    cut = sliced(placed(x, 0, 2, n + 2), 0, 1, 1, n)
+    values = np.arange(1.0, 5.0)
+    assert composed(cut) is not x
+    np.testing.assert_allclose(evaluate(prepare([composed(cut)]), {"x": values})[0], [0, 1, 2, 3])
+    apart = product([(affine("==", (1, -1), 1, (4, 5)), (0, 1)), (affine("==", (1,), 0, (5,)), (1,))], (0,))
+    np.testing.assert_allclose(evaluate(prepare([composed(apart)]), {})[0], np.zeros(4))

@@ -134,6 +134,7 @@ class Op:
     widen: Callable[..., Expr] | None = (
         None  # with a further axis in front, where it is not in parallel over leading ones
     )
+    resize: Callable[..., Expr] | None = None  # a node with other operands and sizes, where the function holds some
     again: Callable[[], tuple | None] | None = None  # gives what makes it in another process, and of what
 
     @property

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ricci.expr import dims
+from ricci.expr.composing import composed
 from ricci.expr.dims import Dim, Size
 from ricci.expr.nodes import Constant, Elementwise, Expr, Function, Product, Shape, Structure, Sum, Variable, make
 from ricci.expr.walk import rebuild, topological, transform
@@ -51,6 +52,8 @@ def links(node: Expr) -> list[tuple[Size, Size]]:
         return [(seen.setdefault(label, size), size) for label, size in axes]
     if isinstance(node, (Sum, Elementwise)):
         return [pair for a in node.args if a.shape for pair in zip(node.shape, a.shape, strict=True)]
+    if isinstance(node, Function) and node.op.loop is not None:
+        return node.op.loop.links(node)
     if isinstance(node, Function):
         works_on = node.op.axes_of(node.params)
         lead = len(node.args[0].shape) - works_on[0]
@@ -72,7 +75,10 @@ def settled(root: Expr, linked: Iterable[tuple[Size, Size]] = ()) -> Expr:
 
     ``linked`` are sizes known to agree from elsewhere: the expression may have lost the product that said so.
     """
-    resize = SettledSizes([root], root.shape, SizeClasses(root, linked=linked)).of
+    nodes = topological(root)
+    loops = [node.op.loop for node in nodes if isinstance(node, Function) and node.op.loop is not None]
+    states = [loop.length + 1 for loop in loops]
+    resize = SettledSizes([root], root.shape, SizeClasses(root, linked=linked), states).of
 
     def step(node: Expr, args: tuple[Expr, ...]) -> Expr:
         if not isinstance(node, Variable):
@@ -80,10 +86,11 @@ def settled(root: Expr, linked: Iterable[tuple[Size, Size]] = ()) -> Expr:
         known = tuple([resize(size) if isinstance(resize(size), int) else size for size in node.shape])
         return node if known == node.shape else make(Variable, (), known, node.name)
 
-    nodes = topological(root)
     numbers = any(
         isinstance(resize(s), int) != isinstance(s, int) for v in nodes if isinstance(v, Variable) for s in v.shape
     )
+    if loops:
+        return composed(transform(root, step), [resize(loop.length) for loop in loops])
     if not numbers and not any(resize(size) != size for node in nodes for size in own_sizes(node)):
         return root
     return transform(root, step)
@@ -92,14 +99,15 @@ def settled(root: Expr, linked: Iterable[tuple[Size, Size]] = ()) -> Expr:
 class SettledSizes:
     """The one name of each size in expressions, the result of which has a certain shape."""
 
-    def __init__(self, roots: Iterable[Expr], shape: Shape, classes: SizeClasses):
+    def __init__(self, roots: Iterable[Expr], shape: Shape, classes: SizeClasses, computed: Iterable[Size] = ()):
         self.classes = classes
         self.name: dict[Size, Size] = {}
         found = {node for node in topological(*roots) if isinstance(node, Variable)}
         for node in sorted(found, key=lambda v: v.name):
             for size in node.shape:
                 self.name.setdefault(self.classes.find(size), size)
-        for axis, size in enumerate(shape):
+        known = [self.classes.find(size) for size in computed]  # from others, and so without a name
+        for axis, size in [(a, s) for a, s in enumerate(shape) if self.classes.find(s) not in known]:
             self.name.setdefault(self.classes.find(size), dims.index_size(f"@{axis}"))
 
     def of(self, size: Size) -> Size:
@@ -111,6 +119,8 @@ class SettledSizes:
 
 def own_sizes(node: Expr) -> tuple[Size, ...]:
     """The sizes that a node holds itself, rather than taking them from its operands."""
+    if isinstance(node, Function) and node.op.loop is not None:
+        return node.op.loop.sizes()
     if isinstance(node, Constant):
         return (node.value,) if isinstance(node.value, Dim) else ()
     if isinstance(node, Product):

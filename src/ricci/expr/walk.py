@@ -86,7 +86,11 @@ def users(*roots: Expr) -> dict[Expr, list[Expr]]:
     return result
 
 
-def rebuild(node: Expr, args: tuple[Expr, ...], resize: Callable[[Size], Size] = lambda size: size) -> Expr:
+def _as_it_is(size: Size) -> Size:
+    return size
+
+
+def rebuild(node: Expr, args: tuple[Expr, ...], resize: Callable[[Size], Size] = _as_it_is) -> Expr:
     """``node`` with other operands, and its own sizes mapped by ``resize``, made canonical again."""
     if isinstance(node, Product):
         carried = {label for labels in node.labels for label in labels}
@@ -97,6 +101,8 @@ def rebuild(node: Expr, args: tuple[Expr, ...], resize: Callable[[Size], Size] =
     if isinstance(node, Elementwise):
         return elementwise(node.op, *args)
     if isinstance(node, Function):
+        if node.op.resize is not None and resize is not _as_it_is:
+            return node.op.resize(node, args, resize)
         return function(node.op, args, node.params)
     shape = tuple([resize(size) for size in node.shape])
     if isinstance(node, Structure):

@@ -18,7 +18,7 @@ from ricci.expr.nodes import Elementwise, Expr, Function, Product, Structure, Su
 from ricci.expr.walk import topological
 
 
-def batched(roots: Sequence[Expr], mapped: Mapping[Expr, Expr], size: Size) -> list[Expr]:
+def batched(roots: Sequence[Expr], mapped: Mapping[Any, Expr], size: Size) -> list[Expr]:
     """``roots`` with a leading axis, variables being replaced by what has that axis; all of them get it."""
     wide: dict[Expr, Expr] = dict(mapped)
     for node in topological(*roots):

@@ -23,8 +23,9 @@ from itertools import count
 from typing import Any
 
 from ricci.caches import lazy
-from ricci.expr import Expr, Function, Shape, Size, Sum, Variable, add, topological, variable
+from ricci.expr import Expr, Function, Shape, Size, Sum, Variable, add, rebuild, topological, transform, variable
 from ricci.expr.moving import transposed
+from ricci.expr.settle import links, own_sizes
 from ricci.expr.walk import rewritten
 from ricci.expr.widen import batched
 
@@ -49,6 +50,32 @@ class LoopBody:
         """What is fixed, what is sliced, and the initial state or what is added."""
         number = len(self.fixed)
         return list(args[:number]), list(args[number:-1]), args[-1]
+
+    def links(self, node: Function) -> list[tuple[Size, Size]]:
+        """Pairs of sizes that a loop makes equal: those of operands and their placeholders, and those in the body."""
+        fixed, slices, last = self.operands(node.args)
+        own = self.state.shape
+        pairs = [(v.shape, x.shape) for v, x in zip(self.fixed, fixed, strict=True)]
+        pairs += [((self.length, *v.shape), x.shape) for v, x in zip(self.slices, slices, strict=True)]
+        pairs += [(((self.length + 1, *own) if self.forced else own), last.shape), (own, self.result.shape)]
+        found = [pair for one, other in pairs for pair in zip(one, other, strict=False)]
+        return found + [pair for inner in topological(self.result) for pair in links(inner)]
+
+    def sizes(self) -> tuple[Size, ...]:
+        """All sizes in it."""
+        shapes = [v.shape for v in (self.state, *self.slices, *self.fixed)]
+        inner = [size for node in topological(self.result) for size in own_sizes(node)]
+        return (self.length, *[size for shape in shapes for size in shape], *inner)
+
+    def resized(self, resize: Callable[[Size], Size]) -> LoopBody:
+        """The same with other sizes, and with placeholders that occur nowhere else."""
+        own = (self.state, *self.slices, *self.fixed)
+        new: dict[Expr, Variable] = {v: fresh(tuple(map(resize, v.shape))) for v in own}
+        result = transform(self.result, lambda node, args: new[node] if node in new else rebuild(node, args, resize))
+        slices, fixed = [tuple([new[v] for v in part]) for part in (self.slices, self.fixed)]
+        return replace(
+            self, result=result, state=new[self.state], slices=slices, fixed=fixed, length=resize(self.length)
+        )
 
     def fresh(self) -> LoopBody:
         """The same with placeholders that occur nowhere else, so that expressions may be put in their place."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from math import prod
 
@@ -19,7 +20,7 @@ from ricci.expr.widen import batched
 from ricci.functions.reductions import cumsum
 from ricci.loops.bodies import fresh, replaced
 from ricci.loops.branches import branch
-from ricci.loops.looped import loop
+from ricci.loops.looped import loop, recurrence_of
 
 
 @dataclass
@@ -60,7 +61,7 @@ def all_states(
 ) -> list[Expr]:
     """All values of each array that is carried, given by its placeholder, its first value and its next one."""
     carried = [Carried(*part) for part in parts]
-    leaves = Leaves(carried, slices, length)
+    leaves = Leaves(carried, slices, length, recurrence_of)
     return [leaves.states(one) for one in carried]
 
 
@@ -84,8 +85,14 @@ def choices(number: Expr, results: Sequence[Sequence[Expr]], kept: Callable[[Exp
 class Leaves:
     """What is known of a loop while its parts are made."""
 
-    def __init__(self, carried: Sequence[Carried], slices: Mapping[Variable, Expr], length: Size):
-        self.carried, self.length = list(carried), length
+    def __init__(
+        self,
+        carried: Sequence[Carried],
+        slices: Mapping[Variable, Expr],
+        length: Size,
+        make: Callable[..., Expr] = loop,
+    ):
+        self.carried, self.length, self.make = list(carried), length, make
         self.slices: dict[Variable, Expr] = dict(slices)
         self.known: dict[Expr, Expr] = {}  # what a step has made, by its placeholder
         for part in _in_circles(self.carried):
@@ -113,7 +120,7 @@ class Leaves:
             return  # which is for whoever asks
         if len(part) == 1:
             (one,) = part
-            one.all = loop(exprs[0], one.state, one.init, self.slices, self.length)
+            one.all = self.make(exprs[0], one.state, one.init, self.slices, self.length)
         else:
             self.pack(part, exprs)
         for one in part:
@@ -131,7 +138,8 @@ class Leaves:
         places = list(zip(part, starts, sizes, strict=False))
         own = {one.state: _apart(sliced(vector, 0, a, 1, n), (), one.state.shape) for one, a, n in places}
         new, init = _together(replaced(exprs, own), starts), _together([one.init for one in part], starts)
-        states = loop(new, vector, init, self.slices, self.length, whole=whole)
+        make = partial(loop, whole=True) if whole else self.make
+        states = make(new, vector, init, self.slices, self.length)
         for one, a, n in places:
             one.all = _apart(sliced(states, 1, a, 1, n), (self.length + 1,), one.state.shape)
 

@@ -18,7 +18,7 @@ and second derivatives are those of loops.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
@@ -35,6 +35,7 @@ from ricci.expr import (
     Expr,
     Function,
     Op,
+    Product,
     Shape,
     Size,
     Structure,
@@ -45,9 +46,12 @@ from ricci.expr import (
     rebuild,
     topological,
     variable,
+    zero,
 )
-from ricci.expr.moving import flipped, joined, moved_axis, placed, reshaped, sliced, with_ones
-from ricci.expr.structures import is_zero
+from ricci.expr.composing import composed, first_and_others
+from ricci.expr.moving import flipped, joined, moved_axis, placed, reshaped, sliced, transposed, with_ones
+from ricci.expr.structures import is_zero, natural
+from ricci.expr.walk import loosened
 from ricci.expr.widen import batched
 from ricci.loops.bodies import FIXED, SLICE, STATE, LoopBody, dependent, fresh, replaced
 
@@ -114,6 +118,25 @@ def recurrence(
     own = LoopBody(result, state, tuple(slices), tuple(fixed), like.length, True, like.whole)
     body, operands = leaving(own, slices, fixed)
     return function(row_of_loop(body), (*operands, added), (columns,))
+
+
+def recurrence_of(result: Expr, state: Variable, init: Expr, slices: Operands, length: Size) -> Expr:
+    """All states of a loop; of a forced one, where the next state is linear in the state but for what is added."""
+    if state not in topological(result):
+        return loop(result, state, init, slices, length)
+    moving = dependent(result, [state]) - {state}
+    u = fresh(state.shape)
+    linear = pushforward(result, {state: u})
+    if state in topological(linear) or not all(_is_linear(node, moving) for node in moving):
+        return loop(result, state, init, slices, length)
+    (rest,) = batched(replaced([result], {state: zero(state.shape)}), slices, length)
+    added = add([(1, placed(with_ones(init, (0,)), 0, 0, length + 1)), (1, placed(rest, 0, 1, length + 1))])
+    return recurrence(linear, u, added, slices, LoopBody(linear, u, (), (), length), {})
+
+
+def _is_linear(node: Expr, moving: Container[Expr]) -> bool:
+    """Whether a node may be linear in what depends on the state; a step, whose derivative is zero, is not."""
+    return isinstance(node, (Product, Sum)) or (node.head == "where" and node.args[0] not in moving)
 
 
 # What leaves a loop
@@ -220,6 +243,7 @@ def row_of_loop(body: LoopBody) -> Op:
         latex=r"\operatorname{loop}",
         loop=body,
         widen=_widened,
+        resize=_resized,
         again=lambda: (_row_again, (body.result, body.state, body.slices, body.fixed, *identity[2:])),
     )
     return _rows.put(identity, op)
@@ -282,6 +306,58 @@ def _adjoint(known: LoopBody, operands: tuple, bar: Expr, params: tuple) -> Expr
 def _adjoint_of(body: LoopBody) -> tuple[Expr, Variable]:
     u = fresh(body.state.shape)
     return pullbacks(body.result, u, [body.state])[0], u
+
+
+def _resized(node: Function, args: tuple[Expr, ...], resize: Callable[[Size], Size]) -> Expr:
+    """The loop with other operands and sizes; further axes of the states are among its own then."""
+    body = node.op.loop
+    if body.forced:
+        body = body.with_columns(node.shape[len(node.shape) - node.params[0] :])
+    body = body.resized(resize)
+    body = replace(body, result=loosened(body.result))
+    fixed, sliced_ones, last = body.operands(args)
+    slices, held = dict(zip(body.slices, sliced_ones, strict=True)), dict(zip(body.fixed, fixed, strict=True))
+    slices = {v: composed(x, [body.length]) for v, x in slices.items()}
+    if body.forced:
+        first, others = first_and_others(last, body.length)
+        size = body.length + 1
+        parts = [(1, placed(with_ones(first, (0,)), 0, 0, size)), (1, placed(others, 0, 1, size))]
+        return _in_one_form(recurrence(body.result, body.state, add(parts), slices, body, held))
+    return _in_one_form(loop(body.result, body.state, last, slices, body.length, held, body.whole))
+
+
+def _in_one_form(node: Expr) -> Expr:
+    """A loop as it is compared with others: operands in the order of their keys."""
+    if not isinstance(node, Function) or node.op.loop is None:
+        return node
+    body, forms = node.op.loop, {}
+    fixed, sliced_ones, last = body.operands(node.args)
+    slots: list[list[Variable]] = []
+    operands: list[Expr] = []
+    for name, own, values in ((FIXED, body.fixed, fixed), (SLICE, body.slices, sliced_ones)):
+        parts = [(*_one_form(x, v, name == SLICE), v) for x, v in zip(values, own, strict=True)]
+        parts.sort(key=lambda part: part[0].key)
+        slots.append([variable(f"{name}{k}", x.shape[name == SLICE :]) for k, (x, _, _) in enumerate(parts)])
+        forms |= {v: write(slot) for slot, (_, write, v) in zip(slots[-1], parts, strict=True)}
+        operands += [x for x, _, _ in parts]
+    (result,) = replaced([body.result], forms)
+    body = replace(body, result=result, fixed=tuple(slots[0]), slices=tuple(slots[1]))
+    return function(row_of_loop(body), (*operands, last), node.params)
+
+
+def _one_form(x: Expr, v: Variable, sliced: bool) -> tuple[Expr, Callable[[Expr], Expr]]:
+    """An operand, and what is made of it in the body, where its sign and the order of its axes stay, to meet others."""
+    sign = 1
+    if isinstance(x, Sum) and min(zip(x.args, x.coefs, strict=True), key=lambda term: bool(term[0].args))[1] < 0:
+        other = add([(-c, a) for c, a in zip(x.coefs, x.args, strict=True)])
+        if len(x.args) == 1 or (isinstance(other, Sum) and len(other.args) == len(x.args)):
+            x, sign = other, -1
+    order = [a for a in natural(x) if a or not sliced]
+    if len(order) < len(v.shape):
+        order = list(range(sliced, len(x.shape)))
+    x = transposed(x, [0, *order] if sliced else order)
+    back = [order.index(a + sliced) for a in range(len(order))]
+    return x, lambda slot: add([(sign, transposed(slot, back))])
 
 
 def _widened(node: Function, wide: Mapping[Expr, Expr], size: Size) -> Expr:

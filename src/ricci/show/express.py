@@ -29,6 +29,7 @@ from ricci.expr.nodes import make
 from ricci.expr.structures import is_delta, natural
 from ricci.functions.axes import unmerged
 from ricci.functions.table import IN_TEXT
+from ricci.loops.bodies import is_loop
 from ricci.notation import syntax
 from ricci.notation.context import Facts
 from ricci.notation.occurrences import free_indices, names_in
@@ -48,7 +49,7 @@ from ricci.show.phrases import (
     tensor_of,
     unused,
 )
-from ricci.show.product_writer import ProductWriter
+from ricci.show.recurrence_writer import RecurrenceWriter, loop_on_top, with_plain_steps
 from ricci.show.size_line import SizeLineWriter
 from ricci.show.standing import Standing
 
@@ -60,7 +61,7 @@ def program(root: Expr, names: Names, facts: Facts, name: str | None, heights: N
     return SyntaxWriter(root, names, facts, heights).program(name)
 
 
-class SyntaxWriter(ProductWriter):
+class SyntaxWriter(RecurrenceWriter):
     """Writes one expression, alone or as one of a ``page``."""
 
     def __init__(self, root: Expr, names: Names, facts: Facts, heights: Names, page: Page | None = None):
@@ -71,20 +72,34 @@ class SyntaxWriter(ProductWriter):
         self.heights = heights
         self.open: set[Expr] = set()  # definitions that are written out
         self.standing = Standing(facts.heights) if any(heights) or facts.heights else None
+        loop = loop_on_top(root)
+        if loop is not None:  # its first index counts the steps, of which there is one less than states
+            steps = names[natural(root).index(0)]
+            self.namer.claim(steps, loop.op.loop.length)
         self.namer.claim_free(root, names)
+        self.used: set[str | None] = set()
 
     def program(self, name: str | None) -> syntax.Statements:
-        statements = []
+        statements: list[syntax.Statement] = []
         own = {arranged_inner(e): (given, natural(e)) for given, e in self.facts.definitions.items() if _is_full(e)}
-        used = {*self.facts.inputs, *self.facts.definitions, *self.page.lines, name}
+        self.used = used = {*self.facts.inputs, *self.facts.definitions, *self.page.lines, name}
         for part in parts_with_lines(self.root, own.keys() - self.open, self.inside()):
             before = self.before(part)
             label, order = own.get(part, (before and before.name, ()))
             if label is None or label == name:
-                label, order = next(t for t in map("t{}".format, count(1)) if t not in used), ()
+                label, order = self.unused("s" if is_loop(part) else "t"), ()
             used.add(label)
-            statements.append(before or self.written(part, label, order))
+            if is_loop(part):
+                statements += self.page.loops.get(part) or self.recurrence(part, label, order)
+            else:
+                statements.append(before or self.written(part, label, order))
             self.name_part(part, statements[-1], order)
+        top = loop_on_top(self.root)
+        if top is not None:
+            name = name or self.unused("h")
+            names = tuple([self.names[axis] for axis in natural(self.root)])
+            statements += self.recurrence(top, name, natural(self.root), names)
+            return self.finished(statements)
         body = self.node(self.root, self.names, set(self.names))
         last = self.stood(syntax.Statement(0, 0, name, indices_of(self.names) or None, body), self.heights)
         body = last.body
@@ -92,10 +107,36 @@ class SyntaxWriter(ProductWriter):
             used |= {n for s in statements for n in names_in(s.body)} | names_in(body)
             name = unused(used)
         statements.append(syntax.Statement(0, 0, name, last.indices, body))
+        return self.finished(statements)
+
+    def finished(self, statements: list[syntax.Statement]) -> syntax.Statements:
+        """The statements with what must be said of sizes."""
         roots = [*self.inside(), self.root]
         writer = SizeLineWriter(roots, self.names, self.facts, self.namer, lambda size: self.size(size, True))
         self.page.sizes = together(self.page.sizes, writer.line(statements, self.page))
+        with_plain_steps(statements)
         return syntax.Statements("", tuple(statements), sizes=self.page.sizes)
+
+    def unused(self, letter: str) -> str:
+        return next(t for t in map((letter + "{}").format, count(1)) if t not in self.used)
+
+    def new_line(self, part: Expr) -> syntax.Statement:
+        label = self.unused("t")
+        self.used.add(label)
+        line = self.written(part, label, ())
+        self.name_part(part, line, ())
+        return line
+
+    def new_line_at(self, part: Expr, t: str, length: Size) -> syntax.Statement:
+        """A line inside a step, where the index of the steps has its name."""
+        label = self.unused("t")
+        self.used.add(label)
+        same = [a for a, n in enumerate(part.shape) if self.namer.classes.find(n) == self.namer.classes.find(length)]
+        taken = {t}
+        names = tuple([t if [a] == same[:1] else self.fresh(part, a, taken) for a in range(len(part.shape))])
+        line = syntax.Statement(0, 0, label, indices_of(names), self.node(part, names, set(names)))
+        self.name_part(part, line, ())
+        return line
 
     def before(self, part: Expr) -> syntax.Statement | None:
         """The line of a part that was written before."""

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from copy import copy
 from itertools import count
 
-from ricci.expr import Dim, Expr, Product, Size, Variable, topological
+from ricci.expr import Dim, Expr, Function, Product, Size, Variable, topological
 from ricci.expr.dims import atoms, axis_size, index_size
 from ricci.expr.settle import SizeClasses, own_sizes
 from ricci.notation.context import Facts
@@ -106,6 +106,11 @@ class Namer:
                 if found is None:
                     return []
                 e, axis = found[0], found[1].index(e.out[axis])
+            elif isinstance(e, Function) and e.op.loop is not None:
+                axis -= not e.op.loop.forced
+                e = e.args[-1]
+                if axis < 0:
+                    return []
             else:
                 inner = next((a for a in e.args if axis < len(a.shape)), None)
                 if inner is None:

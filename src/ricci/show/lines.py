@@ -80,6 +80,8 @@ def _is_scaled(node: Expr) -> bool:
 
 def _needed(node: Expr) -> Iterator[Expr]:
     """The operands that the notation can only speak of by name."""
+    if isinstance(node, Function) and node.op.loop is not None:
+        yield node
     if isinstance(node, Structure):
         yield from (a for a in node.args if not isinstance(a, Variable))
     if not isinstance(node, Product):

@@ -15,7 +15,8 @@ from ricci.expr.settle import SettledSizes, SizeClasses
 from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
 from ricci.notation.context import Axis, Facts
-from ricci.notation.text_scope import Definition, TextScope
+from ricci.notation.recurrences import recurrences
+from ricci.notation.text_scope import TextScope
 from ricci.show.index_names import Namer, axis_or_index
 from ricci.show.page import Page, together
 from ricci.show.phrases import Names, index_of, tensor_of
@@ -60,6 +61,7 @@ class SizeLineWriter:
         bodies = [s.body for s in statements]
         places = list(dict.fromkeys(place for body in bodies for place in _places(body, scope)))
         named = [scope.definitions[name].names[axis] for name, axis in places if name in scope.definitions]
+        named = [name for name in named if name not in scope.steps]
         said = [index.terms[0][1] for tensor in line.tensors for index in tensor.indices or ()]
         said += [name for pair in line.equations for node in pair for name in _held(node)]
         free = [name for name in self.names if scope.class_of(name) not in scope.index_axes]
@@ -81,6 +83,7 @@ class SizeLineWriter:
             name for name in _counted(bodies) if self.is_atom(name) and axis_or_index(read.get(name) or 0) is None
         ]
         wrong = self.apart(wrong, scope)
+        wrong += [name for name in free if read[name] == dims.index_size(name) and self.is_computed(name)]
         same = {self.size(name) for name in wrong}
         alike = [n for n in held if self.size(n) in same and n not in said and _is_axis_of_result(found[n])]
         return list(dict.fromkeys(axes)), list(dict.fromkeys([*wrong, *alike]))
@@ -101,11 +104,11 @@ class SizeLineWriter:
     def reader(self, statements: Sequence[syntax.Statement], line: syntax.SizeLine, page: Page) -> TextScope:
         """What a reader knows of the names in these statements."""
         scope = TextScope("", self.beside(page))  # type: ignore[arg-type]
+        steps = recurrences(syntax.Statements("", tuple(statements)))
         for statement in statements:
             scope.collect(statement)
             if statement.name is not None:
-                names = tuple([index.terms[0][1] for index in statement.indices or ()])
-                scope.definitions[statement.name] = Definition(names)
+                scope.define(statement, steps.get(statement.name))
         scope.collect_sizes(together(page.sizes, line))
         return scope
 
@@ -123,6 +126,11 @@ class SizeLineWriter:
         """Whether an index has the size of one axis or index, and not one that is computed from others."""
         held = self.namer.claims.get(name, dims.index_size(name))
         return not isinstance(held, int) and axis_or_index(held) is not None
+
+    def is_computed(self, name: str) -> bool:
+        """Whether the size of an index of the result follows from those of inputs alone."""
+        own = dims.atoms(self.shape[self.names.index(name)])
+        return bool(own) and all(len(atom) == 2 and atom[0] in self.shapes for atom in own)
 
     def axis_size(self, axis: Axis) -> Size:
         return self.shapes[axis[0]][axis[1]]
