@@ -228,6 +228,8 @@ f = relu(x)**2; g = D(f, x) | f = relu(x)
 f = A[i,j] X[j,k] B[k,i]; g[p,q] = D(f, X[p,q]) | f[p,q] = B[i,p] A[q,i]
 """
 
+pytestmark = pytest.mark.filterwarnings("ignore::ricci.ReadingWarning")  # what is tried has one meaning
+
 
 def pairs(text: str) -> list[tuple[str, str]]:
     """The lines of a corpus; ``|i|`` is the size of an index, so what divides is a bar between spaces."""

@@ -13,6 +13,8 @@ import ricci as rc
 SIZES = [{"i": 3, "j": 4, "k": 2, "l": 5}, {"i": 1, "j": 1, "k": 1, "l": 1}, {"i": 2, "j": 0, "k": 3, "l": 1}]
 SIZES += [{"i": 0, "j": 2, "k": 0, "l": 2}, {"i": 2, "j": 3, "k": 0, "l": 4}]
 
+pytestmark = pytest.mark.filterwarnings("ignore::ricci.ReadingWarning")  # what is tried has one meaning
+
 
 def arrays(spec, sizes, seed=0):
     """Random arrays for a text such as "a[i,j] b[j] s"."""
