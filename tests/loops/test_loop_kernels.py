@@ -10,7 +10,7 @@ import pytest
 
 from ricci.calculus.modes import derivative
 from ricci.compiler.fused import loop_kernel, segment_code
-from ricci.compiler.fused.loop_kernel import LoopKernel, LoopRun, able
+from ricci.compiler.fused.loop_kernel import LoopKernel, LoopRun, TensorRun, able
 from ricci.compiler.fused.matrix_code import OF_MATRICES
 from ricci.compiler.pipeline import bind, evaluate, lower, prepare
 from ricci.compiler.plan.program import OUTSIDE
@@ -346,3 +346,39 @@ def test_loops_are_shown():
     assert lines[head + 4].startswith("s = ")
     assert "x0 = all_x0[t]" in source and "f = all_f[t + 1]" in source
     exec(compile(source, "source", "exec"), {})  # what stands above the program is no code
+
+
+# Tensors of PyTorch
+
+
+def test_tensors_in_memory(monkeypatch):
+    torch = pytest.importorskip("torch")
+    v = network_values()
+    slope = Compiled(prepare([derivative(total(tanh(network())), W, "reverse")]))
+    want = slope(**v)
+    made = []
+    fast = TensorRun.fast
+    monkeypatch.setattr(TensorRun, "fast", lambda self, *given: made.append(self) or fast(self, *given))
+    given = {name: torch.tensor(x) for name, x in v.items()}
+    found = slope(**given)
+    assert isinstance(found, torch.Tensor) and len(made) == 2
+    np.testing.assert_allclose(found, want, rtol=1e-12)
+    short = slope(**{name: x.float() for name, x in given.items()})
+    assert short.dtype == torch.float32 and len(made) == 4
+    np.testing.assert_allclose(short, want, rtol=1e-3)
+
+
+def test_tensors_that_are_recorded_or_mapped_go_step_by_step(monkeypatch):
+    torch = pytest.importorskip("torch")
+    v = network_values()
+    e = Compiled(prepare([entry(network(), 0, 20)]))
+    want = value_of(derivative(total(entry(network(), 0, 20)), START), v)
+    monkeypatch.setattr(TensorRun, "fast", lambda *_: pytest.fail("these are no plain numbers"))
+    given = {name: torch.tensor(x) for name, x in v.items()}
+    given["h0"].requires_grad_()
+    e(**given).sum().backward()
+    np.testing.assert_allclose(given["h0"].grad, want, rtol=1e-10)
+    many = torch.stack([torch.tensor(v["h0"])] * 2)
+    plain = {"W": torch.tensor(v["W"]), "X": torch.tensor(v["X"])}
+    found = torch.func.vmap(lambda h: e(**plain, h0=h))(many)
+    np.testing.assert_allclose(found[1], value_of(entry(network(), 0, 20), v), rtol=1e-10)

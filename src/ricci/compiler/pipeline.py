@@ -84,10 +84,10 @@ def made(program: Program, setting: Setting) -> Runner:
     return run(stage, emit(stage))
 
 
-def _looped(rolled: Rolled) -> Callable[..., Any]:
-    from ricci.compiler.fused.loop_kernel import LoopRun
+def _looped(rolled: Rolled, backend: str) -> Callable[..., Any]:
+    from ricci.compiler.fused.loop_kernel import LoopRun, TensorRun
 
-    return LoopRun(rolled)
+    return LoopRun(rolled, rolled.by_steps) if backend == "numpy" else TensorRun(rolled, rolled.by_tensors)
 
 
 Rolled.made, Rolled.runs = staticmethod(made), staticmethod(_looped)  # the steps of loops go this way as well

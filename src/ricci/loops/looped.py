@@ -178,7 +178,7 @@ def leaving(body: LoopBody, slices: Operands, fixed: Operands) -> tuple[LoopBody
         else:
             made[node] = node
     operands = replaced(list(once), fixed)
-    operands += [batched(replaced([e], fixed), slices, body.length)[0] for e in each]
+    operands += batched(replaced(list(each), fixed), slices, body.length) if each else []
     parts = tuple(each.values()), tuple(once.values())
     changed = LoopBody(made[body.result], body.state, *parts, body.length, body.forced, body.whole)
     return changed, operands

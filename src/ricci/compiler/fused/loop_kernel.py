@@ -24,6 +24,7 @@ from ricci.compiler.fused.segment_code import TYPES
 from ricci.compiler.plan.rolled import Rolled
 
 STEP = 1.2e-6  # seconds that a step of a body takes by NumPy
+SLOWER = 5  # times that steps on tensors of PyTorch are
 FIRST, EACH = 1e-2, 1e-3  # seconds that compiling takes, and for each step of the body
 WORK = 1 << 18  # multiplications of a body: where there are more, BLAS is better
 ENTRIES = 1 << 16  # of the largest value of a body
@@ -131,8 +132,8 @@ def _in_rows(x: Any, dtype: np.dtype) -> np.ndarray:
 class LoopRun:
     """A loop on arrays of NumPy: in Python, and as machine code once what that would have saved is worth compiling."""
 
-    def __init__(self, rolled: Rolled):
-        self.rolled, self.plain = rolled, rolled.by_steps
+    def __init__(self, rolled: Rolled, plain: Callable[..., Any]):
+        self.rolled, self.plain = rolled, plain
         wanted = dict(rolled.setting.options).get("fused")
         self.able = wanted is not False and able(rolled)
         self.takes, self.costs = cost(rolled)
@@ -144,8 +145,13 @@ class LoopRun:
             self.lost += self.takes
             if self.lost >= self.costs:
                 self._compile()
-        found = None if self.kernel is None else self.kernel(*given)
+        found = None if self.kernel is None else self.fast(*given)
         return self.plain(*given) if found is None else found
+
+    def fast(self, *given: Any) -> Any:
+        """All states by machine code; none where that is left to others."""
+        assert self.kernel is not None
+        return self.kernel(*given)
 
     def _compile(self) -> None:
         try:
@@ -153,3 +159,34 @@ class LoopRun:
         except Exception as error:  # of LLVM, in which anything may go wrong
             self.able = False
             warnings.warn(f"A loop could not be compiled, and runs in Python: {error}", RuntimeWarning, stacklevel=4)
+
+
+class TensorRun(LoopRun):
+    """A loop on tensors of PyTorch: as machine code, if they are in memory, and nobody looks on."""
+
+    def __init__(self, rolled: Rolled, plain: Callable[..., Any]):
+        super().__init__(rolled, plain)
+        self.takes *= SLOWER
+
+    def __call__(self, *given: Any) -> Any:
+        import torch
+
+        if torch.compiler.is_compiling() or not all(map(_plain, given)):
+            return self.plain(*given)
+        return super().__call__(*given)
+
+    def fast(self, *given: Any) -> Any:
+        import torch
+
+        found = super().fast(*[x.numpy() for x in given])
+        return None if found is None else torch.as_tensor(found)
+
+
+def _plain(x: Any) -> bool:
+    """Whether a tensor is numbers in memory, and nothing that transforms or records computations."""
+    import torch
+
+    if type(x) is not torch.Tensor or x.device.type != "cpu" or x.requires_grad:
+        return False
+    hidden: Any = torch._C
+    return not hidden._functorch.is_functorch_wrapped_tensor(x) and not hidden._len_torch_dispatch_stack()

@@ -32,7 +32,7 @@ class Rolled:
     name: str
     kind: ClassVar[str] = "f"
     made: ClassVar[Callable[[Program, Setting], Any]]  # the second half of the pipeline, which puts itself here
-    runs: ClassVar[Callable[[Rolled], Callable[..., Any]]]  # so does what makes machine code of loops for NumPy
+    runs: ClassVar[Callable[[Rolled, str], Callable[..., Any]]]  # so does what makes machine code of loops
 
     def __getstate__(self) -> dict[str, Any]:
         """What it is; what was made of it is made anew."""
@@ -103,7 +103,7 @@ class Rolled:
 
     @lazy
     def on_numpy(self) -> Callable[..., Any]:
-        return type(self).runs(self)
+        return type(self).runs(self, "numpy")
 
     def by_steps(self, *given: Any) -> Any:
         """The loop in Python, for arrays of NumPy."""
@@ -122,14 +122,22 @@ class Rolled:
         states[0] = state
         return states[0]
 
-    def on_torch(self, *given: Any) -> Any:
+    @lazy
+    def on_torch(self) -> Callable[..., Any]:
+        return type(self).runs(self, "torch")
+
+    def by_tensors(self, *given: Any) -> Any:
+        """The loop in Python, for tensors of PyTorch."""
         import torch
 
         fixed, slices, state = self.operands(given)
-        states = [state]
-        for t in range(self.length):
-            states.append(self.step(*fixed, *[x[t] for x in slices], states[-1]))
-        return states[-1] if self.last else torch.stack(states)
+        run, states = self.step, [state]
+        parts = zip(*[x.unbind() for x in slices], strict=True) if slices else repeat((), self.length)
+        for own in parts:
+            state = run(*fixed, *own, state)
+            if not self.last:
+                states.append(state)
+        return state if self.last else torch.stack(states)
 
     def on_jax(self, *given: Any) -> Any:
         import jax
