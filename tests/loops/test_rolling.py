@@ -173,6 +173,15 @@ def previous(theta, y):
     return a * b
 
 
+def first_kept(theta, y):
+    a, b = theta[0], 0.0
+    first = [a]
+    for t in range(len(y)):
+        a, b = b, a
+        a += 0.1 * np.sin(b) * first[-1] + y[t]
+    return a + 2 * b
+
+
 def in_place(w, xs):
     h = w[0] + 0.0
     for x in xs:
@@ -344,6 +353,7 @@ ROLLED: dict[Any, tuple] = {
     dict_carried: (THETA, Y),
     list_carried: (THETA, Y),
     previous: (THETA, Y),
+    first_kept: (THETA, Y),
     in_place: (W, XS),
     nested: (W, XS),
     double_sum: (rng.normal(size=(9, 10)), rng.normal(size=10)),

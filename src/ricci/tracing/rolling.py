@@ -222,7 +222,7 @@ class Names:
     def walk(self, path: Path, value: Any) -> None:
         if len(self.boxes) + len(self.others) > MOST_LEAVES:
             raise NotAlikeError("there are too many things that may change")
-        kind = type(value)
+        kind: Any = type(value)
         if kind is Traced:
             self.boxes[path] = value
             if value.source is not None and not value.source.fixed:
@@ -231,7 +231,7 @@ class Names:
             self.containers.add(id(value))
             keys = tuple(value) if kind is dict else len(value)
             self.others[(*path, "form")] = (kind, keys)
-            parts: Any = value.items() if kind is dict else enumerate(value)
+            parts: Any = enumerate(value) if kind is not dict else dict(value).items()
             for key, part in parts:
                 self.walk((*path, key), part)
         else:
@@ -497,7 +497,7 @@ class RollingLoop:
 
     def _start(self, path: Path, box: Traced) -> Expr | None:
         """What there was at the beginning, where an array is that is carried; none if it was of another type."""
-        value = self.first.get(path)
+        value: Any = self.first.get(path)
         if isinstance(value, Expr):
             dtype, weak = self.types[path]
             return resolved([value], self.frame.closed(self.variables))[0] if weak or dtype == box.dtype else None
@@ -547,7 +547,10 @@ def _same_steps(a: StepTried, one: Shot, b: StepTried, two: Shot) -> list[Expr]:
         raise NotAlikeError(f"a step changes what is no traced array{_told(unlike)}")
     own = dict(zip([v for v, _ in b.states], [v for v, _ in a.states], strict=True))
     own |= {read.variable: a.reads[key].variable for key, read in b.reads.items()}
-    if not all(map(is_, replaced([*two.exprs, *two.outputs], own), [*one.exprs, *one.outputs])):
+    new = [*two.exprs, *two.outputs]
+    if not set(own.values()).isdisjoint(topological(*new)):
+        raise NotAlikeError("a step reads what the one before it has made, and not by a name that changes")
+    if not all(map(is_, replaced(new, own), [*one.exprs, *one.outputs])):
         raise NotAlikeError("steps compute different things")
     _check_lists(one, two)
     return one.exprs
