@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ricci as rc
+from ricci.transforms import implicit
 
 RNG = np.random.default_rng(3)
 A = RNG.normal(size=(3, 3)) + 4 * np.eye(3)
@@ -153,6 +154,32 @@ def test_vmap():
         return (rc.vmap(f)(thetas) ** 2).sum()
 
     rc.check_grads(loss, (thetas,), order=2, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["coupled", "a matrix", "a tree", "a fixed point"])
+def test_side_by_side(monkeypatch, name):
+    f, args = CASES[name]
+    many = [rc.tree_map(lambda x, k=k: np.asarray(x) * (1 + 0.1 * k), args) for k in range(4)]
+    alone = [f(*each) for each in many]
+    asked = []
+    monkeypatch.setattr(implicit.Solving, "__call__", counted(asked, implicit.Solving.__call__))
+    found = rc.vmap(f)(*rc.tree_map(lambda *xs: np.stack(xs), *many))
+    assert asked == [True]  # all at once
+    rc.tree_map(lambda x, *ys: close(x, np.stack(ys)), found, *alone)
+
+
+def counted(asked, call):
+    def solve(self, *args):
+        asked.append(self.lanes)
+        return call(self, *args)
+
+    return solve
+
+
+def test_side_by_side_each_is_found_to_its_own_size():
+    sizes = np.array([1e-9, 1.0, 1e9])
+    close(rc.vmap(rc.root(lambda x, a: x**3 - a, 1.0))(sizes), np.cbrt(sizes), atol=0)
+    close(rc.vmap(rc.root(lambda x, a: np.arctan(x) - a, 5.0))(np.array([0.3, 1.5])), np.tan([0.3, 1.5]))
 
 
 def test_what_is_met_on_the_way_has_derivatives():

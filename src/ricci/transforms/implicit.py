@@ -17,6 +17,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple
@@ -32,6 +33,7 @@ from ricci.compiler.run.outside import Outside
 from ricci.errors import ConvergenceError, DTypeError, InputError, ShapeError
 from ricci.expr import Change, Expr, Op, Structure, Variable, add, function, one, topological, variable, variables
 from ricci.expr.moving import joined, reshaped, sliced
+from ricci.expr.widen import batched
 from ricci.tracing import frames, trees
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import lift
@@ -49,6 +51,7 @@ from ricci.transforms.transformed import Transformed, replace_all
 from ricci.wrapping import MadeOf
 
 ROUGH = 1e-2  # how far from what was looked for, beside itself, a solver of the user's may stop
+MOST_COUNTS = 8  # of problems side by side, for which programs are kept
 CURVED = 1e3  # units of rounding by which the curvature of a minimum may seem to be negative
 
 
@@ -285,7 +288,7 @@ def _row(equation: ImplicitEquation) -> Op:
         rectangular=True,
         note=f"That may be the Jacobian of {equation.place} by its first argument; where it is singular, what "
         f"rc.{name} finds has no derivative.",
-        outside=Outside(Solving(equation), name, orders, shape, np.dtype(float)),  # type: ignore[arg-type]
+        outside=SideBySide(Solving(equation), name, orders, shape, np.dtype(float)),  # type: ignore[arg-type]
         again=lambda: (_row, (equation,)),
     )
 
@@ -313,12 +316,42 @@ class ArrayProgram:
         return [np.asarray(y, arrays[0].dtype) for y in found]
 
 
-class Solving:
-    """The search, for arrays of NumPy."""
+class SideBySide(Outside):
+    """A search that goes on for all entries of leading axes at once, and for each by itself where that ends nowhere."""
 
-    def __init__(self, equation: ImplicitEquation):
-        self.equation = equation
+    def on_numpy(self, *operands: Any) -> Any:
+        arrays = [np.asarray(x) for x in operands]
+        shape = self.result_shape(*arrays)
+        count = prod(shape[: len(shape) - len(self.shape)])
+        if count > 1 and prod(shape) and self.native.joins:  # type: ignore[attr-defined]
+            flat = [a.reshape(count, *a.shape[a.ndim - own :]) for a, own in zip(arrays, self.orders, strict=True)]
+            with suppress(ConvergenceError):
+                return self.native.joined(count)(*flat).reshape(shape)  # type: ignore[attr-defined]
+        return super().on_numpy(*operands)
+
+
+class Solving:
+    """The search, for arrays of NumPy; with ``lanes``, for several problems along the first axis, each by itself."""
+
+    def __init__(self, equation: ImplicitEquation, lanes: bool = False):
+        self.equation, self.lanes = equation, lanes
         self.programs: dict[str, ArrayProgram] = {}
+        self._joined: dict[int, Solving] = {}
+        self.joins = equation.how.solver is None and equation.how.what != "argmin"  # which goes down for each
+
+    def joined(self, count: int) -> Solving:
+        """So many searches as one; the Jacobian is diagonal along the first axis."""
+        if count not in self._joined:
+            of = self.equation
+            wide = [variable(f"{v.name}.wide", (count, *v.shape)) for v in of.inputs]
+            mapped: dict[Expr, Expr] = dict(zip(of.inputs, wide, strict=True))
+            residual, value = batched([of.residual, of.value], mapped, count)
+            x, *parameters = wide
+            if len(self._joined) >= MOST_COUNTS:
+                self._joined.clear()
+            made = ImplicitEquation(of.how, of.place, x, residual, value, tuple(parameters), of.whole)
+            self._joined[count] = Solving(made, lanes=True)
+        return self._joined[count]
 
     def program(self, name: str) -> ArrayProgram:
         """The residual or the value, alone or with the step of Newton's method; or the Jacobian."""
@@ -367,11 +400,11 @@ class Solving:
 
     def _root(self, start: np.ndarray, given: Sequence[Any]) -> np.ndarray:
         how, at = self.equation.how, self._at("step", given)
-        return newton.root(lambda x: tuple(at(x)[1:]), start, how.tol, how.max_steps)  # type: ignore[arg-type]
+        return newton.root(lambda x: tuple(at(x)[1:]), start, how.tol, how.max_steps, self.lanes)  # type: ignore
 
     def _fixed_point(self, start: np.ndarray, given: Sequence[Any]) -> np.ndarray:
         how, at = self.equation.how, self._at("value", given)
-        return newton.fixed_point(lambda x: at(x)[0], start, how.tol, how.max_steps)
+        return newton.fixed_point(lambda x: at(x)[0], start, how.tol, how.max_steps, self.lanes)
 
     def _argmin(self, start: np.ndarray, given: Sequence[Any]) -> np.ndarray:
         how, at = self.equation.how, self._at("step", given)

@@ -32,50 +32,67 @@ class NotFoundError(Exception):
 
 def largest(x: Array) -> float:
     """The largest entry, without its sign."""
-    return float(np.max(np.abs(x), initial=0.0))
+    return float(np.abs(x).max()) if x.size else 0.0
+
+
+def norm_of(x: Array) -> float:
+    """The root of the sum of squares."""
+    return float(np.vdot(x, x)) ** 0.5
 
 
 class Closeness:
-    """When a step is small enough, beside the point that it starts from."""
+    """When a step is small enough, beside the point that it starts from.
 
-    def __init__(self, start: Array, tol: float | None, quadratic: bool = True):
+    Of ``lanes``, problems side by side along the first axis, each must be.
+    """
+
+    def __init__(self, start: Array, tol: float | None, quadratic: bool = True, lanes: bool = False):
         eps = float(np.finfo(start.dtype).eps)
+        self.lanes = lanes
         self.eps = eps
         self.tol = tol if tol is not None else eps**0.5 if quadratic else 8 * eps
         self.loose = max(self.tol, eps**0.5 if quadratic else ROUNDING * eps)
-        self.least = eps * max(1.0, largest(start))
+        self.least = eps * (np.maximum(1.0, self.size(start)) if lanes else max(1.0, largest(start)))
 
-    def reached(self, step: float, x: Array) -> bool:
+    def size(self, x: Array) -> Any:
+        """The largest entry, of each lane."""
+        return np.max(np.abs(x.reshape(len(x), -1)), 1, initial=0.0) if self.lanes else largest(x)
+
+    def reached(self, step: Any, x: Array) -> bool:
         """Whether no better point is asked for."""
-        return step <= self.tol * largest(x) or step <= self.least
+        near = (step <= self.tol * self.size(x)) | (step <= self.least)
+        return bool(np.all(near)) if self.lanes else near
 
     def same(self, value: float, other: float) -> bool:
         """Whether two values differ by no more than rounding, so that the gradient alone tells which one is lower."""
         return abs(value - other) <= ROUNDING * self.eps * abs(other)
 
-    def nearly(self, step: float, x: Array) -> bool:
+    def nearly(self, step: Any, x: Array) -> bool:
         """Whether a point will do that does not become better."""
-        return step <= self.loose * (1 + largest(x))
+        near = step <= self.loose * (1 + self.size(x))
+        return bool(np.all(near)) if self.lanes else near
 
 
-def root(at: Callable[[Array], tuple[Array, Array]], x: Array, tol: float | None, max_steps: int) -> Array:
+def root(
+    at: Callable[[Array], tuple[Array, Array]], x: Array, tol: float | None, max_steps: int, lanes: bool = False
+) -> Array:
     """``at(x)`` gives the residual and the step that would be subtracted."""
-    close = Closeness(x, tol)
+    close = Closeness(x, tol, lanes=lanes)
     residual, step = at(x)
-    if not np.all(np.isfinite(residual)):
+    if not np.isfinite(residual).all():
         raise NotFoundError("it is not finite where the search starts", float("nan"), 0)
     for count in range(max_steps):
-        norm = float(np.linalg.norm(residual))
+        norm = norm_of(residual)
         if norm == 0:
             return x
         left = largest(residual)
-        if not np.all(np.isfinite(step)):
+        if not np.isfinite(step).all():
             raise NotFoundError("its Jacobian is singular where the search came to", left, count)
-        size, t = largest(step), 1.0
+        size, t = close.size(step), 1.0
         for _ in range(HALVINGS):
             new = x - t * step
             residual, following = at(new)
-            if np.linalg.norm(residual) <= (1 - ENOUGH * t) * norm:  # false for NaN
+            if norm_of(residual) <= (1 - ENOUGH * t) * norm:  # false for NaN
                 break
             if close.nearly(size, x):
                 return x
@@ -85,23 +102,26 @@ def root(at: Callable[[Array], tuple[Array, Array]], x: Array, tol: float | None
         if t == 1.0 and close.reached(size, x):
             return new
         x, step = new, following
-    if close.nearly(largest(step), x):
+    if close.nearly(close.size(step), x):
         return x
     raise NotFoundError("the steps were not enough", largest(residual), max_steps)
 
 
-def fixed_point(at: Callable[[Array], Array], x: Array, tol: float | None, max_steps: int) -> Array:
+def fixed_point(
+    at: Callable[[Array], Array], x: Array, tol: float | None, max_steps: int, lanes: bool = False
+) -> Array:
     """``at(x)`` is what follows ``x``."""
-    close, last, size = Closeness(x, tol, quadratic=False), float("inf"), float("inf")
+    close = Closeness(x, tol, quadratic=False, lanes=lanes)
+    last = size = close.size(np.full_like(x, np.inf))
     for count in range(max_steps):
         new = at(x)
-        size = largest(new - x)
-        if not np.isfinite(size):
-            raise NotFoundError("it runs away", size, count)
-        if close.reached(size, new) or (size >= last and close.nearly(size, new)):
+        size = close.size(new - x)
+        if not np.all(np.isfinite(size)):
+            raise NotFoundError("it runs away", largest(np.asarray(size)), count)
+        if close.reached(size, new) or (np.all(size >= last) and close.nearly(size, new)):
             return new
         x, last = new, size
-    raise NotFoundError("the steps were not enough", size, max_steps)
+    raise NotFoundError("the steps were not enough", largest(np.asarray(size)), max_steps)
 
 
 def minimum(at: Callable[[Array], tuple[Any, Array, Array]], x: Array, tol: float | None, max_steps: int) -> Array:
@@ -117,11 +137,11 @@ def minimum(at: Callable[[Array], tuple[Any, Array, Array]], x: Array, tol: floa
         direct = np.isfinite(slope) and slope != 0
         down = step * np.sign(slope) if direct else gradient
         promise = abs(slope) if direct else float(np.vdot(gradient, gradient))
-        size, t = largest(down), 1.0
+        size, t = close.size(down), 1.0
         for _ in range(HALVINGS):
             new = x - t * down
             found, bent, following = at(new)
-            lower = float(np.linalg.norm(bent)) < float(np.linalg.norm(gradient))
+            lower = norm_of(bent) < norm_of(gradient)
             if found <= value - ENOUGH * t * promise or (lower and close.same(found, value)):
                 break
             if direct and close.nearly(size, x):
