@@ -89,6 +89,8 @@ def _aims(rows: Sequence[Row]) -> None:
 
 
 def _list(head: str, figures: Sequence[tuple[float, Row]], limit: float, text: Callable[[float], str]) -> None:
+    if not figures:
+        return  # the other road was not measured
     found = sorted([(figure, row) for figure, row in figures if figure > limit], key=lambda pair: -pair[0])
     print(f"\n{head}: {f'{len(found)} of {len(figures)}' if found else 'nowhere'}")
     for figure, row in found:
