@@ -98,9 +98,9 @@ class FactorBuilder:
         if not other.plain or gather.tensor is None:
             raise self.fail("Beside a gather, the other index of delta is a name.", other)
         value, name = self.tensor(gather.tensor), other.terms[0][1]
-        if name in value.names:
-            raise self.fail(f"Index {name!r} stands on both sides of this delta.", node)
-        return Named(one_hot(value.expr, self.scope.size(name, other)), (*value.names, name))
+        where = one_hot(value.expr, self.scope.size(name, other))
+        names = tuple(dict.fromkeys([*value.names, name]))  # on both sides it is a diagonal
+        return Named(product([(where, (*value.names, name))], names), names)
 
     def _tensor(self, node: syntax.TensorNode, _: Free) -> Named:
         return self.tensor(node)

@@ -198,7 +198,7 @@ class FieldPoint:
 
     def number_of(self, value: Any, place: Place = ()) -> int:
         if isinstance(value, (int, float, Fraction)) and isfinite(value):
-            exact = Fraction(f"{value:.15g}" if isinstance(value, float) else value)  # as written, before rounding
+            exact = _before_rounding(value) if isinstance(value, float) else Fraction(value)
             return exact.numerator * pow(exact.denominator, -1, PRIME) % PRIME
         return self.drawn(value, place)
 
@@ -463,6 +463,14 @@ def _part(matrix: Entries, lower: bool, transposed: bool) -> Entries:
     """One triangle of a matrix, or its transpose."""
     part = {(i, j): value if (j <= i if lower else j >= i) else 0 for (i, j), value in matrix.items()}
     return {(j, i): value for (i, j), value in part.items()} if transposed else part
+
+
+def _before_rounding(value: float) -> Fraction:
+    """The simple number that a float was rounded from, if it seems so; otherwise its decimal digits."""
+    digits = Fraction(f"{value:.15g}")
+    scale = Fraction(10) ** int(f"{value:e}".partition("e")[2])
+    near = (digits / scale).limit_denominator(10**6) * scale
+    return near if abs(near - digits) < abs(digits) / 10**14 else digits
 
 
 def _fraction(residue: int) -> Fraction | None:
