@@ -390,3 +390,10 @@ def test_what_is_not_inside_stays():
     np.testing.assert_allclose(evaluate(prepare([composed(cut)]), {"x": values})[0], [0, 1, 2, 3])
     apart = product([(affine("==", (1, -1), 1, (4, 5)), (0, 1)), (affine("==", (1,), 0, (5,)), (1,))], (0,))
     np.testing.assert_allclose(evaluate(prepare([composed(apart)]), {})[0], np.zeros(4))
+
+
+def test_derivations_name_the_rule():
+    lines = rc.parse(LOSS).diff("W").derivation()
+    assert "loop rule" in [step.rule for step in lines]
+    text = str(rc.parse(RNN).diff("W").derivation())
+    assert "h[t,i] = s1[t,i]" in text and "s1[t'+1,i] = tanh(" in text

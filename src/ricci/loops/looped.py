@@ -277,6 +277,10 @@ def _change(known: LoopBody, place: int, operands: tuple, y: Expr, params: tuple
         dot = fresh(v.shape)
         moved = pushforward(body.result, {v: dot})
         with_change = {**slices, dot: change} if v in body.slices else slices
+        if not body.forced:  # what a step has made is known
+            after = fresh(body.state.shape)
+            (moved,) = replaced([moved], {body.result: after})
+            with_change = {**with_change, after: sliced(y, 0, 1, 1, size)}
         (steps,) = batched(
             replaced([moved], {**held, **({} if v in body.slices else {dot: change})}), with_change, size
         )

@@ -280,6 +280,8 @@ def rule_name(u: Expr) -> str:
         return "product rule" if len(u.args) > 1 else ""
     if isinstance(u, Elementwise):
         return "power rule and chain rule" if u.op is POWER else f"chain rule, derivative of {u.op.name}"
+    if isinstance(u, Function) and u.op.loop is not None:
+        return "loop rule"
     return f"chain rule, derivative of {u.op.name}" if isinstance(u, Function) else ""
 
 

@@ -72,10 +72,10 @@ class SyntaxWriter(RecurrenceWriter):
         self.heights = heights
         self.open: set[Expr] = set()  # definitions that are written out
         self.standing = Standing(facts.heights) if any(heights) or facts.heights else None
-        loop = loop_on_top(root)
-        if loop is not None:  # its first index counts the steps, of which there is one less than states
+        self.top = None if self.page.sided else loop_on_top(root)
+        if self.top is not None:  # its first index counts the steps, of which there is one less than states
             steps = names[natural(root).index(0)]
-            self.namer.claim(steps, loop.op.loop.length)
+            self.namer.claim(steps, self.top.op.loop.length)
         self.namer.claim_free(root, names)
         self.used: set[str | None] = set()
 
@@ -83,22 +83,31 @@ class SyntaxWriter(RecurrenceWriter):
         statements: list[syntax.Statement] = []
         own = {arranged_inner(e): (given, natural(e)) for given, e in self.facts.definitions.items() if _is_full(e)}
         self.used = used = {*self.facts.inputs, *self.facts.definitions, *self.page.lines, name}
-        for part in parts_with_lines(self.root, own.keys() - self.open, self.inside()):
+        parts = parts_with_lines(self.root, own.keys() - self.open, self.inside())
+        if self.top is None and loop_on_top(self.root) is not None:
+            parts.append(arranged_inner(self.root))
+        for part in parts:
+            if part in self.page.loops:
+                lines, order = self.page.loops[part]
+                statements += [line for line in lines if line not in statements]
+                self.name_part(part, lines[-1], order)
+                continue
             before = self.before(part)
             label, order = own.get(part, (before and before.name, ()))
-            if label is None or label == name:
+            if label is None or label == name or (is_loop(part) and part is arranged_inner(self.root)):
                 label, order = self.unused("s" if is_loop(part) else "t"), ()
             used.add(label)
             if is_loop(part):
-                statements += self.page.loops.get(part) or self.recurrence(part, label, order)
+                lines = self.recurrence(part, label, order)
+                self.page.loops[part] = lines, order
+                statements += lines
             else:
                 statements.append(before or self.written(part, label, order))
             self.name_part(part, statements[-1], order)
-        top = loop_on_top(self.root)
-        if top is not None:
+        if self.top is not None:
             name = name or self.unused("h")
             names = tuple([self.names[axis] for axis in natural(self.root)])
-            statements += self.recurrence(top, name, natural(self.root), names)
+            statements += self.recurrence(self.top, name, natural(self.root), names)
             return self.finished(statements)
         body = self.node(self.root, self.names, set(self.names))
         last = self.stood(syntax.Statement(0, 0, name, indices_of(self.names) or None, body), self.heights)

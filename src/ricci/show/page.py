@@ -16,7 +16,9 @@ class Page:
     linked: list[tuple[Size, Size]] = field(default_factory=list)  # sizes that agree, also where a text does not say it
     lines: dict[str, syntax.Statement] = field(default_factory=dict)  # those of parts, by their names
     of_part: dict[Expr, syntax.Statement] = field(default_factory=dict)
-    loops: dict[Expr, list[syntax.Statement]] = field(default_factory=dict)  # all lines of those that are recurrences
+    loops: dict[Expr, tuple[list[syntax.Statement], tuple[int, ...]]] = field(
+        default_factory=dict
+    )  # all lines of those that are recurrences, and the order of their axes
     claims: dict[str, Size] = field(default_factory=dict)  # the sizes of indices
     sizes: syntax.SizeLine = field(default_factory=lambda: syntax.SizeLine((), ()))  # what was said of them
     sided: bool = False  # whether a left side beside each text says how large its indices are
