@@ -51,7 +51,7 @@ class Rolled:
 
     def on(self, backend: str) -> Callable[..., Any]:
         """The loop for arrays of a backend."""
-        return {"numpy": self.on_numpy, "torch": self.on_torch, "jax": self.on_jax}[backend]
+        return getattr(self, f"on_{backend}")
 
     # To look at
 
@@ -169,7 +169,7 @@ class Branched:
 
     def on(self, backend: str) -> Callable[..., Any]:
         """The choice for arrays of a backend."""
-        return {"numpy": self.on_numpy, "torch": self.on_torch, "jax": self.on_jax}[backend]
+        return getattr(self, f"on_{backend}")
 
     def chosen(self, number: Any) -> Callable[..., Any]:
         return self.steps[min(max(int(number), 0), len(self.steps) - 1)]
