@@ -94,7 +94,7 @@ class Sides:
                 self.define(text)
             if line.left and line.left != left:
                 left = line.left
-                right = self.meant(left)
+                right = self.meant(left, line.right)
             try:
                 shown = self.value(left, line.right, right.shape)
             except Exception as error:
@@ -112,20 +112,23 @@ class Sides:
             assert name is not None, text
             self.definitions[name] = text
 
-    def meant(self, left: str) -> np.ndarray:
-        """What a left side stands for."""
+    def meant(self, left: str, right: str) -> np.ndarray:
+        """What a left side stands for; sizes of its part may be found in the right."""
         node = body(left)
         if isinstance(node, syntax.TensorNode):
             return self.values[0]
         assert isinstance(node, syntax.Derivative) and isinstance(node.body, syntax.TensorNode)
         if node.body.name in self.definitions:
-            return self.by_differences(node.body, node.variable.name)
+            return self.by_differences(node, right)
         names = [f.name for f in self.chain]
         return self.values[names.index(node.body.name) + 1 if node.body.name in names else 1]
 
-    def by_differences(self, part: syntax.TensorNode, by: str) -> np.ndarray:
-        shown = text_form.render(part, text_form.ATOM)
-        formula = self.formula(shown, shown, {})
+    def by_differences(self, left: syntax.Derivative, right: str) -> np.ndarray:
+        by, shown = left.variable.name, text_form.render(left.body, text_form.ATOM)
+        try:
+            formula = self.formula(shown, shown, {})
+        except rc.NotationError:
+            formula = self.formula(shown, shown, {}, f"line{text_form.indices(indices_of(left))} = {right}")
         return differences(lambda x: evaluate(formula, {**self.inputs, by: x}, self.given), self.inputs[by])
 
     def value(self, left: str, right: str, shape: tuple[int, ...]) -> np.ndarray:
@@ -133,10 +136,10 @@ class Sides:
         sizes = dict(zip(names_of(body(left)), shape, strict=True))
         return evaluate(self.formula(left, right, sizes), self.inputs, self.given)
 
-    def formula(self, left: str, right: str, sizes: dict[str, int]) -> rc.Formula:
+    def formula(self, left: str, right: str, sizes: dict[str, int], *beside: str) -> rc.Formula:
         node = body(left)
         result = f"result{text_form.indices(indices_of(node))}"
-        text = "\n".join([*self.sizes, *self.definitions.values(), f"{result} = {right}"])
+        text = "\n".join([*self.sizes, *self.definitions.values(), *beside, f"{result} = {right}"])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return rc.parse(text, sizes=sizes)

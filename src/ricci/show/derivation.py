@@ -34,6 +34,7 @@ from ricci.expr import (
     variable,
     zero,
 )
+from ricci.expr.build.product import restrict
 from ricci.expr.structures import natural
 from ricci.expr.walk import reopened
 from ricci.notation import syntax
@@ -349,7 +350,7 @@ def line_by_line(
         places = writer.axes[inner] or tuple(range(len(inner.shape)))
         if inner not in stands:
             axes = natural(node)
-            own = product([(here, range(len(node.shape)))], [axes[p] for p in places])
+            own = restrict(here, tuple([axes[p] for p in places]))  # broadcasts are left out, not summed
             taken = {*x_names, *names[label]}
             free = [writer.fresh(own, at, taken) if n in x_names else n for at, n in enumerate(names[label])]
             deriving = Deriving(own, label, tuple(free), x, x_names, facts, page, list(stands.values()))

@@ -122,7 +122,9 @@ class SyntaxWriter(RecurrenceWriter):
         """The statements with what must be said of sizes."""
         roots = [*self.inside(), self.root]
         writer = SizeLineWriter(roots, self.names, self.facts, self.namer, lambda size: self.size(size, True))
-        self.page.sizes = together(self.page.sizes, writer.line(statements, self.page))
+        parts = [statements[:-1]] if self.page.sided and len(statements) > 1 else []  # other texts speak of them too
+        for lines in (statements, *parts):
+            self.page.sizes = together(self.page.sizes, writer.line(lines, self.page))
         with_plain_steps(statements)
         return syntax.Statements("", tuple(statements), sizes=self.page.sizes)
 
