@@ -302,6 +302,22 @@ def temporaries(theta, y):
     return h
 
 
+def windows(theta, y):
+    h = theta[0]
+    for t in range(2, len(y) - 2):
+        h = theta[3] * np.sin(h) + np.sum(y[t - 2 : t + 3] * theta[1])
+    return h
+
+
+def written(w, xs):
+    out = np.zeros_like(xs)
+    h = w[0]
+    for t in range(len(xs)):
+        h = np.tanh(w @ h + xs[t])
+        out[t] = h
+    return out, h
+
+
 class Model:
     def __init__(self, rate):
         self.rate = rate
@@ -369,6 +385,8 @@ ROLLED: dict[Any, tuple] = {
     appended_twice: (THETA, Y),
     rows_of_lists: (W, XS),
     temporaries: (THETA, Y),
+    windows: (THETA, Y),
+    written: (W, XS),
     Model(0.7): (THETA, Y),
     with_else: (THETA, Y),
     two_loops: (THETA, Y),
@@ -566,6 +584,31 @@ def changed_after(w, xs):
     return np.stack(hs), hs[3]
 
 
+def written_and_read(theta, y):
+    out = np.zeros_like(y)
+    for t in range(1, len(y)):
+        out[t] = np.sin(out[t - 1]) * theta[3] + y[t]
+    return out
+
+
+def written_twice(theta, y):
+    out = y * theta[0]
+    for t in range(len(y)):
+        out[t] = theta[1] * y[t]
+        out[0] = out[1] * theta[3]
+    return out
+
+
+def window_changed(w, xs):
+    xs = xs * w[0, 0]
+    h = w[0] * 1.0
+    for t in range(len(xs) - 1):
+        part = xs[t : t + 2]
+        part *= 0.5
+        h = np.sin(h) + part[0]
+    return h, xs
+
+
 def two_back(theta, y):
     hs = [theta[0], theta[1]]
     for v in y:
@@ -742,7 +785,7 @@ NOT_ROLLED: dict[Any, tuple] = dict.fromkeys(
     ],
     (THETA, Y),
 )
-NOT_ROLLED |= dict.fromkeys([rows_changed, same_array_put, changed_after], (W, XS))
+NOT_ROLLED |= dict.fromkeys([rows_changed, window_changed, same_array_put, changed_after], (W, XS))
 
 
 @pytest.mark.parametrize("function", NOT_ROLLED, ids=name)
@@ -759,6 +802,12 @@ def test_without_rolling():
     assert any(map(is_loop, nodes(likelihood, THETA, Y)))
     assert not any(map(is_loop, nodes(likelihood, THETA, Y, roll=False)))
     assert not any(map(is_loop, nodes(rc.grad(likelihood), THETA, Y, roll=False)))
+
+
+def test_why_a_loop_is_not_rolled_is_told():
+    text = str(rc.explain(rc.grad(every_third))(THETA, Y))
+    assert "the number of the step is asked for" in text and "t % 3 == 0" in text
+    assert "asked for" not in str(rc.explain(rc.grad(helper))(THETA, Y))
 
 
 def test_code_is_as_it_was():

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 _NUMBERS = (int, float, bool)
+MOST_IN_WINDOW = 32  # entries that a step reads at once
 
 
 class Counter:
@@ -76,14 +77,57 @@ def number_of(x: Any) -> Any:
 
 def is_counted(key: Any) -> bool:
     """Whether a key of an array has a counter in it."""
-    return type(key) is Counter or (type(key) is tuple and Counter in map(type, key))
+    kind = type(key)
+    if kind is slice:
+        return Counter in (type(key.start), type(key.stop), type(key.step))
+    return kind is Counter or (kind is tuple and any(map(is_counted, key)))
+
+
+def asked_key(key: Any) -> Any:
+    """The same key with numbers in place of counters."""
+    if type(key) is Counter:
+        return key.asked()
+    if type(key) is tuple:
+        return tuple(map(asked_key, key))
+    return slice(*map(asked_key, (key.start, key.stop, key.step))) if type(key) is slice else key
 
 
 def read_at(array: Any, key: Any) -> Any:
     """``array[key]`` for a key with counters in it, those of the outermost loop first."""
     parts = key if type(key) is tuple else (key,)
+    place = next((n for n, part in enumerate(parts) if type(part) is slice and is_counted(part)), None)
+    if place is not None:
+        count = _window(array, parts, place)
+        if not count:
+            return array[asked_key(key)]
+        return parts[place].start.step.window(array, parts, place, count)
     steps = [part.step for part in parts if type(part) is Counter]
     return min(steps, key=lambda step: step.depth).read(array, key)
+
+
+def _window(array: Any, parts: tuple, place: int) -> int:
+    """How many entries a slice between two counters reads in each step; 0 if that is not plain."""
+    part = parts[place]
+    ends = (part.start, part.stop)
+    if part.step not in (None, 1) or not all(type(end) is Counter and end.op is None for end in ends):
+        return 0
+    first, last = ends
+    if first.step is not last.step or not first.step.open or first.scale != last.scale:
+        return 0
+    if any(other is Ellipsis or hasattr(other, "shape") for other in parts[:place]):
+        return 0
+    axis = sum([other is not None for other in parts[:place]])
+    inside = axis < len(array.shape) and 0 <= first.value <= last.value <= array.shape[axis]
+    count = last.shift - first.shift
+    return count if inside and count <= MOST_IN_WINDOW else 0
+
+
+def write_at(array: Any, key: Any, value: Any) -> None:
+    """``array[key] = value`` for a key with counters in it."""
+    if type(key) is Counter and key.op is None and key.step.open:
+        key.step.write(array, key, value)
+    else:
+        array[asked_key(key)] = value
 
 
 def _made(op: Callable, args: tuple) -> Any:

@@ -17,7 +17,7 @@ from ricci.dispatch import call, change, offered, public, tracing
 from ricci.errors import InputError, absent
 from ricci.kinds import check_numbers
 from ricci.tracing.array_methods import ArrayMethods
-from ricci.tracing.counters import is_counted, read_at
+from ricci.tracing.counters import is_counted, read_at, write_at
 from ricci.tracing.other_methods import written
 
 
@@ -128,6 +128,9 @@ class Operand(ArrayMethods):
         return call(operator.getitem, (self, key), {})
 
     def __setitem__(self, key: Any, value: Any) -> None:
+        if is_counted(key):
+            write_at(self, key, value)
+            return
         change(operator.setitem, (self, key, value))
 
     def __hash__(self) -> int:

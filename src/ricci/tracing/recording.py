@@ -123,6 +123,7 @@ class Recording:
     lines: dict[Expr, CodePlace] = field(default_factory=dict)
     aux: tuple[Form, list[Output], list[np.dtype]] | None = None
     writes: bool = False  # whether the function changes arguments in place
+    unrolled: list[tuple[CodePlace | None, str]] = field(default_factory=list)  # loops that are not rolled up, and why
     drawn: bool = False  # whether random numbers were drawn, so that the next call gives something else
 
     def with_outputs(self, form: Form, outputs: Sequence[Output], dtypes: Sequence[np.dtype]) -> Recording:
@@ -266,6 +267,7 @@ def _recorded(
         captured=inner.root.captured,
         lines=inner.root.lines,
         aux=aux,
+        unrolled=inner.root.unrolled,
         drawn=drawn,
         writes=writes,
     )

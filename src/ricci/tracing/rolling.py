@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import is_
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,11 +30,15 @@ from ricci.loops.bodies import fresh, replaced
 from ricci.loops.leaves import Carried, run_through
 from ricci.tracing.array import Traced, View
 from ricci.tracing.basics import lift
-from ricci.tracing.counters import Counter
+from ricci.tracing.casting import cast
+from ricci.tracing.counters import Counter, asked_key
 from ricci.tracing.frames import CodePlace, Frame, current, note_line, user_place
 from ricci.tracing.guards import Guards, same
 from ricci.tracing.impure import Sources
+from ricci.tracing.lowered import lowered
+from ricci.tracing.operand import changed
 from ricci.tracing.reach import MISSING, Reach
+from ricci.tracing.rows.along import broadcast
 from ricci.tracing.watched import Watched
 
 TRIES = 4  # steps that may stand for others, before a loop is given up
@@ -116,12 +120,23 @@ class CountedRead:
     shift: int
 
 
+class CountedWrite(NamedTuple):
+    """What a step writes into an array at its counter: what the array was, what it is then, and what is written."""
+
+    before: Expr
+    after: Expr
+    new: Expr
+    scale: int
+    shift: int
+
+
 class StepTried:
     """A step that may stand for others; ``number`` is the one that it is."""
 
     def __init__(self, loop: RollingLoop, number: int):
         self.loop, self.number = loop, number
         self.open = True
+        self.writes: list[CountedWrite] = []
         self.before: Shot | None = None
         self.lengths: dict[str, int] = {}  # of lists, when it begins
         self.depth = len(loop.frame.loops)
@@ -164,6 +179,29 @@ class StepTried:
         if all(part is Ellipsis or (type(part) is slice and part == slice(None)) for part in rest):
             return found
         return found[tuple([part for n, part in enumerate(parts) if n != own[0]])]
+
+    def window(self, array: Any, parts: tuple, place: int, count: int) -> Any:
+        """``array[parts]``, of which one is a slice that goes with the counter."""
+        first = parts[place].start
+        entries = [array[(*parts[:place], first + k, *parts[place + 1 :])] for k in range(count)]
+        axis = sum([part is None or type(part) is slice for part in parts[:place]])
+        found = lowered(np.stack, (entries, axis), {}) if count else array[asked_key(parts)]
+        at = (*parts[:place], slice(first.value, first.value + count), *parts[place + 1 :])
+        found = Traced(found.expr, found.dtype, self.loop.frame, array=True)
+        found.source = _view(lift(array), at, fixed=True)
+        return found
+
+    def write(self, box: Any, counter: Counter, value: Any) -> None:
+        """``box[counter] = value``."""
+        size = box.shape[0] if box.shape else 0
+        own = type(box) is Traced and box.source is None and box.frame is self.loop.frame
+        if not own or not 0 <= counter.value < size:
+            box[counter.asked()] = value
+            return
+        before = box.expr
+        box[counter.value] = value
+        new = broadcast(cast(lift(value), box.dtype), box.shape[1:]).expr
+        self.writes.append(CountedWrite(before, box.expr, new, counter.scale, counter.shift))
 
     def _same_for_all(self, x: Traced) -> bool:
         """Whether an array does not depend on the step."""
@@ -319,7 +357,9 @@ class RollingLoop:
             step.open = False
             if self.marked:
                 raise NotAlikeError(f"the number of the step is asked for ({self.marked})")
-            self.steps[-1] = (step, Shot.of(names, self.changed, frame, self._appended(names)))
+            shot = Shot.of(names, self.changed, frame, self._appended(names))
+            shot.take_writes(step, frame)
+            self.steps[-1] = (step, shot)
             if len(self.steps) > 1 and self._rolled():
                 return None
         if k and self.items.length - k < LEAST:
@@ -453,7 +493,9 @@ class RollingLoop:
         slices = {read.variable: _along(read, begin, length) for read in a.reads.values()}
         carried = [Carried(v, init, e) for (v, _), init, e in zip(a.states, inits, new, strict=True)]
         boxes, views = _own_boxes(two.names, self.changed)
+        spans = [_span(scale, shift, begin, length, boxes[n].shape[0]) for n, scale, shift in one.written]
         live = self._live(carried, boxes, two.names, one.outputs)
+        live = [n for n in live if n not in [own for own, *_ in one.written]]
         lasts, stacks = run_through([carried[n] for n in live], slices, length, one.outputs)
         for n, last in zip(live, lasts, strict=True):
             boxes[n]._expr = last
@@ -461,6 +503,9 @@ class RollingLoop:
         for view in views:
             view.source.seen = -1  # type: ignore[union-attr]
         self._fill(a, one, begin, stacks)
+        for (n, *_), span, stack in zip(one.written, spans, stacks[len(stacks) - len(spans) :], strict=True):
+            own, new = (Traced(e, boxes[n].dtype, self.frame) for e in (inits[n], stack))
+            boxes[n]._expr = lowered(changed, (own, (span,), new, "set"), {}).expr
         b.number = self.items.length - 1
         self.next = self.items.length
         return True
@@ -468,7 +513,7 @@ class RollingLoop:
     def _beginning(self, a: StepTried, one: Shot) -> tuple[int, list[Expr]]:
         """With which step the loop begins, and what is carried then: the first of all, if it is like the others."""
         inits = resolved([was for _, was in a.states], self.frame.closed(self.variables), self.frame.root.lines)
-        if a.number != 1:
+        if a.number != 1 or one.written:
             return a.number, inits
         boxes, new = _own_boxes(one.names, self.changed)[0], [*one.exprs, *one.outputs]
         paths = {id(box): path for path, box in reversed(one.names.boxes.items())}
@@ -534,7 +579,7 @@ class RollingLoop:
 
 def _same_steps(a: StepTried, one: Shot, b: StepTried, two: Shot) -> list[Expr]:
     """The new state after a step, if two did the same."""
-    if a.reads.keys() != b.reads.keys():
+    if a.reads.keys() != b.reads.keys() or one.written != two.written:
         raise NotAlikeError("steps read arrays at other places")
     before: Any = a.before
     if not (before.pattern == one.pattern == two.pattern) or len(one.exprs) != len(a.states):
@@ -592,6 +637,20 @@ class Shot:
     lists: dict[str, list[Traced]] = field(default_factory=dict)  # what the step has put into them
     outputs: list[Expr] = field(default_factory=list)  # the same, as expressions
     versions: list[int] = field(default_factory=list)
+    written: list[tuple[int, int, int]] = field(default_factory=list)  # the number of an array, scale and shift
+
+    def take_writes(self, step: StepTried, frame: Frame) -> None:
+        """What is only written to, once in a step, is no state: what is written is an output."""
+        for write in step.writes:
+            after, new = resolved([write.after, write.new], frame.closed())
+            found = [
+                n for n, (v, _) in enumerate(step.states) if v is write.before and self.exprs[n : n + 1] == [after]
+            ]
+            others = [e for n, e in enumerate(self.exprs) if n not in found]
+            if len(found) == 1 and write.before not in topological(*others, *self.outputs, new):
+                self.exprs[found[0]] = write.before
+                self.outputs.append(new)
+                self.written.append((found[0], write.scale, write.shift))
 
     @classmethod
     def of(cls, names: Names, changed: set[Path], frame: Frame, lists: dict[str, list[Traced]] | None = None) -> Shot:
@@ -631,12 +690,19 @@ def _moved(seen: dict[Path, tuple] | None, names: Names) -> set[Path]:
 def _along(read: CountedRead, first: int, length: int) -> Expr:
     """What steps read one after another, if it is there for all of them."""
     size: Any = read.whole.shape[0]
-    start, stop = (read.scale * k + read.shift for k in (first, first + length - 1))
-    if min(start, stop) < 0 and max(start, stop) < 0:
-        start, stop = start + size, stop + size
-    if not (0 <= start < size and 0 <= stop < size):
-        raise NotAlikeError("an array is read beyond its end, or first from its end and then from its beginning")
+    start = _span(read.scale, read.shift, first, length, size).start
     return sliced(read.whole, 0, start, read.scale, length)
+
+
+def _span(scale: int, shift: int, first: int, length: int, size: int) -> slice:
+    """The places on an axis of this size that steps come to."""
+    start, last = (scale * k + shift for k in (first, first + length - 1))
+    if max(start, last) < 0:
+        start, last = start + size, last + size
+    if not (0 <= start < size and 0 <= last < size):
+        raise NotAlikeError("an array is read beyond its end, or first from its end and then from its beginning")
+    stop = last + (1 if scale > 0 else -1)
+    return slice(start, stop if stop >= 0 else None, scale)
 
 
 # The code of a loop

@@ -116,8 +116,9 @@ def _formula(e: Expr, context: Context, name: str | None) -> Formula:
 class Explanation:
     """What a transformed function computes and how: it prints. What is large is not written out, but said to be."""
 
-    def __init__(self, title: str, formula: Any, derivation: Callable[[], str], plan: Any, source: str):
+    def __init__(self, title: str, formula: Any, derivation: Callable[[], str], plan: Any, source: str, loops: str):
         self.title, self.formula, self.plan, self.source = title, formula, plan, source
+        self.loops = loops  # those of Python's that were not rolled up, and why
         self._derivation = derivation
 
     @lazy
@@ -132,7 +133,8 @@ class Explanation:
         shown = [f for f in trees.flatten(self.formula)[0] if isinstance(f, Formula)]
         size = len(topological(*[f.expr for f in shown]))
         text = "\n".join(map(str, shown)) if size <= MOST_SHOWN else f"{size} nodes; `.formula` has it"
-        parts = [("formula", text), ("derivation", self.derivation), ("plan", str(self.plan)), ("source", self.source)]
+        parts = [("formula", text), ("loops step by step", self.loops), ("derivation", self.derivation)]
+        parts += [("plan", str(self.plan)), ("source", self.source)]
         written = [f"{word}\n{'─' * len(word)}\n{text.rstrip()}" for word, text in parts if text]
         return "\n\n".join([self.title, *written])
 
@@ -174,7 +176,8 @@ class Explaining(MadeOf):
         title = f"{transformed!r}"[1:-1]
         compiled = program.compiled
         derivation = functools.partial(_derivation, transformed, program.recording)
-        return Explanation(title, shown, derivation, compiled.plan, compiled.source)
+        told = dict.fromkeys([f"{place}\n  {why}" for place, why in program.recording.unrolled])
+        return Explanation(title, shown, derivation, compiled.plan, compiled.source, "\n".join(told))
 
 
 def _derivation(transformed: Transformed, recording: Recording) -> str:
