@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
-from ricci.errors import InputError, RicciError
+from ricci.errors import EinopsTypeError, InputError, RicciError, nearest
 
 F = TypeVar("F", bound=Callable)
 
@@ -192,6 +192,73 @@ def takes(what: str, **kinds: str) -> Callable[[F], F]:
         return checked  # type: ignore[return-value]
 
     return decorate
+
+
+class Missing:
+    """What stands for an argument that a call lacks."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+MISSING: Any = Missing()
+
+
+def told_late(function: F) -> F:
+    """For functions whose calls are too short for a check around them: what a call lacks is :data:`MISSING`.
+
+    They have ``*more`` after their parameters, which ``inspect`` does not see, and ask themselves for both.
+    """
+    import inspect
+
+    signature = inspect.signature(function)
+    kept = [p for p in signature.parameters.values() if p.name != "more"]
+    count = sum(p.kind is p.POSITIONAL_OR_KEYWORD and p.name != "self" for p in kept)
+    function.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
+    function.__defaults__ = (MISSING,) * count  # type: ignore[attr-defined]
+    return function
+
+
+def unfit(what: str, function: Callable, args: tuple, kwargs: Mapping[str, Any], example: str) -> EinopsTypeError:
+    """The error for a call of a function that is :func:`told_late`; ``args`` are those by position, ``MISSING`` too."""
+    names = [p.name for p in _parameters(function) if p.kind is p.POSITIONAL_OR_KEYWORD]
+    lacking = [name for name, value in zip(names, args, strict=False) if value is MISSING]
+    listed = ", ".join(map(str, _parameters(function)))
+    if lacking:
+        fault = f"missing {', '.join(map(repr, lacking))}"
+        close = [f"{name!r} is no argument. {nearest(name, lacking)}" for name in kwargs if nearest(name, lacking)]
+        fault = " ".join([fault + ";", *close, ""]).rstrip(" ") if close else fault + ";"
+    else:
+        fault = f"{len(args)} arguments by position;"
+    return EinopsTypeError(f"{what}: {fault} it is {what}({listed}), as in {example}.")
+
+
+def _parameters(function: Callable) -> list[Any]:
+    import inspect
+
+    found = inspect.signature(function).parameters.values()
+    return [p.replace(annotation=p.empty, default=p.empty) for p in found]
+
+
+def call_back(what: str, function: Callable, *args: Any, **kwargs: Any) -> Any:
+    """The result of a function that the user gave; an error that names it, if it does not take these arguments."""
+    try:
+        return function(*args, **kwargs)
+    except TypeError as error:
+        if isinstance(error, RicciError):
+            raise
+        import inspect
+
+        try:
+            inspect.signature(function).bind(*args, **kwargs)
+        except TypeError as fault:
+            name = getattr(function, "__name__", repr(function))
+            raise InputError(
+                f"{what} calls {name} with {len(args)} argument{'s' * (len(args) != 1)}: {fault}."
+            ) from error
+        except ValueError:  # it tells nothing of its arguments
+            pass
+        raise
 
 
 def _misfit(what: str, function: Callable, args: tuple, kwargs: Mapping[str, Any]) -> InputError | None:

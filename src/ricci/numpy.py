@@ -21,7 +21,7 @@ import numpy as _numpy
 
 from ricci.caches import cached
 from ricci.dispatch import PLAIN, rank_of, takers, tracing
-from ricci.errors import nearest
+from ricci.errors import AbsentError, nearest
 from ricci.tracing.lowered import lowered
 from ricci.tracing.lowerings import name_of
 from ricci.tracing.own_errors import RAW, raise_own
@@ -133,7 +133,7 @@ def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
     if not hasattr(_numpy, name):
-        raise AttributeError(f"ricci.numpy has no {name!r}. {nearest(name, dir(_numpy))}".rstrip())
+        raise AbsentError(f"ricci.numpy has no {name!r}.", lambda: nearest(name, dir(_numpy)))
     found = globals()[name] = _offered(getattr(_numpy, name))
     return found
 

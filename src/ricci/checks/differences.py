@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ricci.checked_calls import takes
+from ricci.checked_calls import call_back, takes
 from ricci.errors import DTypeError, InputError
 from ricci.kinds import check_usable
 from ricci.tracing import trees
@@ -53,7 +53,7 @@ class CheckedCall:
             )
         self.xs = [np.asarray(self.leaves[k]) for k in self.places]
         with np.errstate(all="ignore"):
-            self.value = f(*args, **kwargs)
+            self.value = call_back(f"rc.{what}", f, *args, **kwargs)
         values, self.out_form = trees.flatten(self.value)
         self.smooth = [k for k, leaf in enumerate(values) if floating(leaf)]
         if not values:
@@ -75,7 +75,7 @@ class CheckedCall:
         for place, x in zip(self.places, xs, strict=True):
             leaves[place] = x
         args, kwargs = trees.unflatten(self.form, leaves)
-        found = trees.flatten(self.f(*args, **kwargs))[0]
+        found = trees.flatten(call_back(f"rc.{self.what}", self.f, *args, **kwargs))[0]
         return tuple([found[k] for k in self.smooth])
 
     def plain(self, *xs: Any) -> Sequence[Any]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from ricci.checked_calls import shown
+from ricci.checked_calls import shown, takes
 from ricci.errors import InputError, ShapeError, nearest
 from ricci.expr import Expr, Shape, Variable, one, variable, zero
 from ricci.expr.dims import evaluate
@@ -50,6 +50,7 @@ class TraceTable(Shown):
     ``table[name]`` is the row of that name. More than ``most`` rows are printed without those in the middle.
     """
 
+    @takes("rc.TraceTable")
     def __init__(self, rows: Sequence[TraceStep], inputs: Sequence[str], adjoint: str, most: int):
         self.rows, self.inputs = list(rows), tuple(inputs)
         self.adjoint, self.most = adjoint, most  # what stands above the adjoints; nothing where there are none

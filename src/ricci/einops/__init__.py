@@ -12,6 +12,7 @@ and the dispatch of calls are imported.
 
 from typing import Any
 
+from ricci.checked_calls import takes
 from ricci.einops.einsums import einsum
 from ricci.einops.packing import pack, unpack
 from ricci.einops.rearranging import rearrange, reduce, repeat
@@ -23,6 +24,7 @@ __version__ = "0.8.2"  # of einops, whose interface this is
 __all__ = ["EinopsError", "asnumpy", "einsum", "pack", "parse_shape", "rearrange", "reduce", "repeat", "unpack"]
 
 
+@takes("einops.asnumpy")
 def asnumpy(tensor: Any) -> Any:
     """An array of any kind as one of NumPy."""
     from ricci.einops.backends import backend_of

@@ -11,6 +11,7 @@ from operator import index
 from typing import Any, NamedTuple
 
 from ricci.caches import cached
+from ricci.checked_calls import MISSING, told_late, unfit
 from ricci.einops.backends import any_compiling, backend_of, compiling
 from ricci.einops.backends.base import Backend
 from ricci.einops.driver import Planned, Request, Task, first, plain_kinds
@@ -116,7 +117,8 @@ PACK = Packs("pack", "pack")
 _PACKS, _KINDS = PACK.calls.known, plain_kinds.known
 
 
-def pack(tensors: Sequence[Any], pattern: str) -> tuple[Any, list[Any]]:
+@told_late
+def pack(tensors: Sequence[Any], pattern: str, *more: Any) -> tuple[Any, list[Any]]:
     """Join arrays of any orders along the axis ``*``; also gives the shapes that :func:`unpack` needs.
 
     >>> import numpy as np
@@ -124,6 +126,8 @@ def pack(tensors: Sequence[Any], pattern: str) -> tuple[Any, list[Any]]:
     >>> packed.shape, shapes
     ((2, 21, 3), [(), (4, 5)])
     """
+    if more or pattern is MISSING:
+        raise unfit("pack", pack, (tensors, pattern, *more), {}, 'pack([x, y], "b *")')
     try:
         if len(tensors) == 2:
             x, y = tensors
@@ -237,13 +241,16 @@ UNPACK = Unpacks("unpack", "unpack")
 _UNPACKS = UNPACK.calls.known
 
 
-def unpack(tensor: Any, packed_shapes: Sequence[Any], pattern: str) -> list[Any]:
+@told_late
+def unpack(tensor: Any, packed_shapes: Sequence[Any], pattern: str, *more: Any) -> list[Any]:
     """Split along the axis ``*`` into arrays with these shapes in its place; one size may be -1.
 
     >>> import numpy as np
     >>> [part.shape for part in unpack(np.zeros((2, 21, 3)), [(), (4, 5)], "b * c")]
     [(2, 3), (2, 4, 5, 3)]
     """
+    if more or pattern is MISSING or packed_shapes is MISSING:
+        raise unfit("unpack", unpack, (tensor, packed_shapes, pattern, *more), {}, 'unpack(x, shapes, "b *")')
     if compiling(tensor):
         return first(UNPACK, (tensor,), pattern, {}, tuple(packed_shapes))
     try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ricci.checked_calls import MISSING, told_late, unfit
 from ricci.einops.backends import Code, as_torch, is_traced, traced_beside_torch
 from ricci.einops.backends.base import Backend, Run
 from ricci.einops.blocks import rearrange_many
@@ -126,11 +127,12 @@ def _module(wide: bool) -> str:
 
 def make_rearrange(wide: bool) -> Callable:
     """rearrange, in einops' language or in the wider one."""
-    task = OneArray("rearrange", wide)
+    task, title = OneArray("rearrange", wide), f"{'rc' if wide else 'einops'}.rearrange"
     calls, plain, recent, nothing = task.calls.known, plain_kinds.known, task.recent.known, (None, None, None)
 
     @known_as(_module(wide), "rearrange")
-    def rearrange(tensor: Any, pattern: str, **axes_lengths: Any) -> Any:
+    @told_late
+    def rearrange(tensor: Any, pattern: str, *more: Any, **axes_lengths: Any) -> Any:
         """Reorder, split and merge the axes of an array, as the pattern says; a view where that can be.
 
         >>> import numpy as np
@@ -153,8 +155,10 @@ def make_rearrange(wide: bool) -> Callable:
                         run = calls.get(key_of(kind, pattern, "rearrange", axes_lengths))
             except (TypeError, ValueError):  # not a pattern, or sizes that are no numbers
                 run = None
-            if run is not None:
+            if run is not None and not more:
                 return run(tensor)
+        if more or pattern is MISSING:
+            raise unfit(title, rearrange, (tensor, pattern, *more), axes_lengths, f'{title}(x, "i j -> j i")')
         if wide and pattern.__class__ is str and ("," in pattern or "+" in pattern):
             return rearrange_many(tensor, pattern, axes_lengths)
         key = key_of(kind, pattern, "rearrange", axes_lengths) if axes_lengths else (kind, pattern)
@@ -165,11 +169,12 @@ def make_rearrange(wide: bool) -> Callable:
 
 def make_repeat(wide: bool) -> Callable:
     """repeat, in einops' language or in the wider one."""
-    task = OneArray("repeat", wide)
+    task, title = OneArray("repeat", wide), f"{'rc' if wide else 'einops'}.repeat"
     calls, plain = task.calls.known, plain_kinds.known
 
     @known_as(_module(wide), "repeat")
-    def repeat(tensor: Any, pattern: str, **axes_lengths: Any) -> Any:
+    @told_late
+    def repeat(tensor: Any, pattern: str, *more: Any, **axes_lengths: Any) -> Any:
         """Repeat the entries of an array along axes that are new on the right.
 
         >>> import numpy as np
@@ -182,8 +187,10 @@ def make_repeat(wide: bool) -> Callable:
         key = key_of(kind, pattern, "repeat", axes_lengths)
         if kind in plain or (is_traced(kind) and not Code.is_compiling()):
             run = calls.get(key)
-            if run is not None:
+            if run is not None and not more:
                 return run(tensor)
+        if more or pattern is MISSING:
+            raise unfit(title, repeat, (tensor, pattern, *more), axes_lengths, f'{title}(x, "i j -> i j 2")')
         return task.first(tensor, pattern, "repeat", axes_lengths, key)
 
     return repeat
@@ -191,11 +198,12 @@ def make_repeat(wide: bool) -> Callable:
 
 def make_reduce(wide: bool) -> Callable:
     """reduce, in einops' language or in the wider one."""
-    task = OneArray("reduce", wide)
+    task, title = OneArray("reduce", wide), f"{'rc' if wide else 'einops'}.reduce"
     calls, plain, recent, nothing = task.calls.known, plain_kinds.known, task.recent.known, (None, None, None)
 
     @known_as(_module(wide), "reduce")
-    def reduce(tensor: Any, pattern: str, reduction: Any, **axes_lengths: Any) -> Any:
+    @told_late
+    def reduce(tensor: Any, pattern: str, reduction: Any, *more: Any, **axes_lengths: Any) -> Any:
         """Reduce an array over the axes that are not on the right: by name, or by a function of an array and axes.
 
         >>> import numpy as np
@@ -215,8 +223,12 @@ def make_reduce(wide: bool) -> Callable:
                         run = calls.get(key_of(kind, pattern, reduction, axes_lengths))
             except (TypeError, ValueError):  # not a pattern, or sizes that are no numbers
                 run = None
-            if run is not None:
+            if run is not None and not more:
                 return run(tensor)
+        if more or pattern is MISSING or reduction is MISSING:
+            raise unfit(
+                title, reduce, (tensor, pattern, reduction, *more), axes_lengths, f'{title}(x, "i j -> i", "sum")'
+            )
         return task.first(tensor, pattern, reduction, axes_lengths, key_of(kind, pattern, reduction, axes_lengths))
 
     return reduce

@@ -7,6 +7,7 @@ from operator import itemgetter
 from typing import Any
 
 from ricci.caches import Cache
+from ricci.checked_calls import MISSING, takes, told_late, unfit
 from ricci.einops.backends import backend_of, compiling
 from ricci.einops.driver import in_context
 from ricci.einops.grammar import ELLIPSIS, WIDE, Groups, check_text, names_of, parse, side_text, span_of
@@ -20,13 +21,16 @@ _places = Cache("calls of parse_shape", 2048)  # the names of a pattern, and the
 _MARK = 1 << 40
 
 
-def parse_shape(x: Any, pattern: str) -> dict[str, Any]:
+@told_late
+def parse_shape(x: Any, pattern: str, *more: Any) -> dict[str, Any]:
     """The sizes of the axes of an array by name; ``_`` skips an axis.
 
     >>> import numpy as np
     >>> parse_shape(np.zeros((2, 3, 5, 7)), "batch _ h w")
     {'batch': 2, 'h': 5, 'w': 7}
     """
+    if more or pattern is MISSING:
+        raise unfit("parse_shape", parse_shape, (x, pattern, *more), {}, 'parse_shape(x, "b _ h w")')
     if compiling(x):
         return _parse_shape(x, pattern)
     try:
@@ -79,6 +83,7 @@ def _constant(pattern: str, ndim: int) -> Labels:
 _constant._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
 
+@takes("rc.sizes")
 def sizes(pattern: str, *arrays: Any, **given: Any) -> dict[str, Any]:
     """The sizes of the axes of several arrays by name, which must agree; ``_`` skips an axis.
 
@@ -105,6 +110,7 @@ class Inverse(str):
         return wide_rearrange(tensor, str(self), **{**self.sizes, **sizes})
 
 
+@takes("rc.inverse")
 def inverse(pattern: str, **sizes: int) -> Inverse:
     """The pattern that undoes a rearrangement; called with an array, it does so.
 

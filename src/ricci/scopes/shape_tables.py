@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ParamSpec
 
+from ricci.checked_calls import call_back
 from ricci.einops.watch import AxisUse, Watcher, refuse_generators, user_line
 from ricci.errors import InputError
 from ricci.grid import Grid, Shown
@@ -98,7 +99,7 @@ class Tabulated(MadeOf):
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> ShapeTable:
         with _recording() as table:
-            table.result = self.function(*args, **kwargs)
+            table.result = call_back("rc.shapes", self.function, *args, **kwargs)
         return table
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from ricci.calculus.graph import pushforward
 from ricci.calculus.local import identity
 from ricci.calculus.modes import derivative
+from ricci.checked_calls import takes
 from ricci.expr import (
     POWER,
     Elementwise,
@@ -74,6 +75,7 @@ class DerivationStep:
         lines = [*text_form.size_line(self.program.sizes), *map(text_form.statement, before)]
         return "\n".join([*lines, f"{left} = {right}".strip()])
 
+    @takes("derivation.latex")
     def latex(self) -> str:
         *before, last = self.program.statements
         left = "" if self.left is None else latex_form.render(self.left, latex_form.SUM)
@@ -125,6 +127,7 @@ class Derivation(Sequence[DerivationStep]):
 
     __repr__ = __str__
 
+    @takes("derivation.latex")
     def latex(self) -> str:
         """All steps in LaTeX, aligned at the equals signs."""
         return latex_form.aligned([step.latex() for step in self.steps])

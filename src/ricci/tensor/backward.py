@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ricci.checked_calls import shown
+from ricci.checked_calls import call_back, shown
 from ricci.errors import InputError, RuleError, ShapeError
 from ricci.kinds import check_usable
 from ricci.tensor.links import GraphNode, Recorded, settled
@@ -194,7 +194,7 @@ def _hooked(t: Recorded, bar: Any) -> Any:
     """What the hooks of ``t`` make of its gradient; each is given a tensor."""
     recorded = isinstance(bar, Recorded)
     for hook in list((t._hooks or {}).values()):
-        changed = hook(bar if isinstance(bar, Recorded) else made(bar, None))
+        changed = call_back("t.register_hook", hook, bar if isinstance(bar, Recorded) else made(bar, None))
         if changed is not None:
             value = changed if isinstance(changed, Recorded) else np.asarray(changed, t.dtype)[()]
             if value.shape != t.shape:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ricci.checked_calls import takes
+from ricci.checked_calls import takes, told_late
 from ricci.dispatch import offered
 from ricci.errors import DTypeError, InputError, RuleError, TraceError
 from ricci.kinds import check_usable
@@ -103,8 +103,11 @@ class Tensor(Recorded):
         with no_grad():
             self[...] = value
 
-    def numpy(self) -> np.ndarray:
+    @told_late
+    def numpy(self, *more: Any) -> np.ndarray:
         """The values as an array of NumPy, a view that cannot be written into."""
+        if more:
+            raise InputError("t.numpy takes no arguments; it is t.numpy().")
         view = np.asarray(self._value).view()
         view.flags.writeable = False
         return view
@@ -123,6 +126,7 @@ class Tensor(Recorded):
         except RAW as error:
             raise_own(error, "t.item", [self])
 
+    @takes("t.tolist")
     def tolist(self) -> Any:
         """The entries as nested lists."""
         return self._value.tolist()
@@ -169,6 +173,7 @@ class Tensor(Recorded):
     def names_from(self, known: Callable[[Any], Sequence[str | None] | None]) -> Sequence[str | None] | None:
         return names_from(self, known)
 
+    @takes("t.rename")
     def rename(self, axes: Any) -> Tensor:
         """The tensor with other names for its axes, ``"b t"``; ``_`` takes a name away."""
         names = axes_of(axes, self.shape)
@@ -193,6 +198,7 @@ class Tensor(Recorded):
         """Whether it was not made by a recorded operation."""
         return self.node is None
 
+    @takes("t.expression")
     def expression(self) -> Any:
         """How it was computed, as a formula in its leaves: named as they are, or ``x0``, ``x1``, … in order of use.
 
@@ -239,6 +245,7 @@ class Tensor(Recorded):
             raise InputError(f"The gradient of a tensor of shape {self.shape} has that shape, not {given.shape}.")
         self._grad = given
 
+    @takes("t.zero_grad")
     def zero_grad(self) -> None:
         """Forget the gradient."""
         self._grad = None
@@ -253,8 +260,11 @@ class Tensor(Recorded):
         self.requires_grad = requires_grad
         return self
 
-    def detach(self) -> Tensor:
+    @told_late
+    def detach(self, *more: Any) -> Tensor:
         """The same values, as a leaf that gradients do not flow through."""
+        if more:
+            raise InputError("t.detach takes no arguments; it is t.detach().")
         return made(self._value, None, axes=self._axes)
 
     @takes("t.register_hook", hook="function")
@@ -276,6 +286,7 @@ class Tensor(Recorded):
         self._hooks[id(handle)] = hook
         return handle
 
+    @takes("t.fill")
     def fill(self, value: Any) -> Tensor:  # type: ignore[override]
         """Every entry set to ``value``."""
         self[...] = value
@@ -299,6 +310,7 @@ class Hook:
     def __init__(self, hooks: dict[int, Any]):
         self._hooks = hooks
 
+    @takes("hook.remove")
     def remove(self) -> None:
         """Take the hook off the tensor."""
         self._hooks.pop(id(self), None)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from ricci.checked_calls import takes
 from ricci.dispatch import call, change, offered, public, tracing
 from ricci.errors import InputError, absent
 from ricci.kinds import check_numbers
@@ -155,32 +156,41 @@ class Operand(ArrayMethods):
         chosen = None if not axes else axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         return call(np.transpose, (self, chosen), {})
 
+    @takes("x.astype")
     def astype(self, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True):
         return call(np.astype, (self, dtype), {})
 
+    @takes("x.flatten")
     def flatten(self, order: str = "C") -> Self:
         return call(np.copy, (call(np.ravel, (self,), {"order": order}),), {})
 
+    @takes("x.view")
     def view(self, dtype: Any = None, type: Any = None) -> Self:
         if type is not None or (dtype is not None and not _is_type(dtype, self.dtype)):
             raise InputError("x.view(…) reads memory as another type; write x.astype(…) for the numbers in that type.")
         return self[...]
 
+    @takes("x.put")
     def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
         call(np.put, (self, indices, values), {"mode": mode})
 
+    @takes("x.copy")
     def copy(self, order: str = "C") -> Self:
         return call(np.copy, (self,), {})
 
+    @takes("x.compress")
     def compress(self, condition: Any, axis: int | None = None) -> Any:
         return call(np.compress, (condition, self, axis), {})
 
+    @takes("x.conj")
     def conj(self) -> Self:
         return self
 
+    @takes("x.conjugate")
     def conjugate(self) -> Self:
         return self
 
+    @takes("x.sort")
     def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> Any:
         """The entries in order along an axis, in place."""
         return change(np.ndarray.sort, (self, axis))

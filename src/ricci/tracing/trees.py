@@ -18,7 +18,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from ricci.caches import Cache, cached
-from ricci.checked_calls import takes
+from ricci.checked_calls import call_back, takes
 from ricci.errors import InputError
 
 LEAF = ("leaf",)
@@ -296,7 +296,7 @@ def tree_map(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
                 f"tree_map takes trees of one form; these differ: {describe(form)} and {describe(theirs)}."
             )
         columns.append([more[k] for k in order])
-    return unflatten(form, [function(*row) for row in zip(*columns, strict=True)])
+    return unflatten(form, [call_back("rc.tree_map", function, *row) for row in zip(*columns, strict=True)])
 
 
 def describe(form: Form) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Concatenate, Literal, Unpack, overload
 
-from ricci.checked_calls import shown, takes
+from ricci.checked_calls import call_back, shown, takes
 from ricci.compiler.compressed.result import Compressed
 from ricci.compiler.run.function import Compiled
 from ricci.errors import InputError
@@ -320,7 +320,8 @@ class _GaussNewton(MadeOf):
 
         def of_chosen(*chosen: Any) -> Any:
             given = dict(zip(numbers, chosen, strict=True))
-            return self.function(*[given.get(k, x) for k, x in enumerate(rest)], **kwargs)
+            every = [given.get(k, x) for k, x in enumerate(rest)]
+            return call_back("rc.gauss_newton_vp", self.function, *every, **kwargs)
 
         chosen = [rest[k] for k in numbers]
         y, push = linearize(of_chosen, *chosen)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ricci.checked_calls import takes
+from ricci.checked_calls import call_back, takes
 from ricci.dispatch import recorded
 from ricci.expr import Expr
 from ricci.functions.elementwise import barrier, recomputed
@@ -50,7 +50,7 @@ class Checkpointed(MadeOf):
         if here is None:
             if recorded(trees.flatten((args, kwargs))[0]):
                 return on_tensors(self, getattr(function, "__name__", "checkpoint"), args, kwargs)
-            return function(*args, **kwargs)
+            return call_back("rc.checkpoint", function, *args, **kwargs)
         arguments = Arguments.of(args, kwargs)
         operands = [lift(leaf).expr for leaf in arguments.traced]
         recording = record(function, arguments)

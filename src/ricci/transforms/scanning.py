@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ricci.caches import OfFunctions
-from ricci.checked_calls import takes
+from ricci.checked_calls import call_back, takes
 from ricci.dispatch import recorded
 from ricci.errors import DTypeError, InputError, ShapeError
 from ricci.expr import Expr, Structure, topological
@@ -107,7 +107,7 @@ def _counted(f: Callable, bounds: tuple[int, int], init: Any) -> Any:
 
     def step(value: Any, i: Any) -> tuple[Any, None]:
         counter = Traced(i.expr, i.dtype, i.frame, weak=True)  # which widens no type, as a number of Python's
-        return f(counter, value), None
+        return call_back("rc.fori_loop", f, counter, value), None
 
     return LoopStep("rc.fori_loop", name_of(f), step).scanned(init, steps, len(steps))[0]
 

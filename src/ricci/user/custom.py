@@ -78,6 +78,7 @@ class Custom(MadeOf, Generic[P, R_co]):
         self.on_formulas.clear()
         return rule
 
+    @takes("f.derivative")
     def derivative(self, rule: Given) -> Given:
         """The derivative: a function of the operands, or a text in their names, and ``y`` for the result.
 
@@ -86,10 +87,12 @@ class Custom(MadeOf, Generic[P, R_co]):
         """
         return self._set("derivative", rule)
 
+    @takes("f.jvp")
     def jvp(self, rule: Given) -> Given:
         """The derivative along tangents: ``rule(primals, tangents)``, both tuples; linear in the tangents."""
         return self._set("jvp", rule)
 
+    @takes("f.vjp")
     def vjp(self, rule: Given) -> Given:
         """What flows back: ``rule(primals, gradient)`` gives a gradient for each operand; linear in ``gradient``."""
         return self._set("vjp", rule)

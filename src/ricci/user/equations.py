@@ -73,6 +73,7 @@ class Equation:
     def __repr__(self) -> str:
         return f"<ricci.Equation {self}>"
 
+    @takes("equation.latex")
     def latex(self) -> str:
         """The equation in LaTeX."""
         from ricci.show import latex

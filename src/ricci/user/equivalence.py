@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ricci.checked_calls import check
+from ricci.checked_calls import check, takes
 from ricci.errors import InputError
 from ricci.expr import Expr, product, substitute, variable, variables
 from ricci.expr.settle import settled
@@ -45,6 +45,9 @@ class Undecided:
 
     def __repr__(self) -> str:
         return f"<ricci.Undecided: {self}>"
+
+
+Undecided.__init__ = takes("rc.Undecided", points="count", trouble="text", given="flag")(Undecided.__init__)
 
 
 def equivalent(f: Formula, g: Formula, at: Iterable[Mapping[str, Any]] | None = None) -> bool | Undecided:

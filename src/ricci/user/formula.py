@@ -530,6 +530,7 @@ class Formula(FormulaMethods):
 
         return report(self.expr, self.indices, self.shape)
 
+    @takes("f.graph")
     def graph(self, **options: Any) -> Drawing:
         """The graph of the expression as a drawing: DOT text, and SVG where Graphviz is installed."""
         from ricci.drawing import draw

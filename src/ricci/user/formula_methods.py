@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ricci.checked_calls import takes
 from ricci.errors import InputError, absent
 from ricci.functions.table import FUNCTIONS
 
@@ -62,4 +63,4 @@ for _name, _row in FUNCTIONS.items():
     if _row.method:
         _method = _entrywise(_name) if _row.kind == "elementwise" else _over(_name)
         _method.__name__ = _name
-        setattr(FormulaMethods, _name, _method)
+        setattr(FormulaMethods, _name, takes(f"f.{_name}")(_method))

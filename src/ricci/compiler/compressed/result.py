@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ricci.caches import once
-from ricci.checked_calls import shown
+from ricci.checked_calls import shown, takes
 from ricci.compiler.bind import Setting
 from ricci.compiler.compressed.parts import Parts, take_apart
 from ricci.compiler.compressed.shell import Shell
@@ -53,6 +53,7 @@ class Compressed:
     __slots__ = ("_shell", "cores")
     __array_ufunc__ = None  # NumPy arrays leave v @ c to it
 
+    @takes("rc.Compressed")
     def __init__(self, shell: Shell, cores: tuple):
         if not isinstance(shell, Shell):
             raise InputError("Compressed results are made by functions: f.compile(compressed=True)(x=x).")
@@ -94,6 +95,7 @@ class Compressed:
 
     # What can be done with it
 
+    @takes("H.todense")
     def todense(self) -> Any:
         """All entries, as one array."""
         return self._shell.dense(self.cores)
@@ -104,6 +106,7 @@ class Compressed:
         with at_once():
             return np.asarray(self.todense(), dtype=dtype)
 
+    @takes("H.diagonal")
     def diagonal(self) -> Any:
         """The entries whose rows and columns are the same, ``c[i,j,i,j]``, with the shape of the rows."""
         half = self._half("c.diagonal()")
@@ -137,6 +140,7 @@ class Compressed:
             raise ShapeError(self._unfit(what, v, wanted if count <= order else self.shape))
         return self._shell.times(self.cores, v, count, last)
 
+    @takes("H.solve")
     def solve(self, b: Any) -> Any:
         """``x`` with ``c @ x`` equal to ``b``, which has the axes of the rows and perhaps further ones."""
         half = self._half("c.solve(b)")
