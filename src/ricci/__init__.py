@@ -15,7 +15,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.4.0"
+__version__ = "0.5.0"
 _LATER = {  # imported when first asked for; ``__init__.pyi``, made of this, says what they are
     "ricci.user.entry": ("parse", "tensors", "variable"),
     "ricci.user.formula": ("Formula",),
