@@ -1,7 +1,8 @@
 """The length and the damping of a pendulum, from noisy angles: an ODE solver is differentiated, Gauss–Newton fits.
 
 ``θ'' = -g/l sin θ - c θ'`` is integrated by the classical method of Runge and Kutta in a Python loop, for several
-swings at once. The loop is traced through, so that its Jacobian by the parameters is exact, not a finite difference.
+swings at once. The loop is rolled up, so 80 steps are traced and derived as fast as a few, and its Jacobian by the
+parameters is exact, not a finite difference.
 """
 
 import time
@@ -11,7 +12,7 @@ import numpy as np
 import ricci as rc
 
 GRAVITY = 9.81
-DT, STEPS = 0.2, 8
+DT, STEPS = 0.02, 80
 TRUTH = {"length": 1.3, "damping": 0.25}
 
 
@@ -34,8 +35,8 @@ def angles(params, start):
     state, found = start, []
     for _ in range(STEPS):
         state = runge_kutta(state, params)
-        found.append(state[0])
-    return np.stack(found)
+        found.append(state)
+    return np.stack(found)[:, 0]
 
 
 rng = np.random.default_rng(0)

@@ -191,3 +191,15 @@ def test_no_steps_and_no_entries():
     assert final == 0.5 and ys.shape == (0,)
     final, ys = rc.scan(f, np.zeros((0, 3)), Y)
     assert final.shape == (0, 3) and ys.shape == (30, 0, 3)
+
+
+def test_many_results_of_few_arguments_go_forward():
+    """The Jacobian of all states by two numbers: a loop with two columns, not one with as many as there are states."""
+
+    def states(p):
+        return rc.scan(lambda s, x: (np.tanh(p[0] * s + p[1] * x), s), np.zeros(3), np.ones((40, 3)))[1]
+
+    jacobian = rc.jacobian(states)
+    found = jacobian(np.array([0.5, 0.3]))
+    np.testing.assert_allclose(found, rc.numerical_jacobian(states, np.array([0.5, 0.3])), atol=1e-7)
+    assert max(step.out.entries for step in rc.trace(states)(np.ones(2)).diff("p").compile().plan.program.steps) < 1000

@@ -9,7 +9,7 @@ from ricci.calculus.graph import Graph
 from ricci.calculus.local import combine, compose, edge_of
 from ricci.calculus.orders import entries, greedy_order, run, skeleton_of, vertices
 from ricci.errors import InputError, RuleError
-from ricci.expr import Expr, zero
+from ricci.expr import Expr, Function, zero
 
 MODES = ("auto", "forward", "reverse", "cross-country")
 SMALL = 200  # vertices; up to this many, ``auto`` tries all orders and keeps the cheapest
@@ -38,6 +38,9 @@ def eliminated(
         return graph, run(graph, mode, effort, counting).cost, mode
     results = sum(entries(y.shape) for y in ys)
     arguments = sum(entries(x.shape) for x in xs)
+    if any(isinstance(node, Function) and node.op.loop is not None for node in graph.order):
+        mode = "forward" if arguments < results else "reverse"  # one loop counts for many vertices
+        return graph, run(graph, mode, counting=counting).cost, mode
     if results == 1 or len(vertices(graph)) > SMALL:
         mode = "reverse" if results <= arguments else "forward"
         return graph, run(graph, mode, counting=counting).cost, mode

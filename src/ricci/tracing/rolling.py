@@ -18,7 +18,6 @@ import dis
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import is_
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -28,6 +27,7 @@ from ricci.expr import Expr, Variable, rebuild, topological, zero
 from ricci.expr.moving import entry, moved_axis, sliced
 from ricci.loops.bodies import fresh, replaced
 from ricci.loops.leaves import Carried, run_through
+from ricci.simplify.residues import agree
 from ricci.tracing.array import Traced, View
 from ricci.tracing.basics import lift
 from ricci.tracing.casting import cast
@@ -537,7 +537,7 @@ class RollingLoop:
             reads = {r.variable: entry(_along(r, 0, self.items.length), 0, 0) for r in a.reads.values()}
         except NotAlikeError:
             return a.number, inits
-        same = map(is_, replaced(new, {**own, **reads}), [*inits, *put])
+        same = map(_is_same, replaced(new, {**own, **reads}), [*inits, *put])
         return (0, starts) if all(same) else (a.number, inits)
 
     def _start(self, path: Path, box: Traced) -> Expr | None:
@@ -577,6 +577,11 @@ class RollingLoop:
         return sorted(live)
 
 
+def _is_same(one: Expr, other: Expr) -> bool:
+    """Whether two expressions are the same; their forms may differ by the names that they were made with."""
+    return one is other or agree(one, other)
+
+
 def _same_steps(a: StepTried, one: Shot, b: StepTried, two: Shot) -> list[Expr]:
     """The new state after a step, if two did the same."""
     if a.reads.keys() != b.reads.keys() or one.written != two.written:
@@ -595,7 +600,7 @@ def _same_steps(a: StepTried, one: Shot, b: StepTried, two: Shot) -> list[Expr]:
     new = [*two.exprs, *two.outputs]
     if not set(own.values()).isdisjoint(topological(*new)):
         raise NotAlikeError("a step reads what the one before it has made, and not by a name that changes")
-    if not all(map(is_, replaced(new, own), [*one.exprs, *one.outputs])):
+    if not all(map(_is_same, replaced(new, own), [*one.exprs, *one.outputs])):
         raise NotAlikeError("steps compute different things")
     _check_lists(one, two)
     return one.exprs
