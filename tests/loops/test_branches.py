@@ -102,7 +102,7 @@ def test_the_plain_interpreter_agrees():
         (lambda x: rc.cond(x > 0, lambda: np.ones(2), lambda: np.ones(3)), "different shapes"),
         (lambda x: rc.cond(x, lambda: 1.0, lambda: 2.0), "truth value"),
         (lambda x: rc.cond(np.ones(2) > x, lambda: 1.0, lambda: 2.0), "rc.where"),
-        (lambda x: rc.cond(x > 0, 1.0, 2.0), "function"),
+        (lambda x: rc.cond(x > 0, 1.0, 2.0), "function"),  # type: ignore
         (lambda x: rc.switch(0, [], x), "list of functions"),
     ],
 )

@@ -249,7 +249,7 @@ def of_matrices(name, n, columns=0):
         right = variable("right", (n, *[2] * columns))
         args.append(right)
         params = (columns,) if name == "solve" else (columns, True, n % 2 == 0)
-    made = function(OPS[name], args, params)
+    made = function(OPS[name], tuple(args), params)
     if name in ("inv", "cholesky"):
         result = add([(0.1, made), (0.1, s)])
     else:

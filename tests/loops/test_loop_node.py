@@ -1,6 +1,7 @@
 """Loops as nodes: values, derivatives of both orders in all modes, further axes, travelling."""
 
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from ricci.calculus.graph import pushforward
 from ricci.calculus.modes import derivative
 from ricci.compiler.pipeline import evaluate, prepare
-from ricci.expr import OPS, add, elementwise, product, topological, variable
+from ricci.expr import OPS, Expr, add, elementwise, product, topological, variable
 from ricci.expr.moving import entry
 from ricci.expr.widen import batched
 from ricci.loops import is_loop, loop
@@ -42,7 +43,7 @@ def loss(h):
 
 
 def values(seed=0):
-    rng = np.random.default_rng(seed)
+    rng: Any = np.random.default_rng(seed)
     return {name: 0.7 * rng.normal(size=v.shape) for name, v in INPUTS.items()}
 
 
@@ -78,7 +79,8 @@ def test_values():
 
 
 def test_what_does_not_depend_on_the_state_is_outside():
-    body = states().op.loop
+    e: Any = states()
+    body = e.op.loop
     assert len(body.fixed) == len(body.slices) == 1
     assert body.slices[0].shape == (N,)  # U x + b, for all steps at once
 
@@ -170,7 +172,11 @@ def test_what_a_step_has_made_is_not_made_again():
 def test_a_change_of_several_operands_is_one_loop():
     e = derivative(entry(states(), 0, T), W, "forward")
     assert sum(map(is_loop, topological(e))) == 2  # that of the states, and that of their changes
-    both = {W: variable("dW", W.shape), B: variable("db", B.shape), START: variable("dh", START.shape)}
+    both: dict[Expr, Expr] = {
+        W: variable("dW", W.shape),
+        B: variable("db", B.shape),
+        START: variable("dh", START.shape),
+    }
     moved = pushforward(states(), both)
     assert sum(map(is_loop, topological(moved))) == 2
     v = values()
@@ -183,7 +189,7 @@ def test_a_change_of_several_operands_is_one_loop():
 def test_what_was_made_before_changes_nothing():
     def texts():
         slope = derivative(loss(states()), W)
-        return [(node.key, node.op.name) for node in topological(slope) if is_loop(node)]
+        return [(node.key, node.head) for node in topological(slope) if is_loop(node)]
 
     first = texts()
     for _ in range(9):

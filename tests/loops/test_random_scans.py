@@ -64,11 +64,12 @@ class RandomBody:
         if name == "softmax":
             e = xp.exp(xp.tanh(a))
             return e / e.sum() if xp.ndim(a) else xp.tanh(a)
-        return {
+        own = {
             "exp_": lambda a: xp.exp(xp.tanh(a)),
             "sigmoid_": lambda a: 1 / (1 + xp.exp(-a)),
             "square": lambda a: xp.tanh(a) ** 2,
-        }.get(name, getattr(xp, name, None))(a)
+        }
+        return own[name](a) if name in own else getattr(xp, name)(a)
 
     def binary(self, xp, name, a, b):
         if name == "divide_":
@@ -91,9 +92,9 @@ class RandomBody:
         )
 
 
-def plain_scan(f, init, xs, length=None, reverse=False):
+def plain_scan(f, init, xs, length=0, reverse=False):
     carry, ys = init, []
-    count = length if xs is None or not xs else len(xs[0])
+    count = len(xs[0]) if xs else length
     for t in list(range(count))[:: -1 if reverse else 1]:
         carry, y = f(carry, None if xs is None else tuple([x[t] for x in xs]))
         ys.append(y)

@@ -90,7 +90,9 @@ def test_against_jax():
         expected = odeint(of_jax, Y0, TS, 1.2)
         grads = jax.grad(lambda *args: (odeint(of_jax, *args) ** 2).sum(), (0, 1, 2))(Y0, TS, 1.2)
     close(flow(Y0, TS, 1.2), expected)
-    for found, g in zip(rc.grad(lambda *args: (flow(*args) ** 2).sum(), (0, 1, 2))(Y0, TS, 1.2), grads, strict=True):
+    for found, g in zip(
+        rc.grad(lambda y0, ts, a: (flow(y0, ts, a) ** 2).sum(), (0, 1, 2))(Y0, TS, 1.2), grads, strict=True
+    ):
         close(found, g)
 
 

@@ -190,9 +190,9 @@ def _by_roles(body: LoopBody, slices: Operands, fixed: Operands) -> tuple[LoopBo
     names |= {v: variable(f"{SLICE}.{k}", v.shape) for k, v in enumerate(slices)}
     names |= {v: variable(f"{FIXED}.{k}", v.shape) for k, v in enumerate(fixed)}
     (result,) = replaced([body.result], names)
-    own = [{names[v]: x for v, x in part.items()} for part in (slices, fixed)]
-    changed = replace(body, result=result, state=names[body.state], slices=tuple(own[0]), fixed=tuple(own[1]))
-    return changed, *own
+    sliced_ones, held = [{names[v]: x for v, x in part.items()} for part in (slices, fixed)]
+    changed = replace(body, result=result, state=names[body.state], slices=tuple(sliced_ones), fixed=tuple(held))
+    return changed, sliced_ones, held
 
 
 def _staying(body: LoopBody, stays: Callable[[Expr], bool]) -> set[Expr]:

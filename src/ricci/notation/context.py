@@ -57,7 +57,9 @@ class Facts:
 
     def linked_sizes(self) -> list[tuple[Size, Size]]:
         """Pairs of sizes that agree because one index ranges over both axes, or has the size that was given."""
-        given = [(axis_size(*axes[0]), self.sizes[name]) for name, axes in self.groups if axes and name in self.sizes]
+        given: list[tuple[Size, Size]] = [
+            (axis_size(*axes[0]), self.sizes[name]) for name, axes in self.groups if axes and name in self.sizes
+        ]
         return given + [(axis_size(*axes[0]), axis_size(*axis)) for _, axes in self.groups for axis in axes[1:]]
 
 

@@ -225,7 +225,7 @@ class SyntaxWriter(RecurrenceWriter):
         """A size as an expression in ``|i|``; one that is ``computed`` from others shows how."""
         if isinstance(size, int):
             return number_of(size)
-        if not computed and (len(size.terms) > 1 or any(len(atom) == 3 for atom in size.terms[0][0])):
+        if not computed and (len(size.terms) > 1 or any(len(atom) == 3 for atom in size.terms[0][0])):  # type: ignore
             return syntax.Size(0, 0, self.namer.of_size(size))
         terms = []
         for monomial, coef in size.terms:

@@ -30,7 +30,7 @@ def associative_scan(fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = 
 def _associated(fn: Callable, options: tuple, elems: Any) -> Any:
     reverse, axis = options
     leaves, form = trees.flatten(elems)
-    arrays = [lift(leaf) for leaf in leaves]
+    arrays: list[Any] = [lift(leaf) for leaf in leaves]
     if not arrays or any(not -x.ndim <= axis < x.ndim for x in arrays):
         raise ShapeError(f"rc.associative_scan: elems are arrays that have axis {axis}.")
     if len({x.shape[axis] for x in arrays}) > 1:

@@ -130,7 +130,8 @@ class ExpressionLowering:
         if node.op is HELD or (node.op.identity and getattr(operands[0][0], "kind", "") == "i"):
             return operands[0]
         if node.op.name == "power":
-            return self.power(*operands, node.args[0] in self.sure)
+            x, n = operands
+            return self.power(x, n, node.args[0] in self.sure)
         if node.op.name == "log" and isinstance(operands[0][0], Value) and operands[0][0].kind == "f":
             within = node.args[0]
             if isinstance(within, Elementwise) and within.op.name == "cosh":

@@ -49,8 +49,11 @@ class Plan(Shown):
     def rows(self) -> list[tuple[str, str, str, str, str]]:
         """Step, operation, shape, FLOPs and bytes of each step."""
         own = set(self.program.steps)  # those of a loop are counted there
-        counts = lambda s: (f"{s.flops:,}", f"{self._made(s):,}") if s in own else ("", "")  # noqa: E731
-        return [(*row, *counts(step)) for step, row in self.program.listed()]
+        rows = []
+        for step, (name, operation, shape) in self.program.listed():
+            flops, made = (f"{step.flops:,}", f"{self._made(step):,}") if step in own else ("", "")
+            rows.append((name, operation, shape, flops, made))
+        return rows
 
     def grid(self) -> Grid:
         made = sum(self._made(step) for step in self.program.steps)

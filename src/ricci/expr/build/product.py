@@ -64,7 +64,7 @@ def product(
     if found.scaled and not moves(found.moved):
         found = _Flattened(operands, out, dict(sizes) if sizes else {}, moving=False)
     size, factors = found.size, found.factors
-    coefs = [*found.numbers, found.moved]
+    coefs: list[Number] = [*found.numbers, found.moved]
     alone = found.scaled and len(factors) == 1 and factors[0][1] == out
     if alone and [rest for _, rest in found.scaled] == [factors[0][0]]:  # nothing but numbers stands beside the sum
         factors, coefs = [(found.scaled[0][0], out)], found.numbers
