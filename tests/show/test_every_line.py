@@ -80,6 +80,8 @@ def test_random_formulas(seeds):
     looked_at = 0
     for seed in seeds:
         chain, inputs = drawn(seed)
+        if "stop_gradient" in str(chain[0]):
+            continue  # whose derivative is not that of its values
         try:
             found = list(faults(chain, inputs, {**SIZES, "r": 2}))
         except rc.RicciError as error:
