@@ -125,6 +125,7 @@ LOOPS = given(
 )
 
 
+@settings(max_examples=25)
 @LOOPS
 def test_values_are_those_of_a_plain_loop(seed, leaves, slices, length, reverse):
     _, init, xs, f = case(seed, leaves, slices, length, reverse)
@@ -160,6 +161,7 @@ def test_derivatives_are_those_of_jax(seed, leaves, slices, length, reverse):
     agree(rc.jvp(own, (point,), (directions,))[1], jax.jvp(other, (point,), (directions,))[1])
 
 
+@settings(max_examples=8)
 @LOOPS
 def test_tensors_and_mapped(seed, leaves, slices, length, reverse):
     _, init, xs, f = case(seed, leaves, slices, length, reverse)
