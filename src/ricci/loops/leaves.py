@@ -10,17 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate
-from math import prod
 
-from ricci.expr import Dim, Expr, Shape, Size, Sum, Variable, add, topological, zero
-from ricci.expr.moving import entry, expanded, joined, merged, placed, reshaped, sliced, split, transposed, with_ones
+from ricci.expr import Expr, Size, Sum, Variable, add, topological, zero
+from ricci.expr.moving import entry, expanded, joined, sliced, transposed, with_ones
 from ricci.expr.nodes import constructors
 from ricci.expr.widen import batched
 from ricci.functions.reductions import cumsum
 from ricci.loops.bodies import fresh, replaced
 from ricci.loops.branches import branch
 from ricci.loops.looped import loop, recurrence_of
+from ricci.loops.vectors import apart, lying, together
 
 
 @dataclass
@@ -75,11 +74,9 @@ def choices(number: Expr, results: Sequence[Sequence[Expr]], kept: Callable[[Exp
     shapes = [e.shape for e in results[0]]
     if len(shapes) == 1:
         return [branch(number, [row[0] for row in results], kept)]
-    sizes = [prod(shape) for shape in shapes]  # type: ignore[type-var]
-    flat = [joined([reshaped(e, (n,)) for e, n in zip(row, sizes, strict=True)], 0) for row in results]
-    whole = branch(number, flat, kept)
-    starts = accumulate(sizes, initial=0)
-    return [reshaped(sliced(whole, 0, a, 1, n), s) for a, n, s in zip(starts, sizes, shapes, strict=False)]
+    starts, sizes = lying(shapes)
+    whole = branch(number, [together(row, starts) for row in results], kept)
+    return [apart(sliced(whole, 0, a, 1, n), (), s) for a, n, s in zip(starts, sizes, shapes, strict=False)]
 
 
 class Leaves:
@@ -132,16 +129,15 @@ class Leaves:
 
     def pack(self, part: Sequence[Carried], exprs: Sequence[Expr], whole: bool = False) -> None:
         """One loop for several arrays, all entries in one vector."""
-        sizes = [prod(one.state.shape) for one in part]  # type: ignore[type-var]
-        starts = [*accumulate(sizes, initial=0)]
+        starts, sizes = lying([one.state.shape for one in part])
         vector = fresh((starts[-1],))
         places = list(zip(part, starts, sizes, strict=False))
-        own = {one.state: _apart(sliced(vector, 0, a, 1, n), (), one.state.shape) for one, a, n in places}
-        new, init = _together(replaced(exprs, own), starts), _together([one.init for one in part], starts)
+        own = {one.state: apart(sliced(vector, 0, a, 1, n), (), one.state.shape) for one, a, n in places}
+        new, init = together(replaced(exprs, own), starts), together([one.init for one in part], starts)
         make = partial(loop, whole=True) if whole else self.make
         states = make(new, vector, init, self.slices, self.length)
         for one, a, n in places:
-            one.all = _apart(sliced(states, 1, a, 1, n), (self.length + 1,), one.state.shape)
+            one.all = apart(sliced(states, 1, a, 1, n), (self.length + 1,), one.state.shape)
 
     def states(self, one: Carried) -> Expr:
         """All values of an array that is carried, the first included."""
@@ -163,24 +159,6 @@ class Leaves:
             return entry(one.all, 0, self.length)
         steps = self.steps(one)
         return add([(1, one.init), (1, transposed(steps, range(1, len(steps.shape))))])
-
-
-def _together(parts: Sequence[Expr], starts: Sequence[Size]) -> Expr:
-    """The entries of arrays in one vector; sizes may have several names."""
-    flat = [
-        merged(e, (e.order,)) if any(isinstance(n, Dim) for n in e.shape) else reshaped(e, (prod(e.shape),))  # type: ignore
-        for e in parts
-    ]
-    if starts[-1] == 0:
-        return flat[0]
-    return add([(1, placed(e, 0, a, starts[-1])) for e, a in zip(flat, starts, strict=False) if e.shape != (0,)])
-
-
-def _apart(e: Expr, front: Shape, shape: Shape) -> Expr:
-    """The last axis as those of a shape."""
-    if any(isinstance(n, Dim) for n in shape):
-        return split(e, [*[(n,) for n in front], shape])
-    return reshaped(e, (*front, *shape))
 
 
 def _only_added(state: Variable, new: Expr) -> bool:

@@ -22,7 +22,6 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
-from itertools import accumulate
 from math import prod
 from typing import Any
 
@@ -49,11 +48,12 @@ from ricci.expr import (
     zero,
 )
 from ricci.expr.composing import composed, first_and_others
-from ricci.expr.moving import flipped, joined, moved_axis, placed, reshaped, sliced, transposed, with_ones
+from ricci.expr.moving import flipped, joined, moved_axis, placed, sliced, transposed, with_ones
 from ricci.expr.structures import is_zero, natural
 from ricci.expr.walk import loosened
 from ricci.expr.widen import batched
 from ricci.loops.bodies import FIXED, SLICE, STATE, LoopBody, dependent, fresh, replaced
+from ricci.loops.vectors import apart, lying, together
 
 Operands = Mapping[Variable, Expr]
 _rows: Interned[Op] = Interned()
@@ -93,18 +93,17 @@ def _carrying(body: LoopBody, operands: Sequence[Expr], init: Expr) -> Expr:
     if not held:
         return function(row_of_loop(body), (*operands, init))
     parts = [(body.state, init), *held]
-    sizes = [prod(v.shape) for v, _ in parts]  # type: ignore[type-var]
-    starts = [*accumulate(sizes, initial=0)]
+    starts, sizes = lying([v.shape for v, _ in parts])
     vector, own = fresh((starts[-1],)), sizes[0]
     inside = {
-        v: reshaped(sliced(vector, 0, a, 1, n), v.shape) for (v, _), a, n in zip(parts, starts, sizes, strict=False)
+        v: apart(sliced(vector, 0, a, 1, n), (), v.shape) for (v, _), a, n in zip(parts, starts, sizes, strict=False)
     }
     (result,) = replaced([body.result], inside)
-    new = joined([reshaped(result, (own,)), sliced(vector, 0, own, 1, starts[-1] - own)], 0)
-    start = joined([reshaped(x, (n,)) for (_, x), n in zip(parts, sizes, strict=True)], 0)
+    new = together([result, sliced(vector, 0, own, 1, starts[-1] - own)], [0, own, starts[-1]])
+    start = together([x for _, x in parts], starts)
     rest = {v: x for v, x in zip(body.fixed, fixed, strict=True) if v in places}
     states = loop(new, vector, start, dict(zip(body.slices, sliced_ones, strict=True)), body.length, rest, whole=True)
-    return reshaped(sliced(states, 1, 0, 1, own), (body.length + 1, *body.state.shape))  # type: ignore[operator]
+    return apart(sliced(states, 1, 0, 1, own), (body.length + 1,), body.state.shape)  # type: ignore[operator]
 
 
 def recurrence(
