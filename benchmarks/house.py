@@ -15,6 +15,7 @@ from pathlib import Path
 TOP, INSIDE, NAMED = "at the top", "inside a function", "by name"
 # The rooms: each imports those on lines above its own, and no others.
 ORDER = [
+    ["markup"],
     ["errors", "grid", "within"],
     ["checked_calls"],
     ["budget", "caches", "wrapping"],
@@ -28,6 +29,7 @@ ORDER = [
     ["loops"],
     ["show"],
     ["compiler"],
+    ["standalone"],
     ["einops"],
     ["scopes"],
     ["tracing"],
@@ -35,9 +37,12 @@ ORDER = [
     ["transforms"],
     ["drawing", "checks"],
     ["user"],
-    ["numpy"],
+    ["review"],
+    ["numpy", "shells"],
     ["__init__"],
-    ["__main__", "testing"],
+    ["web"],
+    ["cli", "testing"],
+    ["__main__"],
 ]
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 

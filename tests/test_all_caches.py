@@ -59,6 +59,7 @@ def _(primals, bar):
     return (bar,)
 
 
+unknown = rc.parse("y[i] = point(x[i])", functions=["point"])
 waiting = sorted_entries(rc.variable("x[i]")).compile("numpy")  # pyright: ignore[reportAttributeAccessIssue]
 
 
@@ -166,10 +167,13 @@ USES: dict[str, Callable[[], Any]] = {
         layer("mix", lambda m: m.EinMix("b c -> b d", "c d", c=3, d=2))(torch_module().ones(2, 3)).shape
     ),
     "costs of composing edges": lambda: loss.diff("w", "w", mode="cross-country")(X=X, y=np.ones(2), w=V),
+    "derivatives of functions that a call gives": lambda: unknown.diff("x")(x=V, point=np.sin),
     "equations of einsum": lambda: einops.einsum(X, Y, "a b, b c -> a c"),
+    "formulas with functions of calls": lambda: unknown(x=V, point=np.sin),
     "functions along named axes": lambda: named(rc.Tensor(X, axes=("b", "d"))).numpy(),
     "functions of PyTorch on tensors": lambda: torch_module().sin(rc.Tensor(V)).numpy(),
     "functions of ricci.numpy": lambda: rnp.linalg.norm(V),
+    "functions in texts": lambda: rc.parse("y[i] = s(x[i])", functions={"s": np.tanh})(x=V),
     "functions on tensors": lambda: gradient(rc.Tensor(V)).numpy(),
     "kinds of results of functions": lambda: rc.compile(np.linalg.det)(np.eye(3)),
     "kinds of types": lambda: rc.softmax(V, 0),

@@ -341,7 +341,8 @@ def test_d_is_diff():
     ("text", "said"),
     [
         ("s = D(x**3)", "two arguments"),
-        ("f = x[i] x[i]; t = D(D(f, x[p]), x[p])", "Index 'p'"),
+        ("f = x[i] x[i]; t = D(D(f, x[p]), x[p])", "Index 'p' already stands"),
+        ("v[i] = A[i,j] x[j]; d = D(v[i], x[i])", r"Index 'i' already stands(.|\n)*D\(…, x\[p\]\) delta\[i,p\]"),
         ("g[i,p] = D(A[i,j] X[j,k] b[k], X[p,p])", "different"),
         ("g[i,p] = D(A[i,j] x[j], x[p,q])", "number of indices"),
         ("y[b,d] = table[t[b],d]; z[b,d,p] = D(y[b,d], t[p])", "integer tensor"),
@@ -351,6 +352,26 @@ def test_d_is_diff():
 def test_d_refuses(text, said):
     with pytest.raises(rc.NotationError, match=said):
         rc.parse(text)
+
+
+MET = [  # heights say that the index of the variable meets one of what is differentiated: the same with a delta
+    ("v^i = A^i_j x^j b_{k} x^k; d = D(v^i, x^i)", "d = D(v^i, x^p) delta^p_i"),
+    ("v^i = A^i_j x^j b_{k} x^k; d = b_{k} x^k D(v^i, x^i)", "d = b_{k} x^k D(v^i, x^p) delta^p_i"),
+    ("v^i = exp(A^i_j x^j); d = D(v^i, x^i)", "d = D(v^i, x^p) delta^p_i"),
+    ("v^i = exp(x^i); d = D(b_{j} v^j x^i, v^i)", "d = D(b_{j} v^j x^i, v^p) delta^p_i"),
+    ("T^i_j = A^i_k x^k b_{j}; d_{j} = D(T^i_j, x^i)", "d_{j} = D(T^i_j, x^p) delta^p_i"),
+]
+
+
+@pytest.mark.parametrize(("text", "other"), MET)
+def test_an_index_above_that_meets_that_of_the_variable_is_contracted(text, other):
+    first, _, _ = text.rpartition("; ")
+    f, g = rc.parse(text), rc.parse(f"{first}; {other}")
+    random = np.random.default_rng(3)
+    known = {"A": random.normal(size=(4, 4)), "x": random.normal(size=4), "b": random.normal(size=4)}
+    values = [h(**{name: known[name] for name in h.variables}) for h in (f, g)]
+    assert np.abs(values[0]).max() > 1e-3
+    np.testing.assert_allclose(values[0], values[1], rtol=1e-12)
 
 
 def test_a_law_of_motion_in_numbers():

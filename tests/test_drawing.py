@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -198,16 +199,23 @@ def test_pictures_through_graphviz(graphviz, tmp_path):
     assert set(draw(SEED, format="dot")._repr_mimebundle_()) == {"text/html", "text/plain"}
 
 
-def test_without_graphviz_there_is_the_text_and_a_hint(no_graphviz, tmp_path):
+def test_without_graphviz_there_is_a_picture_all_the_same(no_graphviz, tmp_path):
     drawing = draw(rc.parse("y = where(a < b, a, b)"))
-    assert drawing._repr_svg_() is None
     shown = drawing._repr_mimebundle_()
-    assert shown["text/plain"] == drawing.dot and "apt install graphviz" in shown["text/html"]
-    assert "&lt;" in shown["text/html"] and "<pre>digraph ricci {" in shown["text/html"]
+    assert set(shown) == {"image/svg+xml", "text/plain"} and "a &lt; b" not in shown["text/plain"]
+    assert ElementTree.fromstring(shown["image/svg+xml"]).tag.endswith("svg")
+    assert drawing.save(tmp_path / "g.svg").read_text() == shown["image/svg+xml"]
     with pytest.raises(MissingPackageError, match="brew install graphviz"):
-        drawing.save(tmp_path / "g.svg")
+        drawing.save(tmp_path / "g.png")
     assert drawing.save(tmp_path / "g.dot").read_text() == drawing.dot == drawing.save(tmp_path / "g.gv").read_text()
     assert HINT.endswith("graphviz.org/download.")
+
+
+def test_a_text_of_ones_own_needs_graphviz(no_graphviz, tmp_path):
+    drawing = rc.Drawing("digraph ricci {}")
+    assert drawing._repr_svg_() is None and "apt install graphviz" in drawing._repr_mimebundle_()["text/html"]
+    with pytest.raises(MissingPackageError, match="brew install graphviz"):
+        drawing.save(tmp_path / "g.svg")
 
 
 def test_what_graphviz_says_is_passed_on(graphviz, tmp_path):

@@ -39,9 +39,9 @@ TRACE = words(
 )  # what a traced array stands for, and its changes
 IN_PLACE = {"put", "view"}  # a tensor is not changed in place, where gradients would not see it
 SYMBOLS = words(  # what is known of a formula as such, and what is made of it
-    "axes chain compile context derivation diff diff_all equation equivalent expr graph heights indices latex "
-    "matrix name named of_orders order origin over pullback pushforward rename settled simplify source standing "
-    "statements structure variables"
+    "axes chain code compile context derivation diff diff_all equation equivalent expr graph heights indices latex "
+    "left matrix name named of_orders order origin over pullback pushforward rename route settled simplify source "
+    "standing statements structure variables with_functions"
 )
 BY_POSITION = words(  # a formula has names for its axes, and symbolic sizes; patterns move its axes
     "argpartition astype at choose compress conj conjugate copy detach diagonal dot dtype fill flat flatten "

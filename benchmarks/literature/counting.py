@@ -15,7 +15,8 @@ import numpy
 
 import ricci as rc
 from ricci.compiler.plan.plans import Plan
-from ricci.compiler.plan.program import VIEWS, Program, Value
+from ricci.compiler.plan.program import Program
+from ricci.compiler.plan.program_steps import VIEWS, Value
 
 TRANSFORMS: dict[str, Callable[..., Any]] = {
     "value": rc.compile,

@@ -12,12 +12,13 @@ Every function of the notation is also a function here: ``rc.exp(z)``, ``rc.soft
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.5.0"
+__version__ = "0.6.0"
 _LATER = {  # imported when first asked for; ``__init__.pyi``, made of this, says what they are
-    "ricci.user.entry": ("parse", "tensors", "variable"),
+    "ricci.user.entry": ("matrix", "parse", "tensors", "variable"),
     "ricci.user.formula": ("Formula",),
     "ricci.transforms.api": (
         "elementwise_grad",
@@ -36,6 +37,7 @@ _LATER = {  # imported when first asked for; ``__init__.pyi``, made of this, say
     "ricci.transforms.linear": ("jvp", "linearize", "vjp"),
     "ricci.transforms.batching": ("vmap",),
     "ricci.transforms.implicit": ("fixed_point", "root"),
+    "ricci.transforms.objectives": ("Problem", "problem"),
     "ricci.transforms.odes": ("odeint",),
     "ricci.transforms.recomputing": ("checkpoint",),
     "ricci.transforms.scanning": ("fori_loop", "scan"),
@@ -52,6 +54,7 @@ _LATER = {  # imported when first asked for; ``__init__.pyi``, made of this, say
     "ricci.compiler.compressed.result": ("Compressed",),
     "ricci.caches": ("cache_clear", "cache_info"),
     "ricci.budget": ("limits",),
+    "ricci.user.code_entry": ("code",),
     "ricci.user.compiled": ("compile",),
     "ricci.user.derivatives": ("diff", "diff_all", "elimination_cost", "pullback", "pushforward"),
     "ricci.einops.wide": (
@@ -69,6 +72,9 @@ _LATER = {  # imported when first asked for; ``__init__.pyi``, made of this, say
     ),
     "ricci.user.equations": ("Equation",),
     "ricci.user.equivalence": ("Undecided",),
+    "ricci.user.written_out": ("EquationSystem",),
+    "ricci.review.reviewing": ("check",),
+    "ricci.review.report": ("CheckReport",),
     "ricci.scopes": ("axes", "shapes", "signature"),
     "ricci.errors": (
         "AbsentError",
@@ -115,7 +121,20 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"ricci has no {name!r}. {nearest(name, [*FUNCTIONS, *__all__])}".rstrip())
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """Lets IPython show tuples, lists and dictionaries of formulas; what ``%load_ext ricci`` calls."""
+    from ricci.shells import register
+
+    register(shell)
+
+
 def __dir__() -> list[str]:
     from ricci.functions.table import FUNCTIONS
 
     return sorted({*__all__, *FUNCTIONS, "__version__"})
+
+
+if "IPython" in sys.modules:  # in a notebook nobody should have to ask for it
+    from ricci.shells import register_here
+
+    register_here()

@@ -7,6 +7,7 @@ import numpy as np
 
 from ricci import numpy as numpy
 from ricci.user.entry import (
+    matrix as matrix,
     parse as parse,
     tensors as tensors,
     variable as variable,
@@ -39,6 +40,10 @@ from ricci.transforms.batching import (
 from ricci.transforms.implicit import (
     fixed_point as fixed_point,
     root as root,
+)
+from ricci.transforms.objectives import (
+    Problem as Problem,
+    problem as problem,
 )
 from ricci.transforms.odes import (
     odeint as odeint,
@@ -98,6 +103,9 @@ from ricci.caches import (
 from ricci.budget import (
     limits as limits,
 )
+from ricci.user.code_entry import (
+    code as code,
+)
 from ricci.user.compiled import (
     compile as compile,
 )
@@ -126,6 +134,15 @@ from ricci.user.equations import (
 )
 from ricci.user.equivalence import (
     Undecided as Undecided,
+)
+from ricci.user.written_out import (
+    EquationSystem as EquationSystem,
+)
+from ricci.review.reviewing import (
+    check as check,
+)
+from ricci.review.report import (
+    CheckReport as CheckReport,
 )
 from ricci.scopes import (
     axes as axes,
@@ -169,12 +186,14 @@ __all__ = [
     "AxisError",
     "AxisSizeError",
     "AxisSpaceError",
+    "CheckReport",
     "Compressed",
     "ConvergenceError",
     "DTypeError",
     "Drawing",
     "EinopsError",
     "Equation",
+    "EquationSystem",
     "Formula",
     "GradientMismatchError",
     "InputError",
@@ -184,6 +203,7 @@ __all__ = [
     "MissingPackageError",
     "NonFiniteError",
     "NotationError",
+    "Problem",
     "ReadingWarning",
     "RicciError",
     "RuleError",
@@ -196,8 +216,10 @@ __all__ = [
     "axes",
     "cache_clear",
     "cache_info",
+    "check",
     "check_grads",
     "checkpoint",
+    "code",
     "compile",
     "cond",
     "custom",
@@ -226,12 +248,14 @@ __all__ = [
     "laplacian",
     "limits",
     "linearize",
+    "matrix",
     "no_grad",
     "numerical_jacobian",
     "odeint",
     "pack",
     "parse",
     "parse_shape",
+    "problem",
     "pullback",
     "pushforward",
     "rearrange",
@@ -256,6 +280,8 @@ __all__ = [
     "vmap",
     "while_loop",
 ]
+
+def load_ipython_extension(shell: Any) -> None: ...
 
 @overload
 def power(a: Tensor, b: Any, /) -> Tensor:

@@ -1,4 +1,6 @@
-"""A first result: ``python -m ricci``."""
+"""``python -m ricci`` is the command ``ricci``; without arguments, a first result."""
+
+import sys
 
 import ricci as rc
 
@@ -21,4 +23,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) > 1:
+        from ricci.cli.starting import main as command
+
+        sys.exit(command())
     main()

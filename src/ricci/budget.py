@@ -29,6 +29,8 @@ _ACTIVITIES = {  # by the module whose functions are running, the longest name t
     "simplify.proof": "looking for a proof",
     "show": "writing an expression",
     "show.derivation": "writing a derivation",
+    "show.deriving": "writing a derivation",
+    "user.derivations": "writing a derivation",
     "show.structure": "looking for structure",
     "compiler": "compiling",
     "tracing": "tracing a function",

@@ -24,7 +24,7 @@ import threading
 from _weakref import _remove_dead_weakref  # pyright: ignore[reportAttributeAccessIssue]
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from weakref import ref
@@ -33,6 +33,7 @@ from ricci.grid import Grid, Shown
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
+PATIENCE = 5.0  # seconds, for a lock that is held for moments
 once = functools.cache  # for functions of nothing, or of the rows of a table
 
 
@@ -51,6 +52,22 @@ class Locks:
         """New ones, for a forked child: those of its parent may be held by threads that it does not have."""
         self.pools, self.scopes = threading.RLock(), threading.RLock()
         self.compiling, self.tracing = threading.RLock(), threading.RLock()
+
+    @contextmanager
+    def held(self, name: str) -> Iterator[None]:
+        """One that is held for moments only, as ``tracing`` is.
+
+        A profile function that is interrupted, such as that which watches for clocks, keeps Python from letting go of
+        a lock. So one that stays held is left, and another one takes its place.
+        """
+        lock = getattr(self, name)
+        while not lock.acquire(timeout=PATIENCE):
+            setattr(self, name, threading.RLock())
+            lock = getattr(self, name)
+        try:
+            yield
+        finally:
+            lock.release()
 
 
 LOCKS = Locks()

@@ -103,6 +103,9 @@ KINDS: dict[str, ArgumentKind] = {
     ),
     "places": ArgumentKind("the number of an argument, or several: 0, (0, 1)", lambda value: _are(value, is_whole)),
     "names": ArgumentKind("a name, or several, as in 'x' or ('x', 'y')", lambda value: _are(value, _is_text)),
+    "detail": ArgumentKind(
+        '"brief", "normal" or "full"', lambda value: isinstance(value, str) and value in ("brief", "normal", "full")
+    ),
     "path": ArgumentKind("the name of a file", lambda value: isinstance(value, str) or hasattr(value, "__fspath__")),
     "sizes": ArgumentKind("sizes by name, as in {'i': 3}", _is_mapping),
     "points": ArgumentKind(

@@ -7,6 +7,8 @@ import sys
 import textwrap
 from collections.abc import Sequence
 
+from ricci.markup import element, joined, table
+
 NARROWEST = 12  # characters that a column keeps where a table is wider than its place
 
 
@@ -72,12 +74,8 @@ class Grid:
         return [between.join([a(c, w) for a, c, w in zip(adjust, cells, widths)]).rstrip() for cells in padded]
 
     def _repr_html_(self) -> str:
-        import html  # only notebooks ask for it
-
-        rows = [("th", self.heads), *(("td", row) for row in self.cells)]
-        made = ["".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) for tag, cells in rows]
-        said = [f"<p>{html.escape(text)}</p>" if text else "" for text in (self.above, self.below)]
-        return f"{said[0]}<table>{''.join(f'<tr>{cells}</tr>' for cells in made)}</table>{said[1]}"
+        above, below = [element("p", text) if text else "" for text in (self.above, self.below)]
+        return joined([above, table(self.heads, self.cells, self.right), below])
 
 
 class Shown:

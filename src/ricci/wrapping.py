@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from ricci.errors import InputError
+from ricci.markup import Carded, code
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class MadeOf:
+class MadeOf(Carded):
     """A function made of another: it has its name, is a method where it stands in a class, and travels."""
 
     __name__: str
@@ -26,6 +27,20 @@ class MadeOf:
     def __init__(self, function: Callable[..., Any]):
         functools.update_wrapper(self, function, updated=())  # type: ignore[arg-type]
         self.function = function
+
+    def told(self) -> Iterable[tuple[str, str]]:
+        """The function that it is made of: how that is called, and what it says of itself."""
+        import inspect  # only notebooks ask for it
+
+        try:
+            called = str(inspect.signature(self.function))
+        except (TypeError, ValueError):  # of some that are not Python's
+            called = "(…)"
+        first = next(iter((inspect.getdoc(self.function) or "").strip().splitlines()), "")
+        return [
+            ("function", code(f"{getattr(self.function, '__name__', repr(self.function))}{called}")),
+            ("says", first),
+        ]
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)  # type: ignore[arg-type]

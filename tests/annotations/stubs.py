@@ -63,6 +63,8 @@ __all__ = [
     {names}
 ]
 
+def load_ipython_extension(shell: Any) -> None: ...
+
 """
 
 

@@ -20,7 +20,7 @@ from ricci.functions.table import FUNCTIONS
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/how_to").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -107,14 +107,21 @@ def pyright(*places: str) -> list[dict]:
 
 
 @pytest.mark.skipif(importlib.util.find_spec("pyright") is None, reason="pyright is not installed")
-def test_pyright_agrees(tmp_path: Path) -> None:
-    """With the sources, tests, examples and benchmarks, and with what the README and the docs show."""
+@pytest.mark.parametrize(
+    "places",
+    [
+        pytest.param(("src", "examples"), id="sources"),
+        pytest.param(("src", "tests", "examples", "benchmarks", "website"), id="all", marks=pytest.mark.thorough),
+    ],
+)
+def test_pyright_agrees(tmp_path: Path, places: tuple[str, ...]) -> None:
+    """With the sources and examples, with what the README and the docs show; and with tests and benchmarks."""
     for page in PAGES:
-        (tmp_path / f"page_{page.stem}.py").write_text(blocks(page), encoding="utf-8")
+        (tmp_path / f"page_{page.parent.name}_{page.stem}.py").write_text(blocks(page), encoding="utf-8")
     (tmp_path / "wrong.py").write_text(WRONG)
     found = [
         (Path(error["file"]), error["range"]["start"]["line"] + 1, error["message"])
-        for error in pyright("src", "tests", "examples", "benchmarks", str(tmp_path))
+        for error in pyright(*places, str(tmp_path))
     ]
     assert [line for file, line, _ in found if file.name == "wrong.py"] == [5, 6, 7]  # it can tell right from wrong
     others = [f"{file}:{line}: {said}" for file, line, said in found if file.name != "wrong.py"]

@@ -106,7 +106,11 @@ ERRORS: dict[str, tuple[Callable[[], object], type[rc.RicciError], str]] = {
         "pushforward needs directions: rc.pushforward(",
     ),
     "directions without names": (lambda: rc.pushforward(MATMUL, [MATRIX]), rc.InputError, "directions"),  # pyright: ignore[reportArgumentType]
-    "no derivation": (MATMUL.derivation, rc.InputError, "Only a derivative has a derivation"),
+    "no derivation": (
+        MATMUL.derivation,
+        rc.InputError,
+        "Only a derivative, a pullback or a pushforward has a derivation",
+    ),
 }
 
 

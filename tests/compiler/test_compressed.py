@@ -9,7 +9,7 @@ from hypothesis import given, settings
 
 import ricci as rc
 from ricci.calculus.modes import derivative
-from ricci.compiler.compressed import result as module
+from ricci.compiler.compressed import apart
 from ricci.compiler.compressed.result import Compressed, CompressedFunction
 from ricci.compiler.pipeline import prepare
 from ricci.errors import DTypeError, InputError, MissingPackageError, RuleError, ShapeError
@@ -182,7 +182,7 @@ def test_the_check_can_fail():
 @pytest.mark.parametrize("name", CASES)
 def test_how_it_is_stored(name):
     c, (*_, text, numbers) = made(name), CASES[name]
-    assert not text or c.structure == text
+    assert not text or c.structure.rpartition(": ")[2] == text
     assert c.nbytes == 8 * numbers
     assert c.nbytes == sum(core.nbytes for core in c.cores)
     assert repr(c).startswith("<ricci.Compressed ")
@@ -267,7 +267,7 @@ def test_a_warm_call_only_computes(monkeypatch):
     for use in (lambda c: c @ v, lambda c: c.solve(v), lambda c: c.diagonal(), lambda c: c.todense()):
         use(c)
     misses = rc.cache_info().misses
-    monkeypatch.setattr(module, "take_apart", None)
+    monkeypatch.setattr(apart, "take_apart", None)
     again = f(**inputs)
     assert again._shell is c._shell
     close(again @ v, c @ v)
@@ -365,8 +365,9 @@ def test_wrong_shapes():
 
 def test_what_only_an_operator_has():
     j = made("of a vector by a matrix")
-    for what, act in {"solve(b)": lambda: j.solve(np.ones(4)), "diagonal()": j.diagonal, "T": lambda: j.T}.items():
-        fails(InputError, f"c.{what} is for tensors with as many axes for rows as for columns", act)
+    fails(InputError, "c.solve(b) is for tensors with as many axes for rows as", lambda: j.solve(np.ones(4)))
+    fails(ShapeError, "The rows (4,) and the columns (4, 5) have no diagonal", j.diagonal)
+    assert j.T.shape == (4, 5, 4)
     c = made("factorisation, U by V")
     fails(ShapeError, "the rows are (8, 3), the columns (9, 3)", lambda: c.solve(np.ones((8, 3))))
     fails(ShapeError, "have no diagonal", c.diagonal)
@@ -382,7 +383,8 @@ def sizes_given(e, sample):
     return {"sizes": given} if given else {}
 
 
-def check_random(e, sample):
+def check_random(e, sample, check=None):
+    """A compressed result beside the interpreter's: by ``check``, or in all that it can do."""
     facts = Facts(
         inputs={name: value.ndim for name, value in sample.inputs.items()},
         integers={name for name, value in sample.inputs.items() if value.dtype.kind == "i"},
@@ -393,6 +395,9 @@ def check_random(e, sample):
     )
     c = f(**sample.inputs, **sizes_given(e, sample))
     assert c.dtype == c.todense().dtype
+    if check is not None:
+        check(c, wanted)
+        return
     half = e.order // 2
     size = int(np.prod(wanted.shape[:half]))
     square = e.order % 2 == 0 and size == int(np.prod(wanted.shape[half:])) > 0 and np.isfinite(wanted).all()

@@ -31,7 +31,8 @@ from ricci.compiler.fused.memory import Group
 from ricci.compiler.lower.builder import Builder
 from ricci.compiler.pipeline import bind, lower, plan, prepare
 from ricci.compiler.plan.loops import Loop, blocked
-from ricci.compiler.plan.program import Program, Result, Value
+from ricci.compiler.plan.program import Program
+from ricci.compiler.plan.program_steps import Result, Value
 from ricci.compiler.run.engines import target_named
 from ricci.compiler.run.runner import Switch
 from ricci.errors import InputError, MissingPackageError

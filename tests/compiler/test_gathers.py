@@ -10,7 +10,8 @@ import pytest
 
 import ricci as rc
 from ricci.compiler.pipeline import prepare
-from ricci.compiler.plan.program import VIEWS, Program
+from ricci.compiler.plan.program import Program
+from ricci.compiler.plan.program_steps import VIEWS
 from ricci.compiler.run.function import Compiled
 from ricci.errors import AxisError
 from ricci.expr import Expr, add, delta, merge, moving, one_hot, product, triangle, variable, variables, window
@@ -277,7 +278,7 @@ GROUPS = RNG.integers(0, 5, MANY)
 def test_second_derivatives_by_groups_are_block_diagonal(function, shape, structure):
     point = RNG.standard_normal(shape)
     hessian = rc.hessian(function, compressed=True)(point)
-    assert hessian.structure == structure
+    assert hessian.structure.rpartition(": ")[2] == structure
     np.testing.assert_allclose(hessian.todense(), rc.hessian(function)(point), rtol=1e-12, atol=1e-12)
 
 

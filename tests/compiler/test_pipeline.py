@@ -15,7 +15,7 @@ from ricci.compiler import pipeline, stage_checks
 from ricci.compiler.bind import Setting
 from ricci.compiler.emit.source import Source
 from ricci.compiler.plan.loops import Worth, blocked
-from ricci.compiler.plan.program import Result, Step
+from ricci.compiler.plan.program_steps import Result, Step
 from ricci.compiler.run.runner import Runner
 from ricci.compiler.stage_checks import check
 from ricci.errors import InvariantError
@@ -70,14 +70,14 @@ value   operation           shape  kind
 A       input               3×4    f
 x       input               4      f
 b       input               3      f
-t0      dot(x, A)  a,ba->b  3      f
+t0      dot(x, A)  i,ji->j  3      f
 t1      add(b, t0)          3      f
 t2      tanh(t1)            3      f
 result  t2                  3      f
 """,
     "plan": """
 step  operation           shape  FLOPs  bytes
-t0    dot(x, A)  a,ba->b  3         24     24
+t0    dot(x, A)  i,ji->j  3         24     24
 t1    add(b, t0)          3          3     24
 t2    tanh(t1)            3          3     24
 3 steps, 30 FLOPs, 72 bytes made, at most 48 at once

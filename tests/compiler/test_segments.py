@@ -19,7 +19,8 @@ from ricci.compiler.fused.loops_fused import FusedEmitter, Saving
 from ricci.compiler.fused.segments import Segment, segmented, small_kernel
 from ricci.compiler.lower.builder import Builder
 from ricci.compiler.pipeline import bind, lower, plan, prepare
-from ricci.compiler.plan.program import Program, Result, Value
+from ricci.compiler.plan.program import Program
+from ricci.compiler.plan.program_steps import Result, Value
 from ricci.compiler.run.engines import target_named
 from ricci.testing.generate import random_expression
 from ricci.testing.interpreter import interpret

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dis
 import inspect
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +19,7 @@ import pytest
 
 import ricci as rc
 from ricci import budget
+from ricci.caches import LOCKS
 from ricci.dispatch import FRAME
 from ricci.einops import watch
 from ricci.expr import numbers
@@ -192,3 +194,11 @@ def test_from_another_thread():
                 pass
     assert left() == nothing
     np.testing.assert_equal(traced(), traced())
+
+
+def test_a_lock_that_an_interrupt_left_held_holds_nobody_up(monkeypatch):
+    monkeypatch.setattr("ricci.caches.PATIENCE", 0.05)
+    keeper = threading.Thread(target=LOCKS.tracing.acquire)
+    keeper.start()
+    keeper.join()
+    np.testing.assert_allclose(rc.grad(lambda x: (x * x * A).sum())(X), 2 * X * A)

@@ -13,7 +13,7 @@ from ricci.compiler.fused import loop_kernel, segment_code
 from ricci.compiler.fused.loop_kernel import LoopKernel, LoopRun, TensorRun, able
 from ricci.compiler.fused.matrix_code import OF_MATRICES
 from ricci.compiler.pipeline import bind, evaluate, lower, prepare
-from ricci.compiler.plan.program import OUTSIDE
+from ricci.compiler.plan.program_steps import OUTSIDE
 from ricci.compiler.run.engines import target_named
 from ricci.compiler.run.function import Compiled
 from ricci.expr import OPS, Variable, add, elementwise, function, one_hot, product, topological, variable

@@ -323,7 +323,7 @@ def test_as_it_was_written():
         "h[i,t+1] = c[i,j] h[j,t] y[t]",
     ]
     first, later = rc.parse(RNN).latex().splitlines()[1:3]
-    assert first.startswith(r"h_{0i} &= ") and later.startswith(r"h_{t+1,i} &= \tanh(W_{ij} h_{tj} + U_{ik}")
+    assert first.startswith(r"h_{0,i} &= ") and later.startswith(r"h_{t+1,i} &= \tanh(W_{ij} h_{tj} + U_{ik}")
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -398,3 +398,23 @@ def test_derivations_name_the_rule():
     assert "loop rule" in [step.rule for step in lines]
     text = str(rc.parse(RNN).diff("W").derivation())
     assert "h[t,i] = s1[t,i]" in text and "s1[t'+1,i] = tanh(" in text
+
+
+@pytest.mark.parametrize("by", ["W", "h0"])
+@pytest.mark.parametrize("order", [2, 3, pytest.param(4, marks=pytest.mark.thorough)])
+def test_derivations_of_higher_derivatives(by, order):
+    f = rc.parse("h[0,i] = h0[i]; h[t+1,i] = tanh(W[i,j] h[t,j])").diff(*[by] * order)
+    steps = f.derivation().steps
+    rules = [step.rule for step in steps]
+    assert "loop rule" in " ".join(rules) and rules[0] == "definition"
+    names = [part for step in steps for part in step.text.split("\n") if "[0," in part.partition("=")[0]]
+    assert len(names) >= order  # each recurrence has its first line, once
+    assert len(set(names)) == len(names)
+
+
+def test_a_recurrence_has_no_matrix_form():
+    f = rc.parse("h[0,i] = h0[i]; h[t+1,i] = tanh(W[i,j] h[t,j])")
+    for latex in (False, True):
+        with pytest.raises(rc.RuleError, match=r"no matrix notation: a part of it is a recurrence.*step by step"):
+            f.matrix(latex=latex)
+    assert "recurrence" in rc.draw(f).dot and "loop_" not in rc.draw(f).dot

@@ -23,7 +23,14 @@ import ricci.numpy
 BAR = " ¦ "
 ROWS = [line.split(BAR) for line in (Path(__file__).parent / "calls.txt").read_text(encoding="utf-8").splitlines()]
 WITHOUT_ARGUMENTS = {"cache_clear", "cache_info", "enable_grad", "no_grad"}
-MADE_BY_OTHERS = {"Compressed", "TraceTable", "Undecided"}  # classes of results
+MADE_BY_OTHERS = {
+    "CheckReport",
+    "Compressed",
+    "EquationSystem",
+    "Problem",
+    "TraceTable",
+    "Undecided",
+}  # classes of results
 
 
 def loss(x):

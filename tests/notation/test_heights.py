@@ -272,3 +272,17 @@ def test_a_derivation_says_what_the_derivative_says():
             last = derivative.derivation()[-1].text.splitlines()[-1].partition("= ")[2]
             assert not UNBALANCED.search(last)
             assert "[" not in str(derivative.derivation())
+
+
+def test_a_text_with_lower_indices_alone_is_cartesian():
+    y = rc.parse("y_{i} = f(x_{i})", functions=["f"])
+    assert str(y) == "y_{i} = f(x_{i})" and str(y.diff("x_{j}")) == "dy_dx[i,j] = delta[i,j] f'(x[i])"
+    assert y.diff("x_{j}").latex() == r"\frac{\partial y_{i}}{\partial x_{j}} = \delta_{ij} f'\left(x_{i}\right)"
+    assert str(rc.parse("y_{i} = exp(x_{i}) / sum[j](exp(x_{j}))")) == "y[i] = exp(x[i]) / (1[j] exp(x[j]))"
+    assert str(rc.parse("u_{i} = x_{i}**2; f_{i} = D(u_{i}, x_{j}) v_{j}")) == "f[i] = 2 x[i] v[i]"
+    assert str(rc.parse("c_{k} = e_{k} s").equation.multiply(rc.variable("d^i"))) == "c_{k} d^i = e_{k} s d^i"
+
+
+def test_names_that_look_like_indices_are_said_in_errors():
+    with pytest.raises(rc.NotationError, match=r"Without braces a_ij is a name: a_\{ij\} has indices"):
+        rc.parse("c_{ik} = a_ij b_{jk}")

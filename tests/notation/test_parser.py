@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import ricci as rc
 from ricci.errors import NotationError
 from ricci.notation import syntax
 from ricci.notation.parser import parse_program
@@ -392,10 +393,11 @@ ERRORS = [
     ("a = = c", "=@4", "only one '='", "=="),
     ("(a = b)", "=", "stands only after a left side", "=="),
     ("2 = x", "2", "left side of '=' is not a name", "y[i] ="),
-    ("x+y = z", "x+y", "left side of '=' is not a name", "y[i] ="),
-    ("-x = z", "-x", "left side of '=' is not a name", "y[i] ="),
+    ("x += z", "x +", "left side of '=' is not a name", "z = x + …"),
+    ("a[i] (no sum i) b[i]", "(no sum i)", "at the end of a statement", "(no sum i)"),
+    ("a[i] b[i] (no sum)", "(no sum)", "names the indices", "(no sum i, j)"),
+    ("x y = z = w", "=@8", "only one '='", "=="),
     ("1[i] = z", "1[i]", "left side of '=' is not a name", "y[i] ="),
-    ("exp(x) = z", "exp(x)", "left side of '=' is not a name", "y[i] ="),
     ("= z", "=", "left side of '=' is missing", "y[i] ="),
     ("f(x) = x**2", "f", "no function 'f'", "f = …"),
     ("exp = 2", "exp", "'exp' is reserved", "exp_1"),
@@ -556,6 +558,29 @@ def test_the_deepest_text_needs_no_stack_of_python():
     while frame is not None:
         frame, depth = frame.f_back, depth + 1
     assert at_depth(limit - depth - 60).statements
+
+
+NESTED = ["exp(%s)", "2**(%s)", "where(x < 1, 2, 1 + %s)", "x[%s]", "1 + 2*(%s)", r"\frac{1}{1 + %s}", r"\bar{%s}"]
+NESTED += [r"x^{%s}", r"x_{%s}", r"\sqrt{%s}", r"\left(%s\right)", r"\exp(1 - %s)", r"\hat{x_{%s}}", r"\mathbf{%s}"]
+
+
+@pytest.mark.parametrize("form", NESTED)
+@pytest.mark.parametrize("room", [120, 250, 500])
+def test_a_deep_caller_reads_or_is_told_of_the_stack(form, room):
+    """With little room left on the stack a text is read or refused, and never a RecursionError."""
+
+    def called(n, text):
+        return rc.parse(text) if n == 0 else called(n - 1, text)
+
+    before, after = form.split("%s")
+    frame, depth = sys._getframe(), 0
+    while frame is not None:
+        frame, depth = frame.f_back, depth + 1
+    for n in (30, 100, 5000):
+        try:
+            assert called(sys.getrecursionlimit() - depth - room, before * n + "x" + after * n).expr is not None
+        except rc.RicciError as error:
+            assert isinstance(error, NotationError) and error.text
 
 
 @pytest.mark.parametrize("n", [10_000, pytest.param(100_000, marks=pytest.mark.thorough)])

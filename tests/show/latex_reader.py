@@ -19,6 +19,7 @@ CALL = re.compile(r"^(.*?)(\\left)?\(\{0\}(?:, \{\d\})*(\\right)?\)$")
 
 
 SIZES = r"\text{sizes: } "
+NO_SUM = re.compile(r" \\quad\\text\{\(no sum \$(.*?)\$\)\}$")
 
 
 @cache
@@ -43,6 +44,10 @@ def _statement(line: str) -> str:
         parts = line.removeprefix(SIZES).split(r",\; ")
         said = ", ".join(" = ".join(Reader(side).sum() for side in part.split(" = ")) for part in parts)
         return "sizes: " + re.sub(r"floor\( \(\(1\)/\((\d+)\)\) (.*?) \)", r"floor((\2)/\1)", said)
+    note = NO_SUM.search(line)
+    if note:
+        names = ", ".join(Reader(name).index() for name in note[1].split(", "))
+        return f"{_statement(line[: note.start()])} (no sum {names})"
     left, sign, right = line.partition(" = ")
     if not sign or r"\left[" in left:  # the sign of a comparison
         return Reader(line).sum()
@@ -124,8 +129,11 @@ class Reader:
             root = "cbrt" if self.text.startswith("[3]", self.at) else "sqrt"
             self.at += 3 * (root == "cbrt")
             return f"{root}({Reader(self.group()).sum()})"
-        if token == r"\sum":
-            return f"sum{self.indices()}({self.term()})"
+        braced = self.braces() if token == "{" else ""
+        if braced:
+            return braced
+        if token in (r"\sum", r"\prod"):
+            return f"{token[1:]}{self.indices()}({self.term()})"
         if token == "|":
             start = self.at
             self.at = self.text.index("|", start) + 1
@@ -140,6 +148,15 @@ class Reader:
         if token[0].isdigit():
             return token
         return self.name(token) + self.indices()
+
+    def braces(self) -> str:
+        """What stands in braces that a power follows, or nothing else: ``{x_{i}}^{a}``."""
+        start, self.at = self.at, self.at - 1
+        inside = self.group()
+        if self.peek() in ("^", ""):
+            return f"({Reader(inside).sum()})"
+        self.at = start
+        return ""
 
     def partial(self, above: str, below: list[str]) -> str:
         """A derivative of what stands above the bar, or after it in brackets, by all that stand below."""
@@ -225,6 +242,7 @@ def _apart(inside: str) -> list[str]:
     """Indices beside one another, each a letter, or between commas."""
     if re.fullmatch(r"(?:\w'*)+", inside):
         return re.findall(r"\w'*", inside)
+    inside = re.sub(r"(?<![A-Za-z_^])\{([^{}]*\d[^{}]*)\}", r"\1", inside)  # braces that hold one index together
     parts, depth = [""], 0
     for character in inside:
         depth += (character == "{") - (character == "}")

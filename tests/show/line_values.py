@@ -20,6 +20,7 @@ import ricci as rc
 from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
 from ricci.notation.heights import flipped
+from ricci.notation.occurrences import free_indices
 from ricci.notation.parser import parse_program
 from ricci.show import text as text_form
 from ricci.show.derivation import Derivation
@@ -66,6 +67,7 @@ class Sides:
     values: list[np.ndarray] = field(default_factory=list)
     definitions: dict[str, str] = field(default_factory=dict)
     sizes: list[str] = field(default_factory=list)
+    main: str = ""  # the definition of the function, for lines that speak of it
 
     def __post_init__(self):
         self.inputs = {**self.chain[0].context.facts.values, **self.inputs}
@@ -114,14 +116,18 @@ class Sides:
 
     def meant(self, left: str, right: str) -> np.ndarray:
         """What a left side stands for; sizes of its part may be found in the right."""
-        node = body(left)
-        if isinstance(node, syntax.TensorNode):
-            return self.values[0]
-        assert isinstance(node, syntax.Derivative) and isinstance(node.body, syntax.TensorNode)
-        if node.body.name in self.definitions:
-            return self.by_differences(node, right)
-        names = [f.name for f in self.chain]
-        return self.values[names.index(node.body.name) + 1 if node.body.name in names else 1]
+        node, order = body(left), 0
+        while isinstance(node, syntax.Derivative):
+            node, order = node.body, order + 1
+        if isinstance(node, syntax.TensorNode) and node.name == (self.chain[0].name or "f"):
+            if not order and not self.main:
+                self.main = f"{left} = {right}"
+            return self.values[order]
+        if isinstance(node, syntax.TensorNode) and order == 1:
+            found = body(left)
+            assert isinstance(found, syntax.Derivative)
+            return self.by_differences(found, right)
+        return evaluate(self.formula(left, left, {}), self.inputs, self.given)
 
     def by_differences(self, left: syntax.Derivative, right: str) -> np.ndarray:
         by, shown = left.variable.name, text_form.render(left.body, text_form.ATOM)
@@ -129,17 +135,28 @@ class Sides:
             formula = self.formula(shown, shown, {})
         except rc.NotationError:
             formula = self.formula(shown, shown, {}, f"line{text_form.indices(indices_of(left))} = {right}")
+        try:
+            evaluate(formula, self.inputs, self.given)
+        except rc.InputError:  # a size that only the definition tells
+            formula = self.formula(shown, shown, {}, whole=True)
         return differences(lambda x: evaluate(formula, {**self.inputs, by: x}, self.given), self.inputs[by])
 
     def value(self, left: str, right: str, shape: tuple[int, ...]) -> np.ndarray:
         """The value of a right side, whose indices are those of the left."""
         sizes = dict(zip(names_of(body(left)), shape, strict=True))
-        return evaluate(self.formula(left, right, sizes), self.inputs, self.given)
+        try:
+            return evaluate(self.formula(left, right, sizes), self.inputs, self.given)
+        except rc.InputError:  # a size that only the definition tells
+            return evaluate(self.formula(left, right, sizes, whole=True), self.inputs, self.given)
 
-    def formula(self, left: str, right: str, sizes: dict[str, int], *beside: str) -> rc.Formula:
+    def formula(self, left: str, right: str, sizes: dict[str, int], *beside: str, whole: bool = False) -> rc.Formula:
         node = body(left)
         result = f"result{text_form.indices(indices_of(node))}"
-        text = "\n".join([*self.sizes, *self.definitions.values(), *beside, f"{result} = {right}"])
+        name = self.chain[0].name or "f"
+        shown = f"{right} {' '.join(self.definitions.values())}"
+        spoken = whole or re.search(rf"\b{name}\b", shown)
+        main = [self.main] if self.main and spoken and name not in self.definitions else []
+        text = "\n".join([*self.sizes, *self.definitions.values(), *main, *beside, f"{result} = {right}"])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return rc.parse(text, sizes=sizes)
@@ -153,7 +170,8 @@ def indices_of(left: syntax.Node) -> syntax.Indices:
     """The indices of ``y[i]``, and of ``D(y[i], x[p])`` i and p."""
     if isinstance(left, syntax.TensorNode):
         return left.indices or ()
-    assert isinstance(left, syntax.Derivative)
+    if not isinstance(left, syntax.Derivative):
+        return tuple([syntax.Index(0, 0, ((1, n),), plain=True) for n in free_indices(left) or ()])
     by = left.variable.indices or ()
     turned = flipped([index.height for index in by])
     own = [syntax.Index(0, 0, i.terms, plain=True, height=h) for i, h in zip(by, turned, strict=True)]

@@ -18,6 +18,7 @@ from line_values import (
     Line,
     Sides,
     difference,
+    evaluate,
     fault_in_latex,
     fault_in_side,
     faults_in_equation,
@@ -28,6 +29,9 @@ from line_values import (
 import ricci as rc
 from ricci.expr import axis_size
 from ricci.expr.settle import SizeClasses
+from ricci.notation import syntax
+from ricci.show import text as text_form
+from ricci.show.breaking import WIDTH
 from ricci.testing.identities import Identity, identities
 from ricci.testing.identity_checks import cases
 from ricci.testing.written import SIZES, arrays, derivatives, random_written
@@ -158,6 +162,73 @@ def test_identities(part):
     for row in IDENTITIES[part::24]:
         found = list(in_identity(row))
         assert not found, f"{row.name}: {found[0]}"
+
+
+LEVELS = [("brief", False), ("full", False), ("normal", True), ("brief", True)]
+
+
+@pytest.mark.parametrize(("detail", "sums"), LEVELS)
+@pytest.mark.parametrize("part", [0, *[pytest.param(k, marks=pytest.mark.thorough) for k in (5, 9, 13)]])
+def test_identities_in_other_detail(part, detail, sums):
+    """In all levels of detail, and with signs for sums; and no line is wider than a page."""
+    looked_at = 0
+    for row in IDENTITIES[part::40]:
+        chain = [row.derivative(order=order) for order in range(len(row.wrt) + 1)]
+        derivation = chain[-1].derivation(detail, sums=sums)
+        assert max(map(len, str(derivation).splitlines())) <= WIDTH, row.name
+        for lines in (lines_of_text, lines_of_latex):
+            found = list(Sides(chain, next(iter(cases(row))), {}).faults(lines(derivation)))
+            assert not found, f"{row.name}: {found[0]}"
+            looked_at += 1
+    assert looked_at
+
+
+ROUTES = {
+    "y[i,j] = x[i,k] a[k,j]": {"x": (2, 3), "a": (3, 4)},
+    "y[i] = softmax[i](x[i] / s)": {"x": (3,), "s": ()},
+    "h[i] = tanh(W[i,j] x[j]); y[i] = h[i] / (1 + h[k] h[k])": {"W": (3, 2), "x": (2,)},
+    "y = x[i] A[i,j] x[j]": {"x": (3,), "A": (3, 3)},
+}
+
+
+@pytest.mark.parametrize("coming", ["input", "function of the inputs", "nothing"])
+@pytest.mark.parametrize("text", ROUTES)
+def test_pullbacks_have_derivations(text, coming):
+    """They are derivatives of ``l = y_bar[i] y[i]``, which the first step has as a text."""
+    f, rng = rc.parse(text), np.random.default_rng(4)
+    inputs = {name: rng.uniform(0.3, 0.9, shape) for name, shape in ROUTES[text].items()}
+    bar = {"input": rc.tensors(f"y_bar[{','.join(f.indices)}]" if f.indices else "y_bar")[0], "nothing": None}.get(
+        coming, f * 2
+    )
+    value = np.asarray(f(**inputs))
+    given = {**inputs, "y_bar": rng.uniform(0.3, 0.9, value.shape)} if coming == "input" else inputs
+    for name in inputs:
+        pulled = rc.pullback(f, name, bar)
+        derivation = pulled.derivation()
+        root = rc.parse(derivation[0].text)
+        by = next(step.left for step in derivation if isinstance(step.left, syntax.Derivative)).variable
+        chain = [root, root.diff(text_form.render(by, text_form.ATOM))]
+        found = list(Sides(chain, given).faults(lines_of_text(derivation)))
+        assert not found, found[0]
+        np.testing.assert_allclose(evaluate(chain[1], given, {}), evaluate(pulled, given, {}), rtol=1e-9)
+
+
+@pytest.mark.parametrize("text", ROUTES)
+def test_pushforwards_have_derivations(text):
+    f, rng = rc.parse(text), np.random.default_rng(4)
+    inputs = {name: rng.uniform(0.3, 0.9, shape) for name, shape in ROUTES[text].items()}
+    for name, value in inputs.items():
+        own = [n for axis in range(value.ndim) for n, axes in f.context.facts.groups if (name, axis) in axes][
+            : value.ndim
+        ]
+        dot = rc.tensors(f"x_dot[{','.join('uvw'[: value.ndim])}]" if own else "x_dot")[0]
+        target = f"{name}[{','.join('uvw'[: value.ndim])}]" if own else name
+        pushed = rc.pushforward(f, {target: dot})
+        derivation = pushed.derivation()
+        given = {**inputs, "x_dot": rng.uniform(0.3, 0.9, value.shape)}
+        found = list(Sides([f, f.diff(name)], given).faults(lines_of_text(derivation)))
+        assert not found, found[0]
+        assert derivation[-1].rule
 
 
 def in_identity(row: Identity) -> Iterator[str]:

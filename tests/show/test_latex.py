@@ -166,7 +166,7 @@ def test_equations_have_two_sides(written):
 def test_an_equation_says_what_is_not_summed():
     equation = rc.parse("a[i] = b[i]").equation.apply(lambda side: side * c)
     assert str(equation) == "a[i] c[i] = b[i] c[i]  (no sum i)"
-    assert equation.latex() == r"a_{i} c_{i} = b_{i} c_{i} \quad (\text{no sum } i)"
+    assert equation.latex() == r"a_{i} c_{i} = b_{i} c_{i} \quad\text{(no sum $i$)}"
     assert str(rc.parse("a[i] = b[i] c[i]").equation) == "a[i] = b[i] c[i]"  # the left side says it
     assert "no sum" not in str(equation.multiply(g).contract("i"))
 
@@ -174,7 +174,7 @@ def test_an_equation_says_what_is_not_summed():
 def test_an_equation_made_up_no_side():
     """Whose indices the text alone does not tell has no name of its own for a side."""
     equation = rc.parse("z[i] = b[i] c[i]").equation.apply(rc.exp)
-    assert equation.latex() == r"\exp(z_{i}) = \exp(b_{i} c_{i})"
+    assert equation.latex() == r"\exp(z_{i}) = \exp(b_{i} c_{i}) \quad\text{(no sum $i$)}"
 
 
 def test_parts_of_both_sides_have_different_names():

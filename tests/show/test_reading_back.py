@@ -21,6 +21,7 @@ import ricci as rc
 from ricci.expr import Elementwise, Function, topological
 from ricci.testing.identities import Identity, identities
 from ricci.testing.written import derivatives, random_written
+from ricci.user.equation_words import HOLE
 
 # The smallest texts of each class in which a text says less than the formula knows.
 TEXTS = [
@@ -174,7 +175,7 @@ def test_all_formulas_of_examples_come_back(example: Path, monkeypatch: pytest.M
     with formulas_made() as found:
         runpy.run_path(str(example), run_name="__main__")
     for f in found:
-        if not has_own_functions(f):
+        if not needs_more_than_its_text(f):
             comes_back(f)
 
 
@@ -187,7 +188,7 @@ def test_all_formulas_of_pages_come_back(page: Path):
     with formulas_made() as found:
         run_blocks(page.read_text(encoding="utf-8"))
     for f in found:
-        if not has_own_functions(f):
+        if not needs_more_than_its_text(f):
             comes_back(f)
 
 
@@ -220,9 +221,13 @@ def formulas_made() -> Iterator[list[rc.Formula]]:
         rc.Formula.__init__ = own
 
 
-def has_own_functions(f: rc.Formula) -> bool:
-    """Whether it has functions of the user's own, which no text can say."""
-    return any(isinstance(n, (Elementwise, Function)) and n.op.own for n in topological(f.expr))
+def needs_more_than_its_text(f: rc.Formula) -> bool:
+    """Whether it has what no text says: functions of the user's own, declared matrices, the place of an operand."""
+    return (
+        bool(f.context.facts.symmetries)
+        or HOLE in f.variables
+        or any(isinstance(n, (Elementwise, Function)) and n.op.own for n in topological(f.expr))
+    )
 
 
 def test_formulas_made_are_noted():

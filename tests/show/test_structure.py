@@ -58,9 +58,18 @@ def test_structures(text, wrt, expected, exchanges):
 @pytest.mark.parametrize(
     ("text", "wrt", "expected"),
     [
-        (FACTORS, ("U[i,k]", "U[j,l]"), "delta[i,j] ⊗ core[k,l], symmetric in i↔j, k↔l; core k*l, whole i*j*k*l"),
+        (
+            FACTORS,
+            ("U[i,k]", "U[j,l]"),
+            "block-diagonal, |i| blocks of |k|×|k|: "
+            "delta[i,j] ⊗ core[k,l], symmetric in i↔j, k↔l; core k*l, whole i*j*k*l",
+        ),
         (LOGISTIC, ("w[n]", "w[p]"), "core[n,p], symmetric; core n*p, whole n*p"),
-        ("y[i,j] = x[i,k] a[k,j]", ("x[p,q]",), "delta[i,p] ⊗ core[q,j], symmetric in i↔p; core j*q, whole i*j*p*q"),
+        (
+            "y[i,j] = x[i,k] a[k,j]",
+            ("x[p,q]",),
+            "block-diagonal, |i| blocks of |j|×|q|: delta[i,p] ⊗ core[q,j], symmetric in i↔p; core j*q, whole i*j*p*q",
+        ),
         ("y[i,j] = 0[i,j]", (), "zero; core 0 numbers, whole i*j"),
         ("f = 1[i] x[i]", ("x[p]",), "1[p]; core 0 numbers, whole p"),
     ],
@@ -73,7 +82,34 @@ def test_text(text, wrt, expected):
 
 def test_default_index_names():
     report = rc.parse(FACTORS).diff("U", "U").structure()
-    assert str(report).startswith("delta[i,i'] ⊗ core[k,k'], symmetric")
+    assert str(report).startswith("block-diagonal, |i| blocks of |k|×|k|: delta[i,i'] ⊗ core[k,k'], symmetric")
+
+
+@pytest.mark.parametrize(
+    ("text", "by", "form"),
+    [
+        ("y[i] = exp(x[i])", "x", "diagonal"),
+        ("y[i] = x[i+1] - x[i+0]**2", "x", "banded, width 2"),
+        ("l = 1[i] (x[i+1] - x[i+0]**2)**2", "xx", "banded, width 3"),
+        ("l = 1[i] (x[i+1] - x[i+0]**2)**2 + (a[i] x[i])**2", "xx", ""),
+        ("y[i] = a[i] x[i+3]", "x", "one diagonal"),
+        ("l = 1[t] 1[a] (x[t+1,a] - tanh(A[a,b] x[t+0,b]))**2", "xx", "block-tridiagonal, blocks of |a|×|a|"),
+        ("l = 1[t] 1[a] (x[t+2,a] - tanh(A[a,b] x[t+0,b]))**2", "xx", "block-banded, width 5, blocks of |a|×|a|"),
+        ("l = 1[i] (x[i,a] A[a,b] x[i,b])**2", "xx", "block-diagonal, |i| blocks of |a|×|a|"),
+        ("y[i] = w[k] x[i+k]", "x", ""),  # how wide it is depends on a size
+        ("l = logsumexp[i](x[i])", "xx", ""),
+        ("y[b] = E[t[b]]", "E", ""),
+    ],
+)
+def test_forms_have_names(text, by, form):
+    report = rc.parse(text).diff(*by).structure()
+    assert report.form == form
+    assert str(report).startswith(f"{form}: ") or not form
+
+
+def test_the_width_of_a_window_needs_its_size():
+    kernel = rc.parse("y[i] = w[k] x[i+k]", sizes={"k": 3}).diff("x").structure()
+    assert kernel.form == "banded, width 3" and "banded, width 3" in (kernel._repr_svg_() or "")
 
 
 def test_sizes_of_core_and_whole():

@@ -25,6 +25,10 @@ SAME = [
     ("y = b[t[i]] b[t[i]]", "y = delta[t[i],j] b[j]**2 1[i,j]"),
 ]
 OTHER = [
+    (  # true of square matrices alone
+        "y[a,b] = X[a,i] inv[i,j](X[m,i] X[m,j]) X[b,j]",
+        "y[a,b] = (X[a,i] inv[i,j](X[m,i] X[m,j]) X[b,j])**2",
+    ),
     ("y = x", "y = relu(x)"),
     ("y = x + 1e-30", "y = x + 2e-30"),
     ("y = (x == 0)", "y = 0 x"),

@@ -8,7 +8,21 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from ricci.expr import HALF, Expr, add, broadcast, check, constant, delta, function, index_size, one, product, variable
+from ricci.expr import (
+    HALF,
+    Expr,
+    add,
+    broadcast,
+    check,
+    constant,
+    delta,
+    function,
+    index_size,
+    levi_civita,
+    one,
+    product,
+    variable,
+)
 from ricci.expr.build.product import contract
 from ricci.functions import elementwise as el
 from ricci.functions import matrix as m
@@ -49,6 +63,7 @@ Q = variable("Q", (n, n))
 T = variable("T", 3)
 A = variable("A", (3, 3))  # invertible
 B = variable("B", (2, 3, 3))  # a batch of invertible matrices
+R, K = variable("R", (3, 3), "orthogonal"), variable("K", (3, 3), "positive")
 b = variable("b", (3,))
 w = variable("w", (3,))
 
@@ -297,7 +312,25 @@ COLLECTING = [
     ),
 ]
 
-CASES = [*STABLE, *PAIRS, *INVERSE, *POWERS, *COLLECTING]
+SUMMED = product([(levi_civita(3), "ijk"), (b, "j"), (b + w, "k")], "i")
+CROSS = product([(levi_civita(3), "ijk"), (b, "j"), (w, "k")], "i")
+DECLARED = [
+    Case("inv of an orthogonal matrix", m.inv(R), transposed(R)),
+    Case("solve with an orthogonal matrix", m.solve(R, b), product([(R, "ij"), (b, "i")], "j")),
+    Case("logdet of an orthogonal matrix", m.logdet(R) + s, s),
+    Case("square of a det of 1 or -1", m.det(R) ** 2 * s, s),
+    Case("square of a det of 1 or -1", m.det(R) ** -4 * s, s),
+    Case("abs of a det", abs_(m.det(R)) * s, s),
+    Case("abs of a det", abs_(m.det(K)), m.det(K)),
+    Case("sign of a det", sign(m.det(K)) * s, s),
+    Case("sign of the det of a positive matrix", m.slogdet_sign(K) * s, s),
+    Case("symbols multiplied out", SUMMED, CROSS),
+    Case("symbols multiplied out", product([(CROSS, "i"), (b + w, "i")], ""), constant(0)),
+    Case("symbols multiplied out", product([(R, "ji"), (b + product([(R, "jk"), (w, "k")], "j"), "j")], "i"),
+         w + product([(R, "ji"), (b, "j")], "i")),
+]  # fmt: skip
+
+CASES = [*STABLE, *PAIRS, *INVERSE, *POWERS, *COLLECTING, *DECLARED]
 SIZES = {("n",): 3, ("k",): 4}
 named: Callable = lambda case: case.rule  # noqa: E731
 
@@ -315,6 +348,8 @@ def inputs(rng: np.random.Generator) -> dict[str, np.ndarray]:
         "Q": rng.normal(size=(3, 3)),
         "T": rng.normal(size=(2, 3, 2)),
         "A": matrix(3, 3),
+        "R": np.linalg.qr(matrix(3, 3))[0],
+        "K": (lambda x: x @ x.T)(matrix(3, 3)),
         "B": matrix(2, 3, 3),
     }
 

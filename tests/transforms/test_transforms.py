@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib.util
 import threading
 from collections import namedtuple
 from dataclasses import dataclass
@@ -589,3 +590,26 @@ def test_explanations_of_large_functions_stay_short():
 
     text = str(rc.explain(rc.grad(deep, roll=False))(W))
     assert "nodes" in text and len(text) < 100_000
+
+
+@pytest.mark.parametrize("backend", ["numpy", "torch", "jax"])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: ((x > 0) * x).sum(),
+        lambda x: ((x > 0) * (x < 5) * x).sum(),
+        lambda x: ((x > 0) * x + (x >= 1) * x).sum(),
+        lambda x: np.where(x > 0, x, 0 * x).sum(),
+    ],
+)
+def test_gradients_are_floating_where_they_are_truth_values(f, backend):
+    if importlib.util.find_spec(backend) is None:
+        pytest.skip(f"{backend} is not installed")
+    for dtype in (np.float32, np.float64):
+        x = np.array([2.0, -1.0, 6.0], dtype)
+        found = np.asarray(rc.grad(f)(x))
+        assert found.dtype == dtype
+        np.testing.assert_array_equal(found, np.round(rc.numerical_jacobian(f, x.astype(float))))
+        other = np.asarray(rc.grad(f, backend=backend)(x))
+        assert other.dtype.kind == "f"
+        np.testing.assert_array_equal(other, found)

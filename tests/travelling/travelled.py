@@ -247,6 +247,13 @@ def _grad(here: Here) -> None:
     here(rc.grad(compiled, argnums=0), *here.inputs(compiled))
 
 
+@row("code")
+def _code(here: Here) -> None:
+    code = here.f.code(here.backend, with_gradient="x")
+    here(code, **{name: here.given[name] for name in here.f.variables})
+    here(str(code))
+
+
 @row("hessian")
 def _hessian(here: Here) -> None:
     for compressed in (False, True):
@@ -328,6 +335,16 @@ def decay(y: Any, t: Any, rate: Any) -> Any:
     return -rate * y
 
 
+@row("problem", "Problem")
+def _problems(here: Here) -> None:
+    made = rc.problem(bowl, np.ones(3), (np.arange(3.0),))
+    here(partial(_product, made["hessp"]), here.x)
+
+
+def _product(hessp: Any, x: Any) -> Any:
+    return hessp(x, np.ones(3))
+
+
 @row("odeint")
 def _odes(here: Here) -> None:
     made = rc.odeint(decay, np.ones(3), np.linspace(0.0, 1.0, 3))
@@ -389,7 +406,18 @@ def _looked_up(here: Here) -> None:
     here(partial(rc.scatter, "t, t -> v", v=4), here.x, here.a([2, 0, 2]))
 
 
-@row("Formula", "parse", "tensors", "variable", "diff", "diff_all", "pullback", "pushforward", "elimination_cost")
+@row(
+    "Formula",
+    "matrix",
+    "parse",
+    "tensors",
+    "variable",
+    "diff",
+    "diff_all",
+    "pullback",
+    "pushforward",
+    "elimination_cost",
+)
 def _formulas(here: Here) -> None:
     f, given = here.f, here.given
     here(f, **given)
@@ -404,18 +432,34 @@ def _formulas(here: Here) -> None:
     here(f.structure())
     here(f.named("g"), **given)
     here(f.simplify(), **given)
+    unknown = rc.parse("y[i] = point(x[i])", functions=["point"])
+    here(unknown.diff("x"), x=here.x, point=np.sin)
+    here(unknown.compile(), x=here.x, point=slopes)
+    mine = {"mine": half_as_steep, "cubic": slopes, "sp": np.tanh, "running": np.cumsum}
+    for text in ("y[i] = mine(x[i]) + cubic(x[i]) sp(x[i])", "y[i] = running[j](x[j])[i]"):
+        here(rc.parse(text, functions=mine), x=here.x)
+        here(rc.parse(text, functions=mine).diff("x").compile(), x=here.x)
     here(rc.variable("c[i]", [1.0, 2.0]))
     here(rc.variable("c[i]", [1.0, 2.0]) * 2)
     here(list(rc.tensors("A[i,j] x[j]")))
+    here(rc.matrix("r = A*x - b; f = r'*r", "A[m,n]"))
     here(rc.elimination_cost(f, "x"))
 
 
-@row("Equation")
+@row("Equation", "EquationSystem")
 def _equations(here: Here) -> None:
     y = rc.parse("y[i] = A[i,j] x[j]")
     here(y.equation)
     here(y.equation.rename(i="k"))
     here(y.equation.multiply(rc.variable("b[i]")))
+    here(y.equation.expand(i=2))
+    here(rc.parse("a[i] b[i] = c[i] d[i]  (no sum i)").equation)
+    here(rc.parse("y[i] = S[i,j] eps[j,k,l] x[k] Q[l,m] x[m]", symmetric="S", orthogonal="Q").equation)
+
+
+@row("check", "CheckReport")
+def _reports(here: Here) -> None:
+    here(rc.check("y = x**2; D(y, x) = 2 x = 3 x = )"))
 
 
 @row("Tensor", "enable_grad", "no_grad", "debug_nans")

@@ -27,6 +27,7 @@ from ricci.calculus.local import (
     parallel,
     vanishes,
 )
+from ricci.calculus.projecting import projected
 from ricci.expr import Expr, add, topological
 from ricci.expr.structures import zero
 
@@ -90,10 +91,8 @@ class Graph:
 
     def derivative(self, output: Expr, x: Expr) -> Expr:
         """∂output/∂x, all vertices being eliminated. An output may be an operand of another one."""
-        if output is x:
-            return identity(x.shape).expr()
-        edge = self.below.get(output, {}).get(x)
-        return zero((*output.shape, *x.shape)) if edge is None else edge.expr()
+        edge = identity(x.shape) if output is x else self.below.get(output, {}).get(x)
+        return zero((*output.shape, *x.shape)) if edge is None else projected(edge.expr(), x, len(output.shape))
 
 
 def _linearised(node: Expr, position: int) -> tuple[list[tuple[Expr, Expr, Edge]], list[Expr]]:
@@ -161,7 +160,7 @@ def adjoints(output: Expr, bar: Expr, inputs: Sequence[Expr]) -> dict[Expr, Expr
         if node not in incoming:
             continue
         parts = incoming.pop(node)
-        total[node] = parts[0] if len(parts) == 1 else add([(1, part) for part in parts])
+        total[node] = projected(parts[0] if len(parts) == 1 else add([(1, part) for part in parts]), node, lead)
         pulled = edge_of(total[node], lead)
         for low, edge in graph.below.get(node, {}).items():
             incoming.setdefault(low, []).append(composed(pulled, edge))

@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 
 from ricci.caches import lazy
-from ricci.compiler.plan.program import shape_text
+from ricci.compiler.declared_values import as_declared
+from ricci.compiler.plan.program_steps import shape_text
 from ricci.compiler.prepare.prepared import Prepared
 from ricci.errors import DTypeError, InputError, NotationError, ShapeError, nearest
 from ricci.expr import Dim, Expr, Size, Variable, dims, topological
 from ricci.expr.settle import SizeClasses
+from ricci.functions.unknown import lacks_value
 from ricci.grid import Grid, Shown
 from ricci.kinds import check_usable
 from ricci.notation.context import Facts
@@ -68,6 +70,8 @@ class Bound(Shown):
 
 def bound(prepared: Prepared, setting: Setting) -> Bound:
     """The prepared results for a call. Inputs that they do not depend on come along: they decide sizes and types."""
+    if prepared.unknown:
+        raise InputError(lacks_value(prepared.unknown))
     shapes = dict(setting.shapes)
     env = bind_shapes(prepared, shapes, dict(setting.sizes))
     given = {name for name, _ in setting.kinds}
@@ -106,6 +110,7 @@ def arguments(prepared: Prepared, inputs: Mapping[str, Any], sizes: Any = None) 
     """The inputs of a call as arrays of NumPy, and all sizes: for those who compute more than the results from them."""
     given = {**prepared.facts.values, **inputs}
     check_names(prepared, given)
+    as_declared(prepared.facts.symmetries, given)
     arrays = as_arrays(given)
     return arrays, bind_shapes(prepared, {name: array.shape for name, array in arrays.items()}, check_sizes(sizes))
 

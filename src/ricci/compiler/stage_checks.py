@@ -13,7 +13,8 @@ from ricci.compiler.bind import Bound
 from ricci.compiler.emit.source import PROGRAM, Source
 from ricci.compiler.plan.loops import Loop
 from ricci.compiler.plan.plans import Plan
-from ricci.compiler.plan.program import Program, Step, Value
+from ricci.compiler.plan.program import Program
+from ricci.compiler.plan.program_steps import Step, Value
 from ricci.compiler.prepare.choices import HELD
 from ricci.compiler.prepare.prepared import Prepared
 from ricci.compiler.run.runner import Runner

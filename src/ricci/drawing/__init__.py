@@ -55,7 +55,7 @@ def draw(
     if not roots:
         raise InputError("There is nothing to draw: the list is empty.")
     vertices = _vertices(roots, values, sizes or {}, most)
-    drawing = Drawing(picture.to_dot(vertices, direction), format)
+    drawing = Drawing.of(vertices, direction, format)
     if file is not None:
         drawing.save(file)
     return drawing

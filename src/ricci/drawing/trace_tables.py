@@ -219,6 +219,7 @@ class TraceRun:
         """A column for each input, or one for the direction that was given; zero at steps that it does not reach."""
         from ricci.calculus.graph import tangents
         from ricci.calculus.local import identity
+        from ricci.calculus.projecting import projected
 
         given = self.asked.tangents
         seeds: dict[str, dict[Expr, Expr]]
@@ -229,6 +230,7 @@ class TraceRun:
             seeds = {
                 "tangent": {self.inputs[n]: self._given(f"the input {n}", self.inputs[n], given[n]) for n in names}
             }
+        seeds = {name: {x: projected(dot, x, 0) for x, dot in dots.items()} for name, dots in seeds.items()}
         found = {name: (tangents([self.expr], dots), _extra(dots)) for name, dots in seeds.items() if dots}
         return {
             name: {node: dots[node] if node in dots else zero((*node.shape, *extra)) for node in order}

@@ -6,6 +6,7 @@ constructors, ``moving`` what data that changes places is multiplied by; ``walk`
 whole expressions, and ``check`` tells whether one is well formed. Only ``errors`` and ``caches`` may be imported.
 """
 
+from ricci.expr.alternating import levi_civita
 from ricci.expr.build.add import add
 from ricci.expr.build.algebra import HALF, POWER, constant, expand, multiply, power, reciprocal
 from ricci.expr.build.apply import elementwise, function, one_hot
@@ -34,11 +35,14 @@ from ricci.expr.structures import affine, delta, merge, one, place, triangle, wi
 from ricci.expr.walk import rebuild, substitute, topological, transform, users, variables
 
 
-def variable(name: str, shape: int | Shape) -> Variable:
-    """An input. ``shape`` is its sizes, or its order: then each axis has a size of its own, bound at the first call."""
+def variable(name: str, shape: int | Shape, symmetry: str = "") -> Variable:
+    """An input. ``shape`` is its sizes, or its order: then each axis has a size of its own, bound at the first call.
+
+    ``symmetry`` is what is declared of a matrix: "symmetric", "antisymmetric", "positive" or "orthogonal".
+    """
     if isinstance(shape, int):
-        shape = tuple(axis_size(name, axis) for axis in range(shape))
-    return make(Variable, (), shape, name)
+        shape = tuple(axis_size(name, 0 if symmetry else axis) for axis in range(shape))
+    return make(Variable, (), shape, name, symmetry) if symmetry else make(Variable, (), shape, name)
 
 
 __all__ = [
@@ -74,6 +78,7 @@ __all__ = [
     "expand",
     "function",
     "index_size",
+    "levi_civita",
     "live_nodes",
     "make",
     "merge",

@@ -43,7 +43,7 @@ class Expr:
     simplified: int  # what ``simplify/engine.py`` has found: that no rule applies here, or below
     near: int  # which functions occur here and just below; set when first asked for, see ``simplify/match.py``
     work: int  # what it costs to evaluate, operands given; set when first asked for, see ``calculus/cost.py``
-    mirrored: bool  # whether a matrix equals its transpose; set when first asked for, see ``structures.py``
+    mirrored: int  # 1 for a matrix that equals its transpose, -1 for its opposite; set when first asked for
 
     @property
     def order(self) -> int:
@@ -125,11 +125,16 @@ constructors = Constructors()
 
 
 class Variable(Expr):
-    """An input, by name."""
+    """An input, by name; ``symmetry`` is what is declared of a matrix, or ""."""
 
-    __slots__ = ("name",)
+    __slots__ = ("name", "symmetry")
     fields = ("name",)
     name: str
+    symmetry: str
+
+    @property
+    def data(self) -> tuple:
+        return (self.name, self.symmetry) if self.symmetry else (self.name,)
 
 
 class Constant(Expr):
@@ -211,12 +216,14 @@ def make(kind: type[Expr], args: tuple[Expr, ...], shape: Shape, *data: Any) -> 
         if found is not None:
             return found
     node: Any = object.__new__(kind)
-    node.args, node.shape, node.head = args, shape, kind.__name__ if op is None else op.name
+    node.args, node.shape, node.head = args, shape, kind.__name__ if op is None else op.head
     if kind is Product:
         node.labels, node.out = data
         node.sums = not all(map(frozenset(data[1]).issuperset, data[0]))
     elif kind is Function:
         node.op, node.params = data
+    elif kind is Variable:
+        node.name, node.symmetry = data if len(data) == 2 else (data[0], "")
     else:
         setattr(node, kind.fields[0], *data)
     if kind is Constant:

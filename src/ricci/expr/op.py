@@ -131,6 +131,9 @@ class Op:
     later: bool = False  # or not known before sizes are; then ``rewrite`` gives what takes its place
     loop: Any = None  # or of a step that is repeated; see ``ricci.loops``
     branches: Any = None  # or of several, of which one is computed; see there
+    unknown: Any = None  # or of nothing, before a call says what it is; see ``functions/unknown.py``
+    derived: Any = None  # the name, and what it is differentiated by, where a text gives it: as for unknown ones
+    head: str = ""  # what rules and keys know it by, where that is not its name
     widen: Callable[..., Expr] | None = (
         None  # with a further axis in front, where it is not in parallel over leading ones
     )
@@ -146,6 +149,7 @@ class Op:
             or self.later
             or self.loop is not None
             or self.branches is not None
+            or self.unknown is not None
         )
 
     def axes_of(self, params: tuple) -> tuple[int, ...]:
@@ -172,6 +176,8 @@ class Op:
         return made
 
     def __post_init__(self):
+        if not self.head:
+            object.__setattr__(self, "head", self.name)
         if self.own:
             return
         if self.name in ROWS:

@@ -84,7 +84,7 @@ def settled(root: Expr, linked: Iterable[tuple[Size, Size]] = ()) -> Expr:
         if not isinstance(node, Variable):
             return rebuild(node, args, resize)
         known = tuple([resize(size) if isinstance(resize(size), int) else size for size in node.shape])
-        return node if known == node.shape else make(Variable, (), known, node.name)
+        return node if known == node.shape else make(Variable, (), known, *node.data)
 
     numbers = any(
         isinstance(resize(s), int) != isinstance(s, int) for v in nodes if isinstance(v, Variable) for s in v.shape

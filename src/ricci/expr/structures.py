@@ -18,14 +18,29 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from ricci.errors import ShapeError
+from ricci.expr.alternating import is_levi_civita, parity
 from ricci.expr.dims import Dim, Size
-from ricci.expr.nodes import Constant, Elementwise, Expr, Function, Product, Shape, Structure, Sum, Variable, make
+from ricci.expr.nodes import (
+    Constant,
+    Elementwise,
+    Expr,
+    Function,
+    Product,
+    Shape,
+    Structure,
+    Sum,
+    Variable,
+    constructors,
+    make,
+)
 
 ONE = ("one",)
 ZERO = ("zero",)
 DELTA = ("==", (-1, 1), 0)
 AT = ("at",)
 DEPTH = 4  # how far into a matrix one looks for its being symmetric
+SYMMETRIC = frozenset(("symmetric", "positive"))  # what is declared of matrices that equal their transposes
+TRANSPOSABLE = frozenset(("inv", "expm"))  # f(A') = f(A)'
 
 
 def one(shape: Shape) -> Expr:
@@ -57,31 +72,53 @@ def is_delta(e: Expr) -> bool:
     return type(e) is Structure and e.relation == DELTA and e.shape[0] == e.shape[1]
 
 
-def symmetric(e: Expr) -> bool:
-    """Whether a matrix is seen at a glance to equal its transpose.
+def turning(e: Expr) -> int:
+    """What becomes of a tensor when two of its axes change places: 1 if it is the same, -1 if its opposite.
 
-    The delta does, functions and sums of such matrices do, and so does a sum that has the transpose of each term.
+    It is 0 where neither is seen at a glance. The delta is symmetric, functions and sums of such matrices are, and so
+    is a sum that has the transpose of each term. What is declared of an input says the rest, and the symbol
+    ``eps[i,j,k]`` changes its sign.
     """
-    if len(e.shape) != 2 or e.shape[0] != e.shape[1]:
-        return False
+    if len(e.shape) != 2:
+        return -1 if len(e.shape) > 2 and is_levi_civita(e) else 0
     try:
         return e.mirrored
     except AttributeError:
-        e.mirrored = found = _symmetric(e, DEPTH)
+        square = e.shape[0] == e.shape[1]
+        e.mirrored = found = 0 if not square else 1 if _symmetric(e, DEPTH) else -1 if _antisymmetric(e, DEPTH) else 0
         return found
+
+
+def symmetric(e: Expr) -> bool:
+    """Whether a matrix is seen at a glance to equal its transpose."""
+    return len(e.shape) == 2 and turning(e) == 1
 
 
 def _symmetric(e: Expr, depth: int) -> bool:
     if len(e.shape) != 2 or not depth:
         return False
+    if isinstance(e, Variable):
+        return e.symmetry in SYMMETRIC
     if isinstance(e, Structure):
         return e.relation == ONE or (e.relation == DELTA and e.shape[0] == e.shape[1])
     if isinstance(e, Elementwise):
         return all(not a.shape or _symmetric(a, depth - 1) for a in e.args)
+    if isinstance(e, Function):
+        return e.op.name in TRANSPOSABLE and _symmetric(e.args[0], depth - 1)
     if not isinstance(e, Sum):
         return isinstance(e, Product) and not any(e.labels) and not e.sums
     rest = [a for a in e.args if not _symmetric(a, depth - 1)]
     return not rest or (len(rest) % 2 == 0 and len(rest) <= 8 and _holds_transposes(e, rest))
+
+
+def _antisymmetric(e: Expr, depth: int) -> bool:
+    if len(e.shape) != 2 or not depth:
+        return False
+    if isinstance(e, Variable):
+        return e.symmetry == "antisymmetric"
+    if isinstance(e, Function):
+        return e.op.name == "inv" and _antisymmetric(e.args[0], depth - 1)
+    return is_levi_civita(e) or (isinstance(e, Sum) and all(_antisymmetric(a, depth - 1) for a in e.args))
 
 
 def _holds_transposes(e: Sum, terms: list[Expr]) -> bool:
@@ -117,15 +154,25 @@ def _natural(e: Expr) -> tuple[int, ...]:
     return tuple(range(len(e.shape)))
 
 
-def placed(e: Expr, labels: Sequence[Hashable], place: Mapping[Hashable, int]) -> tuple[int, ...]:
-    """The places of the labels of an operand, in order where it does not matter which of two is which."""
+def arranged(e: Expr, labels: Sequence[Hashable], place: Mapping[Hashable, int]) -> tuple[int, tuple[int, ...]]:
+    """The places of the labels of an operand, in order where exchanges do not matter but for the sign, and that sign.
+
+    It is 0 where an operand that changes its sign has a label twice.
+    """
     places = tuple(map(place.__getitem__, labels))
-    return (places[1], places[0]) if len(places) == 2 and places[0] > places[1] and symmetric(e) else places
+    if len(places) < 2 or (len(places) == 2 and places[0] < places[1]):
+        return 1, places
+    turned = turning(e)
+    if not turned:
+        return 1, places
+    return (1 if turned > 0 else parity(places)), tuple(sorted(places))
 
 
 def wrapped(e: Expr, axes: Sequence[int], shape: Shape) -> Expr:
     """``e`` with its axes at the places ``axes`` of ``shape``, and nothing else done to it."""
-    labels = placed(e, axes, {axis: axis for axis in axes})
+    sign, labels = arranged(e, axes, {axis: axis for axis in axes})
+    if sign < 0:
+        return constructors.multiply(-1, wrapped(e, labels, shape))
     if labels == tuple(range(len(shape))):
         return e
     carried = dict(zip(labels, e.shape, strict=True))

@@ -47,7 +47,7 @@ def _elementwise(node: Elementwise, wide: Mapping[Expr, Expr], size: Size) -> Ex
     for a in node.args:
         own = wide[a] if a in wide else _spread(a, size)
         # a scalar that now has the axis is spread over the others, where there are any
-        args.append(own if a.shape == node.shape else broadcast(own, (0,), (size, *node.shape)))
+        args.append(own if a.shape or not node.shape else broadcast(own, (0,), (size, *node.shape)))
     return elementwise(node.op, *args)
 
 

@@ -313,20 +313,33 @@ def _adjoint_of(body: LoopBody) -> tuple[Expr, Variable]:
 
 def _resized(node: Function, args: tuple[Expr, ...], resize: Callable[[Size], Size]) -> Expr:
     """The loop with other operands and sizes; further axes of the states are among its own then."""
-    body = node.op.loop
-    if body.forced:
-        body = body.with_columns(node.shape[len(node.shape) - node.params[0] :])
-    body = body.resized(resize)
+    body = _with_own_columns(node).resized(resize)
     body = replace(body, result=loosened(body.result))
+    return _in_one_form(_of_body(body, args, lambda x: composed(x, [body.length])))
+
+
+def with_steps(node: Function, args: tuple[Expr, ...], change: Callable[[Expr], Expr]) -> Expr:
+    """The loop with other operands, and with what a step does changed."""
+    body = _with_own_columns(node).fresh()
+    return _of_body(replace(body, result=change(body.result)), args, lambda x: x)
+
+
+def _with_own_columns(node: Function) -> LoopBody:
+    body = node.op.loop
+    return body.with_columns(node.shape[len(node.shape) - node.params[0] :]) if body.forced else body
+
+
+def _of_body(body: LoopBody, args: tuple[Expr, ...], sliced_one: Callable[[Expr], Expr]) -> Expr:
+    """The loop of a body, of these operands."""
     fixed, sliced_ones, last = body.operands(args)
     slices, held = dict(zip(body.slices, sliced_ones, strict=True)), dict(zip(body.fixed, fixed, strict=True))
-    slices = {v: composed(x, [body.length]) for v, x in slices.items()}
+    slices = {v: sliced_one(x) for v, x in slices.items()}
     if body.forced:
         first, others = first_and_others(last, body.length)
         size = body.length + 1
         parts = [(1, placed(with_ones(first, (0,)), 0, 0, size)), (1, placed(others, 0, 1, size))]
-        return _in_one_form(recurrence(body.result, body.state, add(parts), slices, body, held))
-    return _in_one_form(loop(body.result, body.state, last, slices, body.length, held, body.whole))
+        return recurrence(body.result, body.state, add(parts), slices, body, held)
+    return loop(body.result, body.state, last, slices, body.length, held, body.whole)
 
 
 def _in_one_form(node: Expr) -> Expr:

@@ -49,6 +49,15 @@ class Facts:
     heights: dict[str, tuple[str, ...]] = field(
         default_factory=dict
     )  # input or definition → where its indices stand, if not in brackets
+    symmetries: dict[str, str] = field(default_factory=dict)  # input → what is declared of it, "symmetric" and its like
+    moved: dict[str, str] = field(default_factory=dict)  # names used at other heights too → the metric that moves them
+    functions: dict[str, Any] = field(default_factory=dict)  # the user's functions: how many arguments one has of which
+    # nothing is known, and otherwise what it is
+
+    @property
+    def unknown(self) -> list[str]:
+        """The functions of which nothing is known."""
+        return [name for name, what in self.functions.items() if isinstance(what, int)]
 
     def given_shape(self, name: str) -> tuple[Size, ...]:
         """The sizes of an input's axes, those that were given as numbers; the facts must be those of one text."""
@@ -114,11 +123,25 @@ def _written_out(root: Context) -> Facts:
             stack.extend(reversed(context.parents))
         else:
             _join(result, context._facts)
+    both = next((name for name in result.functions if name in result.inputs), None)
+    if both is not None:
+        raise InputError(f"{both!r} is a function in one expression and a tensor in another; rename one of them.")
     return result
+
+
+def _two_functions(name: str, one: Any, other: Any) -> str:
+    if isinstance(one, int) and isinstance(other, int):
+        return f"The function {name!r} has {one} arguments in one expression and {other} in another."
+    return f"The function {name!r} is not the same one in two expressions; give one of them another name."
 
 
 def _join(into: Facts, facts: Facts) -> None:
     """Names of indices are local to a text, so only inputs and their values can be at odds."""
+    for name in facts.inputs:
+        found = {part.symmetries.get(name, "") for part in (into, facts) if name in part.inputs}
+        if len(found) > 1:
+            words = " and ".join([f"declared {word}" if word else "not declared" for word in sorted(found)[::-1]])
+            raise InputError(f"{name!r} is {words}, in two expressions; declare it in both, or rename one of them.")
     for name, order in facts.inputs.items():
         if into.inputs.setdefault(name, order) != order:
             raise InputError(f"{name!r} has {into.inputs[name]} indices in one expression and {order} in another.")
@@ -126,6 +149,10 @@ def _join(into: Facts, facts: Facts) -> None:
         if into.heights.get(name, heights) != heights:
             found = f"{told(into.heights[name])} in one expression and {told(heights)} in another"
             raise InputError(f"The indices of {name!r} stand {found}. {KEEPS}")
+    for name, what in facts.functions.items():
+        known = into.functions.setdefault(name, what)
+        if known is not what and known != what:
+            raise InputError(_two_functions(name, known, what))
     for name, value in facts.values.items():
         if into.values.setdefault(name, value) is not value:
             raise InputError(f"Two variables are named {name!r} and carry different values; rename one of them.")
@@ -138,6 +165,6 @@ def _join(into: Facts, facts: Facts) -> None:
     for name, value in facts.definitions.items():
         if into.definitions.get(name, value) is not value:
             into.disputed.add(name)
-    for what in ("mentions", "sizes", "ranges", "definitions", "defined_indices", "heights"):
+    for what in ("mentions", "sizes", "ranges", "definitions", "defined_indices", "heights", "symmetries", "moved"):
         for name, value in getattr(facts, what).items():
             getattr(into, what).setdefault(name, value)

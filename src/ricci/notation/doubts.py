@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 from ricci.errors import caret
 from ricci.notation import syntax
 from ricci.notation.heights import USUAL
 from ricci.notation.occurrences import LEAVES, Occurrences, in_indices, indices_in, is_leaf, sums_alone
+from ricci.notation.unclear import unclear
+from ricci.notation.words_below import words_below
 
 Edit = tuple[int, int, str]  # put a text in the place of start:end
 INDEX_LETTERS = "ijklmnpqrst"
@@ -28,13 +31,22 @@ SHOWN = 200  # characters of a text that are shown as a reading
 def doubts(program: syntax.Statements) -> list[str]:
     """A message for each thing in a text that has two readings."""
     text = program.text
-    found = [*_suffixes(program)] if "_" in text else []
+    found = [*_suffixes(program)] if "_" in text and not program.latex else []
     count = Occurrences()
     for statement in program.statements:
         left = {name for index in statement.indices or () for _, name in index.terms}
-        found += _SquaresAround(text, statement, count).within(statement.body, frozenset(left), False)
-        found += _exponentials(text, statement)
-        found += _differentials(text, statement)
+        for side in statement.sides:
+            found += _SquaresAround(text, statement, count, program.latex).within(side, frozenset(left), False)
+        if not program.latex:  # where e^x is the exponential, and d by dx a derivative
+            found += _exponentials(text, statement)
+            found += _differentials(text, statement)
+    for says, node, statement, readings in unclear(program):
+        found.append(_message(says, text, node, statement, *readings))
+    if program.latex:
+        found += [
+            _message(says, text, node, statement, (_instead(says), edits))
+            for says, node, statement, edits in words_below(program)
+        ]
     return list(dict.fromkeys(found))
 
 
@@ -54,15 +66,23 @@ def _edited(text: str, start: int, end: int, edits: list[Edit]) -> str:
     return " ".join((shown + text[at:end]).split())
 
 
+def _instead(says: str) -> str:
+    return "For an entry write" if "is a power" in says else "For a name write"
+
+
 # Squares and ones of letters that belong to what stands around
 
 
 class _SquaresAround:
     """Looks for products that seem to sum over letters which are bound outside of them."""
 
-    def __init__(self, text: str, statement: syntax.Statement, count: Occurrences):
-        self.text, self.statement, self.count = text, statement, count
-        self.letters = {*re.findall(r"\w+", text)}
+    def __init__(self, text: str, statement: syntax.Statement, count: Occurrences, latex: bool = False):
+        self.text, self.statement, self.count, self.latex = text, statement, count, latex
+
+    @cached_property
+    def letters(self) -> set[str]:
+        """The names of the text, or its letters, that nothing new may be called."""
+        return {*re.findall("[^\\W\\d]" if self.latex else r"\w+", self.text)}
 
     def within(
         self, node: syntax.Node, bound: frozenset[str], nested: bool, axes: frozenset[str] = frozenset()
@@ -110,11 +130,19 @@ class _SquaresAround:
                 if isinstance(twin, syntax.TensorNode):
                     yield self.square(factor, twin)
 
+    def written(self, plain: str) -> str:
+        """A piece of the plain notation, in LaTeX where the text is."""
+        if not self.latex:
+            return plain
+        from ricci.notation.latex_hints import in_latex
+
+        return in_latex(plain)
+
     def square(self, one: syntax.TensorNode, twin: syntax.TensorNode) -> str:
         names = list(in_indices(one.indices or ()))
         shown = self.text[one.start : one.end]
         fresh = iter([c for c in (*"kjlmnpqr", *[f"{n}'" for n in names]) if c not in self.letters])
-        renamed = f"{one.name}[{','.join(next(fresh) for _ in names)}]"
+        renamed = self.written(f"{one.name}[{','.join(next(fresh) for _ in names)}]")
         place = syntax.ProductNode(one.start, twin.end, ())
         says = f"Index {names[0]!r} belongs to what stands around {shown} {shown}, which is a square here, and no sum."
         between = [(one.end, twin.start, " ")]
@@ -123,7 +151,7 @@ class _SquaresAround:
             self.text,
             place,
             self.statement,
-            ("It is read as", [(one.start, twin.end, f"{shown}**2")]),
+            ("It is read as", [(one.start, twin.end, f"{shown}^2" if self.latex else f"{shown}**2")]),
             ("For a sum write", [(one.start, one.end, renamed), *between, (twin.start, twin.end, renamed)]),
         )
 
@@ -173,13 +201,14 @@ class _SquaresAround:
                     written = edits.get(place, self.text[index.start : index.end])
                     edits[place] = re.sub(rf"\b{name}\b(?!')", letter, written)
         names, plural = " and ".join(map(repr, found)), len(found) > 1
+        opening = self.written(f"sum[{','.join(found)}](")
         says = f"Ind{'ices' if plural else 'ex'} {names} {'are' if plural else 'is'} summed over the whole product, "
         return _message(
             says + "although each bracket could have a sum of its own.",
             self.text,
             node,
             self.statement,
-            ("It is read as", [(node.start, node.start, f"sum[{','.join(found)}]("), (node.end, node.end, ")")]),
+            ("It is read as", [(node.start, node.start, opening), (node.end, node.end, ")")]),
             ("For a sum in each write", [(start, end, new) for (start, end), new in edits.items()]),
         )
 
@@ -232,6 +261,15 @@ def _suffixes(program: syntax.Statements) -> Iterator[str]:
             )
 
 
+def names_like_indices(program: syntax.Statements) -> list[str]:
+    """The names without indices of a text that look like tensors with some, ``a_ij``."""
+    used = {index for statement in program.statements for index in _index_names(statement)}
+    found = [
+        (name, m[2]) for s in program.statements for _, _, name in _bare_names(s) if (m := SUFFIXED.fullmatch(name))
+    ]
+    return sorted(_like_indices(found, used))
+
+
 def _like_indices(names: Iterable[tuple[str, str]], used: set[str]) -> set[str]:
     """The names whose suffixes look like indices: letters that the text has as indices, or that all occur twice."""
     pairs = list(names)
@@ -256,21 +294,21 @@ def _bare_names(statement: syntax.Statement) -> Iterator[tuple[int, int, str]]:
     """The names without indices in a statement, its left side among them."""
     if statement.name is not None and not statement.indices:
         yield statement.start, statement.start + len(statement.name), statement.name
-    for node in _nodes(statement.body):
+    for node in _nodes(*statement.sides):
         if isinstance(node, syntax.TensorNode) and node.indices is None:
             yield node.start, node.end, node.name
 
 
 def _index_names(statement: syntax.Statement) -> Iterator[str]:
     yield from in_indices(statement.indices or ())
-    for node in _nodes(statement.body):
+    for node in _nodes(*statement.sides):
         for part in ("indices", "axes", "result"):
             yield from in_indices(getattr(node, part, None) or ())
 
 
-def _nodes(root: syntax.Node) -> Iterator[syntax.Node]:
+def _nodes(*roots: syntax.Node) -> Iterator[syntax.Node]:
     """All nodes, what is differentiated by included."""
-    for node in syntax.within(root):
+    for node in [node for root in roots for node in syntax.within(root)]:
         yield node
         if isinstance(node, syntax.Derivative):
             yield node.variable
@@ -288,7 +326,7 @@ def _is_exponent(indices: syntax.Indices | None, statement: syntax.Statement) ->
 
 def _exponentials(text: str, statement: syntax.Statement) -> Iterator[str]:
     """``e**x`` and ``e^(x)``, but not ``e**2``; ``e^x`` where nothing else has the index."""
-    for node in _nodes(statement.body):
+    for node in _nodes(*statement.sides):
         if isinstance(node, syntax.TensorNode) and node.name == "e" and _is_exponent(node.indices, statement):
             exponent = text[node.start + 2 : node.end].strip("{}")
             yield _message(

@@ -11,11 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ricci.errors import nearest
-from ricci.expr import Expr, Op, Size, affine, constant, delta, one, one_hot, product, window, zero
+from ricci.expr import Expr, Op, Size, affine, constant, delta, levi_civita, one, one_hot, product, window, zero
+from ricci.expr.alternating import LARGEST
 from ricci.functions.table import FUNCTIONS, IN_TEXT
 from ricci.notation import syntax
 from ricci.notation.heights import KEEPS, changed, told
 from ricci.notation.occurrences import Occurrences, used_up
+from ricci.notation.own_calls import own_call
 from ricci.notation.text_scope import Read, TextScope
 
 Free = frozenset[str]
@@ -57,14 +59,14 @@ class FactorBuilder:
         return Named(constant(self.scope.size(node.name, node)), ())
 
     def _ones(self, node: syntax.Ones, _: Free) -> Named:
-        names = self._plain_names(node.indices, "the one-tensor")
+        names = self.plain_names(node.indices, "the one-tensor")
         return Named(one(tuple([self.scope.size(name, node) for name in names])), names)
 
     def _zeros(self, node: syntax.Zeros, _: Free) -> Named:
-        names = self._plain_names(node.indices, "the zero-tensor")
+        names = self.plain_names(node.indices, "the zero-tensor")
         return Named(zero(tuple([self.scope.size(name, node) for name in names])), names)
 
-    def _plain_names(self, indices: syntax.Indices, what: str, hint: str = "Write 1[i], 0[i,j].") -> tuple[str, ...]:
+    def plain_names(self, indices: syntax.Indices, what: str, hint: str = "Write 1[i], 0[i,j].") -> tuple[str, ...]:
         for index in indices:
             if not index.plain:
                 raise self.fail(f"The indices of {what} are names.", index, hint)
@@ -93,6 +95,17 @@ class FactorBuilder:
             const = const + c * self.scope.start(name)
         return Named(affine(node.sign, tuple(coefs.values()), const, shape), tuple(coefs))
 
+    def _epsilon(self, node: syntax.Epsilon, _: Free) -> Named:
+        order = len(node.indices)
+        if order > LARGEST:
+            raise self.fail(f"The Levi-Civita symbol has up to {LARGEST} indices, and here it has {order}.", node)
+        for index in node.indices:
+            number = not index.terms and not index.sizes and index.tensor is None
+            if not index.plain and not (number and 0 <= index.const < order):
+                hint = f"Each is the name of an index, which has the size {order}, or a number from 0 to {order - 1}."
+                raise self.fail(f"This is no index of a symbol with {order} indices.", index, hint)
+        return self.indexed(levi_civita(order), node.indices, "")
+
     def _delta_at(self, node: syntax.Delta, gather: syntax.Index, other: syntax.Index) -> Named:
         """``delta[t[b], v]``: 1 where the integer tensor t is v."""
         if not other.plain or gather.tensor is None:
@@ -106,9 +119,9 @@ class FactorBuilder:
         return self.tensor(node)
 
     def tensor(self, node: syntax.TensorNode) -> Named:
-        return self.indexed(self._whole_tensor(node), node.indices or (), node.name)
+        return self.indexed(self.whole_tensor(node), node.indices or (), node.name)
 
-    def _whole_tensor(self, node: syntax.TensorNode) -> Expr:
+    def whole_tensor(self, node: syntax.TensorNode) -> Expr:
         definition = self.scope.definitions.get(node.name)
         if definition is None:
             return self.scope.input(node.name)
@@ -162,13 +175,15 @@ class FactorBuilder:
     def sum(self, node: syntax.Node, free: Free) -> Named:
         raise NotImplementedError
 
-    def _aligned(self, parts: list[Named], build) -> Named:
+    def aligned(self, parts: list[Named], build) -> Named:
         """An elementwise function of parts aligned by name; missing indices broadcast."""
         names = tuple(dict.fromkeys([name for part in parts for name in part.names]))
         sizes = {n: s for part in parts for n, s in zip(part.names, part.expr.shape, strict=True)}
         return Named(build(*[p.arranged(names, sizes) if p.names else p.expr for p in parts]), names)
 
     def _call(self, node: syntax.CallNode, free: Free) -> Named:
+        if node.name in self.scope.functions:
+            return own_call(self, node, free)
         function = IN_TEXT.get(node.name)
         if function is None:
             raise self.fail(f"There is no function {node.name!r}.", node, nearest(node.name, FUNCTIONS))
@@ -179,11 +194,11 @@ class FactorBuilder:
         if function.kind == "elementwise":
             if node.axes is not None or node.result is not None:
                 raise self.fail(f"{node.name} works entry by entry and takes no axes.", node, f"Write {node.name}(…).")
-            return self._aligned([self.sum(a, free) for a in node.args], function)
+            return self.aligned([self.sum(a, free) for a in node.args], function)
         return self._whole(node, function) if node.axes is None else self._over_axes(node, function, free)
 
     def _over_axes(self, node: syntax.CallNode, function: Op, free: Free) -> Named:
-        axes = self._plain_names(node.axes or (), "a function's brackets")
+        axes = self.plain_names(node.axes or (), "a function's brackets")
         if len(axes) != len(node.axes or ()):
             raise self.fail(f"{node.name} names an axis twice.", node)
         if node.result is not None and (function.kind != "matrix" or function.arity > 1):
@@ -254,7 +269,7 @@ class FactorBuilder:
             raise self.fail(f"{node.name} needs to know which axes it works on.", node, self._with_axes(node, function))
         if function.kind == "keep":
             raise self.fail(f"{node.name} needs the axis it works along.", node, f"Write {node.name}[k](x[k]).")
-        parts = [self._whole_tensor(a) for a in node.args if isinstance(a, syntax.TensorNode)]
+        parts = [self.whole_tensor(a) for a in node.args if isinstance(a, syntax.TensorNode)]
         order = len(parts[0].shape)
         if function.kind == "reduce":
             value = function(parts[0], tuple(range(order)))

@@ -19,7 +19,7 @@ from ricci.notation.heights import FLIPPED, flipped
 Heights = list[str]
 Clash = Callable[[str, set[str], syntax.Node], None]  # what is done where an index stands at several heights
 Open = dict[str, Heights]  # index → the heights of its occurrences, "" where it is not written with one
-LEAVES = (syntax.TensorNode, syntax.Ones, syntax.Zeros, syntax.Delta)
+LEAVES = (syntax.TensorNode, syntax.Ones, syntax.Zeros, syntax.Delta, syntax.Epsilon)
 
 
 class Occurrences:
@@ -84,7 +84,7 @@ class Occurrences:
                 if len(set(heights)) > 1 and (name not in used or sorted(heights) != ["down", "up"]):
                     self.clash(name, set(heights), node)
         stand = {name: heights for name, heights in inside.items() if name not in used}
-        if node.axes is not None and node.name in ("inv", "solve") and len(node.axes) == 2:
+        if node.axes is not None and not node.result and node.name in ("inv", "solve") and len(node.axes) == 2:
             row, column = [index.terms[0][1] for index in node.axes]
             turned = [(row, column), (column, row)] if node.name == "inv" else [(column, column)]
             stand |= {name: list(flipped(inside[other])) for name, other in turned if other in inside}
@@ -92,7 +92,8 @@ class Occurrences:
 
     def heights_of_result(self, node: syntax.CallNode) -> tuple[str, ...]:
         """Where the indices of ``inv(A)[i,j]`` and ``solve(A, b)[j]`` stand, if that is known."""
-        first, *more = [tuple(self.given.get(a.name, ())) for a in node.args if isinstance(a, syntax.TensorNode)]
+        found = [tuple(self.given.get(a.name, ())) for a in node.args if isinstance(a, syntax.TensorNode)]
+        first, more = found[0] if found else (), found[1:]
         if len(first) != 2:
             return ()
         if node.name == "solve":
@@ -106,8 +107,8 @@ def used_up(node: syntax.CallNode) -> set[str]:
         return set()
     names = [name for index in node.axes for _, name in index.terms]
     function = IN_TEXT.get(node.name)
-    if function is None:
-        return set()
+    if function is None:  # one of the user's own, of whole arrays
+        return set(names)
     if function.kind == "reduce" or function.gives == "scalar" or node.result is not None:
         return set(names)
     if function.gives == "vector":

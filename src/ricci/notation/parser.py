@@ -17,8 +17,10 @@ from typing import NoReturn
 
 from ricci.errors import NotationError, nearest
 from ricci.functions.table import IN_TEXT
+from ricci.functions.unknown import read_mark, unmarked
 from ricci.notation import syntax
 from ricci.notation.recurrences import recurrences
+from ricci.notation.symbols import LARGEST_DELTA, generalised_delta
 from ricci.notation.syntax import Bracket, Indices, Node, Statement, Statements, TensorNode
 from ricci.notation.tokens import (
     BINARY,
@@ -33,25 +35,70 @@ from ricci.notation.tokens import (
     too_deep,
 )
 
+BUILT_IN = frozenset(IN_TEXT)
+SYMBOLS = (
+    syntax.Number,
+    syntax.Pi,
+    syntax.Size,
+    syntax.Ones,
+    syntax.Zeros,
+    syntax.Delta,
+    syntax.SumNode,
+)  # nobody defines them
 
-def parse_program(text: str, functions: frozenset[str]) -> Statements:
+
+def parse_program(text: str, functions: frozenset[str], unknown: frozenset[str] = frozenset()) -> Statements:
     """The tree of a program; ``functions`` are the names that may stand directly before a bracket.
+
+    Those that are ``unknown`` may have primes there, or the places of arguments: ``f'(x)``, ``f_12(x, z)``.
 
     >>> parse_program("y = 2 x", frozenset()).statements[0].name
     'y'
     """
-    return Parser(text, functions).program()
+    return Parser(text, functions, unknown).program()
+
+
+def check_left_side(text: str, node: TensorNode) -> None:
+    """The indices on a left side are names, each once."""
+    seen = set()
+    for index in node.indices or ():
+        if index.tensor is not None or len(index.terms) > 1:
+            message = "The indices on the left side are plain names."
+            hint = "Give each axis a name here, and select or shift on the right side."
+            raise NotationError(message, text, index.start, index.end, hint)
+        label = index.terms[0][1] if index.terms else ""
+        if label in seen:
+            message = f"The index {label!r} stands twice on the left side."
+            hint = f"Write {label},{label}' there, and multiply the right side by delta[{label},{label}']."
+            raise NotationError(message, text, index.start, index.end, hint)
+        if label:
+            seen.add(label)
+
+
+def parameters(name: str, args: list[Node]) -> tuple:
+    """``pinv(A, 1e-6)``: the ratio from which on singular values count; ``eigh_vectors(A, upper)``."""
+    last = args[-1] if len(args) == 2 else None
+    if name == "pinv" and isinstance(last, syntax.Number):
+        return (last.value,)
+    upper = isinstance(last, TensorNode) and last.name == "upper" and last.indices is None
+    return ("U",) if name in ("eigh_vectors", "eigvalsh") and upper else ()
 
 
 class Parser(IndexReader):
     """One text being parsed."""
 
-    __slots__ = ("begin", "depth", "done", "first", "frame", "listed", "named")
+    __slots__ = ("begin", "depth", "done", "first", "frame", "left", "listed", "named", "own", "unknown", "unsummed")
+
+    def __init__(self, text: str, functions: frozenset[str], unknown: frozenset[str] = frozenset()):
+        super().__init__(text, functions)
+        self.unknown = unknown
+        self.own = functions - BUILT_IN if len(functions) > len(BUILT_IN) else frozenset()
 
     # Statements
 
     def program(self) -> Statements:
         tokens = self.tokens
+        self.unsummed = self.notes()
         statements = []
         tensors: list[TensorNode] = []
         equations: list[tuple[syntax.Size, Node]] = []
@@ -100,20 +147,52 @@ class Parser(IndexReader):
         self.frame = Bracket(None, "", None, start, start)
         self.depth = 0
         self.done = self.named = self.listed = False
+        self.left: Node | None = None
 
     def statement(self) -> Statement:
         self.begin_statement()
         start = self.begin
         name = indices = None
         node = self.operand()
-        if node is not None and self.tokens[self.at] == "=":
+        if node is not None and self.tokens[self.at] == "=" and self.defines(node):
             name, indices = self.left_side(node)
             self.named = True
             self.at += 1
             self.frame.start = self.frame.sum_start = self.frame.term_start = self.starts[self.at]
             node = None
         body = self.expression(node)
-        return Statement(start, self.ends[self.at - 1], name, indices, body)
+        unsummed = self.unsummed.get(self.at, ())
+        return Statement(start, self.ends[self.at - 1], name, indices, body, self.left, unsummed)
+
+    def defines(self, node: Node) -> bool:
+        """Whether what stands before "=" is a name that is given there, and not one side of an equation."""
+        if not isinstance(node, TensorNode):
+            return isinstance(node, SYMBOLS)  # an error that says so
+        return not self.unsummed or len({i.terms for i in node.indices or ()}) == len(node.indices or ())
+
+    def notes(self) -> dict[int, Indices]:
+        """The indices of each ``(no sum i, j)`` at the end of a statement, by the token that follows; they are taken
+        out of the tokens."""
+        found: dict[int, Indices] = {}
+        at = 0
+        while "no" in self.tokens[at:]:
+            at = self.tokens.index("no", at)
+            if self.tokens[at - 1 : at + 2] != ["(", "no", "sum"] or not at:
+                at += 1
+                continue
+            first, last = at - 1, self.partner(at - 1)
+            if self.tokens[last + 1] != ";" or not first or self.tokens[first - 1] == ";":
+                hint = "Write y[i] z[i] = a[i] b[i]  (no sum i), on one line."
+                self.fail("What is not summed is said at the end of a statement.", first, last, hint)
+            self.at = at + 1 + (self.tokens[at + 2] in ("over", "on"))
+            indices = self.indices(")") if last > self.at + 1 else ()
+            if not indices or not all(index.plain for index in indices):
+                self.fail("This names the indices that are not summed.", first, last, "Write (no sum i, j).")
+            del self.tokens[first : last + 1], self.starts[first : last + 1], self.ends[first : last + 1]
+            found[first] = indices
+            at = first
+        self.at = 0
+        return found
 
     def left_side(self, node: Node) -> tuple[str, Indices | None]:
         word = node.name if isinstance(node, TensorNode) else self.tokens[self.first].rstrip("_")
@@ -122,19 +201,7 @@ class Parser(IndexReader):
             self.fail(f"The name {word!r} is reserved.", self.first, self.first, hint)
         if not isinstance(node, TensorNode):
             self.bad_left_side()
-        seen = set()
-        for index in node.indices or ():
-            if index.tensor is not None or len(index.terms) > 1:
-                message = "The indices on the left side are plain names."
-                hint = "Give each axis a name here, and select or shift on the right side."
-                raise NotationError(message, self.text, index.start, index.end, hint)
-            label = index.terms[0][1] if index.terms else ""
-            if label in seen:
-                message = f"The index {label!r} stands twice on the left side."
-                hint = f"Write {label},{label}' there, and multiply the right side by delta[{label},{label}']."
-                raise NotationError(message, self.text, index.start, index.end, hint)
-            if label:
-                seen.add(label)
+        check_left_side(self.text, node)
         return node.name, node.indices
 
     # The two places
@@ -164,6 +231,8 @@ class Parser(IndexReader):
             return syntax.Size(self.begin, self.ends[at], token[1:-1].strip())
         if first == "[" and self.compares():
             return self.relation()
+        if token[-1:] == "'" and token.rstrip("'") in self.own:
+            return self.primed(token, at)
         return self.no_operand(token)
 
     def attach(self, node: Node) -> Node | None:
@@ -269,6 +338,8 @@ class Parser(IndexReader):
         at = self.at
         word, follow = self.tokens[at], self.tokens[at + 1]
         indices = None
+        if self.unknown and (word in self.unknown or self.is_derived(word, at)):
+            return self.derived(word, at, self.after_order(at))
         if self.starts[at + 1] != self.ends[at]:
             self.at = at + 1
         elif follow == "[":
@@ -299,11 +370,29 @@ class Parser(IndexReader):
                 hint = f"Write {power or 'pi 1[i]'}, or choose another name."
                 self.fail("The number pi has no indices.", at, self.at - 1, hint)
             return syntax.Pi(self.begin, end)
+        halves = self.halves(indices or (), at)
+        if halves is not None:
+            return generalised_delta(self.begin, end, *halves)
         if indices is None or len(indices) != 2:
             count = len(indices or ())
             hint = "Write delta[i,j] or delta^i_j; for three, delta[i,j] delta[j,k]."
             self.fail(f"The delta has two indices, and here it has {count}.", at, self.at - 1, hint)
         return syntax.Delta(self.begin, end, indices)
+
+    def halves(self, indices: Indices, at: int) -> tuple[Indices, Indices] | None:
+        """The two groups of indices of a generalised delta, whose name is the token ``at``; None of a plain one."""
+        if ";" in self.tokens[at : self.at]:
+            apart = self.starts[self.tokens.index(";", at)]
+            groups = [tuple([i for i in indices if (i.start < apart) == before]) for before in (True, False)]
+        elif len(indices) > 2 and indices[0].height:
+            groups = [tuple([i for i in indices if i.height == height]) for height in ("up", "down")]
+        else:
+            return None
+        first, second = groups
+        if len(first) != len(second) or len(first) > LARGEST_DELTA or self.tokens[at : self.at].count(";") > 1:
+            message = f"The generalised delta has up to {LARGEST_DELTA} indices in each of two groups, as many in both."
+            self.fail(message, at, self.at - 1, "Write delta[i,j;k,l] or delta^{i j}_{k l}.")
+        return first, second
 
     def compares(self) -> bool:
         """Whether the bracket at this token holds a relation between indices."""
@@ -350,6 +439,9 @@ class Parser(IndexReader):
 
     def function(self, word: str, axes: Indices | None, at: int) -> None:
         """Opens the bracket of the function whose name is the token ``at``."""
+        mark = ""
+        if self.own and word not in self.functions:
+            word, mark = unmarked(word, self.own) or (word, "")
         if axes if word == "D" else word not in self.functions:
             self.no_function(word, axes, at)
         for axis in axes or ():
@@ -358,25 +450,70 @@ class Parser(IndexReader):
                 raise NotationError(f"The axes of {word} are plain names.", self.text, axis.start, axis.end, hint)
         self.at = self.at if axes else at + 1
         self.open(word, axes, at)
+        self.frame.mark = mark
+
+    # Functions of the user's
+
+    def primed(self, word: str, at: int) -> None:
+        """Opens the bracket of a derivative, ``f'(x)`` or, of whole arrays, ``f'[j](x[j])[i]``."""
+        if self.tokens[at + 1] != "[" or not self.touches(at + 1) or word.rstrip("'") in self.unknown:
+            return self.derived(word, at, at + 1)
+        self.at = at + 1
+        axes = self.indices()
+        if self.tokens[self.at] != "(" or not self.touches(self.at):
+            self.fail(f"{word!r} is a function here, and has no arguments.", at, self.at - 1, "Write f'[j](x[j]).")
+        return self.function(word, axes, at)
+
+    def is_derived(self, word: str, at: int) -> bool:
+        """Whether a word such as ``f_12`` is a derivative: directly before a bracket."""
+        return self.tokens[at + 1] == "(" and self.touches(at + 1) and unmarked(word, self.unknown) is not None
+
+    def after_order(self, at: int) -> int:
+        """The token after the name of a function and the order of its derivative, ``f^(4)``, if there is one."""
+        digits = self.tokens[at + 3] if self.tokens[at + 1 : at + 3] == ["^", "("] else ""
+        touching = digits.isdigit() and all(self.touches(k) for k in range(at + 1, at + 6))
+        return at + 5 if touching and self.tokens[at + 4 : at + 6] == [")", "("] else at + 1
+
+    def derived(self, word: str, at: int, bracket: int) -> None:
+        """Opens the bracket of an unknown function, or of a derivative of one, which has the name at this token."""
+        found = unmarked(word, self.own)
+        if found is None or self.tokens[bracket] != "(" or not self.touches(bracket):
+            written = self.source(at, bracket - 1)
+            blank = self.tokens[bracket] == "("
+            hint = f"Write {written}(…), without a blank." if blank else f"Write its arguments: {written}(x[i])."
+            lacks = "has arguments, and no indices" if self.tokens[bracket] in ("[", "{") else "has no arguments"
+            self.fail(f"{word!r} is a function here, and {lacks}.", at, bracket - 1, hint)
+        name, mark = found
+        self.at = bracket
+        self.open(name, None, at)
+        self.frame.mark = self.text[self.ends[at] : self.ends[bracket - 1]] or mark
+
+    def places(self, frame: Bracket) -> tuple[int, ...]:
+        """The places of the arguments that an unknown function is differentiated by."""
+        if not frame.mark:
+            return ()
+        try:
+            return read_mark(frame.mark, len(frame.args))
+        except ValueError as fault:
+            name, count = frame.head, len(frame.args)
+            arguments = f"{count} argument{'s' * (count > 1)}"
+            hint = f"Write {name}_1(…) for the derivative by the first argument, {name}_12(…) by the first two."
+            if count == 1:
+                hint = f"Write {name}'(…) for the derivative."
+            message = f"{name!r} has {arguments} here, and {fault}."
+            raise NotationError(message, self.text, frame.begin, self.ends[self.at - 1], hint) from None
 
     def call(self, frame: Bracket) -> Node:
         result = None
-        if self.tokens[self.at] == "[" and self.touches(self.at) and len(frame.axes or "ij") == 2:
+        several = frame.head not in IN_TEXT or len(frame.axes or "ij") == 2
+        if self.tokens[self.at] == "[" and self.touches(self.at) and several:
             result = self.indices()
         elif frame.axes is None and self.touches(self.at) and self.has_heights(self.at):
             result = self.beside([]) if frame.head in IN_TEXT and IN_TEXT[frame.head].kind == "matrix" else None
-        params = self.parameters(frame)
+        params = parameters(frame.head, frame.args)
         args = tuple(frame.args[:-1] if params else frame.args)
-        return syntax.CallNode(frame.begin, self.ends[self.at - 1], frame.head, args, frame.axes, result, params)
-
-    @staticmethod
-    def parameters(frame: Bracket) -> tuple:
-        """``pinv(A, 1e-6)``: the ratio from which on singular values count; ``eigh_vectors(A, upper)``."""
-        last = frame.args[-1] if len(frame.args) == 2 else None
-        if frame.head == "pinv" and isinstance(last, syntax.Number):
-            return (last.value,)
-        upper = isinstance(last, TensorNode) and last.name == "upper" and last.indices is None
-        return ("U",) if frame.head in ("eigh_vectors", "eigvalsh") and upper else ()
+        end, places = self.ends[self.at - 1], self.places(frame)
+        return syntax.CallNode(frame.begin, end, frame.head, args, frame.axes, result, params, places)
 
     def derivative(self, frame: Bracket) -> Node:
         end = self.ends[self.at - 1]
@@ -393,15 +530,19 @@ class Parser(IndexReader):
     # What can be wrong with an expression
 
     def bad_left_side(self) -> NoReturn:
-        hint = "Write a name with its indices before '=': y[i] = …"
+        hint = "Write a name with its indices before '=': y[i] = …; of an equation, put this on the right side."
         if self.tokens[self.at - 1] in ("+", "-", "*", "/") and self.touches(self.at):
             left, sign = self.source(self.first, self.at - 2), self.tokens[self.at - 1]
             hint = f"Give the result a name of its own: z = {left} {sign} …, with the indices on both sides."
         self.fail("The left side of '=' is not a name.", self.first, self.at - 1, hint)
 
-    def equals(self, frame: Bracket, token: str) -> NoReturn:
-        if frame.outer is None and not self.named:
-            self.bad_left_side()
+    def equals(self, frame: Bracket, token: str) -> None:
+        if frame.outer is None and not self.named and not self.listed:
+            self.left = frame.finish(self.ends[self.at - 1])
+            self.named = True
+            self.at += 1
+            frame.renew(self.starts[self.at], None, "")
+            return
         message = "The sign '=' stands only after a left side." if frame.outer else "A statement has only one '='."
         hint = "Write == to compare, and ';' between statements."
         if self.tokens[self.at - 1] in ("axis", "axes", "dim", "keepdims"):
@@ -421,6 +562,8 @@ class Parser(IndexReader):
             hint = f"A statement defines a tensor, by its name and indices: {written} = …"
         elif translated or close:
             hint = translated or f"{close} {hint}"
+        elif not axes:
+            hint = f'{hint} For a function of your own say rc.parse(text, functions=["{word}"]).'
         self.fail(f"There is no function {word!r}.", at, at, hint)
 
     def after_indices(self, at: int) -> None:
@@ -460,6 +603,8 @@ class Parser(IndexReader):
                 hint = f"To continue the line above, put {token!r} at its end."
                 self.fail(f"A line cannot begin with {token!r}.", at, at, hint)
             self.fail(f"There is nothing before {token!r}.", at, at, "Write what it applies to, or leave it out.")
+        if token == "=" and self.frame.outer is None and not self.named:
+            self.bad_left_side()
         if token == "=":
             self.equals(self.frame, token)
         if token == ")" and before == "(":
@@ -479,7 +624,8 @@ class Parser(IndexReader):
             transposed = in_other_words(self.text, self.starts[self.at])
             if self.tokens[self.at + 1] == "(" and self.touches(self.at + 1):
                 inside = self.source(self.at + 2, self.partner(self.at + 1) - 1)
-                transposed = f"For a derivative write D({bare}, {inside})."
+                transposed = f"For a derivative write D({bare}, {inside}), or say that {bare} is a function: "
+                transposed += f'rc.parse(text, functions=["{bare}"]).'
             hint = f"{transposed} {hint}" if transposed else hint
             self.fail("A tensor has no prime.", self.at, self.at, hint)
         if token == "[":

@@ -154,7 +154,7 @@ def units(statements: Sequence[syntax.Statement], known: dict[str, Recurrence]) 
             begun[own.name] = own
             continue
         names = begun.keys() | {s.name for s in waiting}
-        if own is None and not _uses(statement.body) & names:
+        if own is None and not _uses(statement) & names:
             found.append(statement)
             continue
         waiting.append(statement)
@@ -167,7 +167,7 @@ def _closed(waiting: list[syntax.Statement], begun: dict[str, Recurrence]) -> It
     """What depends on nothing that is still to come; taken out of what waits."""
     while True:
         by_name = {s.name: s for s in waiting}
-        uses = {s.name: _uses(s.body) & (begun.keys() | by_name.keys()) for s in waiting}
+        uses = {s.name: _uses(s) & (begun.keys() | by_name.keys()) for s in waiting}
         for name in [s.name for s in waiting if s.name in begun]:
             circle, new = {name}, {name}
             while new:
@@ -182,17 +182,18 @@ def _closed(waiting: list[syntax.Statement], begun: dict[str, Recurrence]) -> It
         yield RecurrenceGroup([begun.pop(n) for n in list(begun) if n in circle], inside)
     while True:
         names = begun.keys() | {s.name for s in waiting}
-        free = next((s for s in waiting if not _uses(s.body) & (names - {s.name})), None)
+        free = next((s for s in waiting if not _uses(s) & (names - {s.name})), None)
         if free is None:
             return
         waiting.remove(free)
         yield free
 
 
-def _uses(body: syntax.Node) -> set[str]:
-    """The names of all tensors in a tree, those that gather included."""
+def _uses(statement: syntax.Statement) -> set[str]:
+    """The names of all tensors in a statement, those that gather included."""
     found: set[str] = set()
-    tensors = [node for node in syntax.within(body) if isinstance(node, syntax.TensorNode | syntax.Delta)]
+    nodes = [node for side in statement.sides for node in syntax.within(side)]
+    tensors = [node for node in nodes if isinstance(node, syntax.TensorNode | syntax.Delta)]
     while tensors:
         node = tensors.pop()
         if isinstance(node, syntax.TensorNode):

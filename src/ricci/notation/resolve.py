@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from ricci.checked_calls import shown
 from ricci.errors import NotationError
 from ricci.expr import (
     Expr,
+    Product,
+    Sum,
     add,
     constant,
     power,
@@ -31,18 +34,21 @@ from ricci.expr.nodes import constructors
 from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
 from ricci.notation.context import Context
-from ricci.notation.doubts import doubts
+from ricci.notation.declarations import FUNCTION_NAMES, PLAIN, Declarations
+from ricci.notation.doubts import doubts, names_like_indices
 from ricci.notation.factors import Factor, Free, Named
 from ricci.notation.heights import ALL_OR_NONE, WORDS, mixed, told
+from ricci.notation.metric import heights_of_metric, written_out
 from ricci.notation.occurrences import Open, indices_in, is_leaf, sums_alone, terms_of, used_up
 from ricci.notation.parser import parse_program
 from ricci.notation.recurrences import Recurrence, RecurrenceGroup, Unit, recurrences, units
+from ricci.notation.roots import with_roots
 from ricci.notation.stepping import OneStep, StepBuilder
+from ricci.notation.symbols import with_symbols
 from ricci.notation.text_scope import Subscripts, TextScope
-from ricci.notation.tokens import in_other_words
+from ricci.notation.tokens import in_other_words, stack_enough
 
 _COMPARE = {row.sign: row for row in IN_TEXT.values() if row.sign and row.type == "truth"}
-FUNCTION_NAMES = frozenset(IN_TEXT)
 
 
 @dataclass(slots=True)
@@ -53,6 +59,8 @@ class Resolved:
     value: Named
     heights: tuple[str, ...]
     context: Context
+    left: Named | None = None  # of an equation whose left side is an expression
+    builder: ExpressionBuilder | None = None  # which makes more expressions of the same names
 
 
 Swaps = Mapping[str, Callable[[Expr], Expr]]  # for some definitions, what is used instead of their value
@@ -65,6 +73,7 @@ def resolve(
     swaps: Swaps | None = None,
     doubtful: list[str] | None = None,
     orders: Mapping[str, int] | None = None,
+    declared: Declarations = PLAIN,
 ) -> list[Resolved]:
     """All statements of ``text``, in order.
 
@@ -72,19 +81,91 @@ def resolve(
     what it makes of the value is used instead. Messages for what has two readings are put into ``doubtful``. Inputs
     whose order the text does not say (``sum(x)``) have the one in ``orders``, or 1.
     """
+    program = None
     try:
-        program = parse_program(text, FUNCTION_NAMES)
-        results = _at_heights(program, sizes, derive, swaps, orders or {})
+        with stack_enough(text):
+            program = read_program(text, declared)
+            results = _at_heights(_level(program, declared), sizes, derive, swaps, orders or {}, declared)
     except NotationError as error:
-        if "e^" in error.text:
+        if is_latex(text, declared):
+            from ricci.notation.latex_hints import as_word, in_latex
+
+            lone = "occurs once" in error.message
+            error.hint = in_latex(error.hint) + (as_word(error.text, error.start, error.end) if lone else "")
+        elif "e^" in error.text:
             from ricci.notation.translations import exponential
 
             written = exponential(error.text, error.start, error.end)
             error.hint = f"For the exponential write {written}.\n{error.hint}" if written else error.hint
+        elif program is not None and "_" in text and declared.matrix is None:
+            error.hint += without_braces(names_like_indices(program))
         raise
     if doubtful is not None:
-        doubtful += doubts(program)
+        doubtful += doubts(program) if program.doubtful is None else program.doubtful
     return results
+
+
+def without_braces(names: list[str]) -> str:
+    """What is said of names that may have been meant to have indices, beside an error."""
+    if not names:
+        return ""
+    shown = ", ".join(["{0}_{{{2}}}".format(*name.partition("_")) for name in names])
+    said = "is a name" if len(names) == 1 else "are names"
+    return f"\nWithout braces {' and '.join(names)} {said}: {shown} {'has' if len(names) == 1 else 'have'} indices."
+
+
+def resolve_tree(
+    program: syntax.Statements,
+    sizes: Mapping[str, int],
+    derive: Callable[[Expr, Expr], Expr],
+    declared: Declarations = PLAIN,
+    orders: Mapping[str, int] | None = None,
+) -> list[Resolved]:
+    """All statements of a tree, in order, as :func:`resolve` has those of a text."""
+    with stack_enough(program.text):
+        return _at_heights(_level(program, declared), sizes, derive, None, orders or {}, declared)
+
+
+def read_program(text: str, declared: Declarations = PLAIN) -> syntax.Statements:
+    """The tree of a text, in whichever notation it is.
+
+    A text with a backslash is LaTeX. So is one without that the plain notation does not read and LaTeX does, where
+    there are braces and no words: ``y = x^{2}``.
+    """
+    if declared.matrix is not None:
+        from ricci.notation.matrix_program import read_matrix
+
+        return read_matrix(text, declared.matrix, declared.functions)
+    if is_latex(text, declared):
+        return _read_latex(text, declared)
+    try:
+        return with_roots(with_symbols(parse_program(text, declared.function_names, declared.unknown)))
+    except NotationError:
+        words = re.search(r"[^\W\d_]{3,}", text)  # delta^{i j}_{k} is no product of five letters
+        if declared.latex is not None or "{" not in text or "[" in text or words:
+            raise
+        with suppress(NotationError):
+            return _read_latex(text, declared)
+        raise
+
+
+def is_latex(text: str, declared: Declarations = PLAIN) -> bool:
+    """Whether a text is LaTeX: as was said, or by its backslashes; the matrix language has a reader of its own."""
+    if declared.matrix is not None:
+        return False
+    return declared.latex if declared.latex is not None else "\\" in text
+
+
+def _read_latex(text: str, declared: Declarations) -> syntax.Statements:
+    from ricci.notation.latex_program import parse_latex  # most texts are not
+
+    indices = frozenset(declared.indices)
+    return with_roots(with_symbols(parse_latex(text, declared.function_names, declared.unknown, indices)))
+
+
+def _level(program: syntax.Statements, declared: Declarations) -> syntax.Statements:
+    """The program with every name at the heights that it was given, which a metric allows to differ."""
+    return program if declared.metric is None else written_out(program, declared.metric)
 
 
 def _at_heights(
@@ -93,13 +174,23 @@ def _at_heights(
     derive: Callable[[Expr, Expr], Expr],
     swaps: Swaps | None,
     orders: Mapping[str, int],
+    declared: Declarations,
 ) -> list[Resolved]:
+    if all(index.height == "down" for index in program.standing) and any(map(_sums_or_derives, program.statements)):
+        for index in program.standing:
+            index.height = ""
     try:
-        return _resolved(program, sizes, derive, swaps, orders)
+        return _resolved(program, sizes, derive, swaps, orders, declared)
     except Subscripts:
         for index in program.standing:
             index.height = ""
-        return _resolved(program, sizes, derive, swaps, orders)
+        return _resolved(program, sizes, derive, swaps, orders, declared)
+
+
+def _sums_or_derives(statement: syntax.Statement) -> bool:
+    """Whether a statement has a sum over a named axis, or a derivative, where lower indices alone are Cartesian."""
+    nodes = [node for side in statement.sides for node in syntax.within(side)]
+    return any(isinstance(n, syntax.Derivative) or (isinstance(n, syntax.CallNode) and bool(n.axes)) for n in nodes)
 
 
 def _resolved(
@@ -108,16 +199,24 @@ def _resolved(
     derive: Callable[[Expr, Expr], Expr],
     swaps: Swaps | None,
     orders: Mapping[str, int],
+    declared: Declarations,
 ) -> list[Resolved]:
-    scope = TextScope(program.text, sizes, orders)
+    functions, symmetries = dict(declared.functions), dict(declared.symmetries())
+    if declared.metric is not None and not any(declared.metric in s.names for s in program.statements):
+        symmetries.setdefault(declared.metric, "symmetric")  # as an input; what a text defines is what it says
+    scope = TextScope(program.text, sizes, orders, functions=functions, symmetries=symmetries)
     scope.has_heights = any(index.height for index in program.standing)
     scope.subscripts = all(index.height == "down" for index in program.standing)
     steps = recurrences(program)
+    if declared.metric is not None and scope.has_heights:
+        scope.facts.heights.update(heights_of_metric(program, declared.metric))
+        scope.facts.moved.update(program.moved)
     for statement in program.statements:
         scope.collect(statement)
         if statement.name is not None:
             _define(scope, statement, steps.get(statement.name))
     scope.collect_sizes(program.sizes)
+    scope.facts.symmetries = {name: word for name, word in scope.symmetries.items() if name in scope.facts.inputs}
     _check_sizes(scope, sizes)
     context = Context(scope.facts)
     builder = ExpressionBuilder(scope, derive, swaps)
@@ -127,7 +226,8 @@ def _resolved(
             if statement.name is not None:
                 scope.facts.definitions[statement.name] = value.expr
                 scope.facts.defined_indices[statement.name] = value.names
-            results[statement.start] = Resolved(statement.name, value, heights, context)
+            left = None if statement.left is None else builder.side(statement, statement.left, value.names)
+            results[statement.start] = Resolved(statement.name, value, heights, context, left, builder)
     scope.finish()
     return [results[start] for start in sorted(results)]
 
@@ -139,9 +239,9 @@ def named(text: str) -> syntax.TensorNode | None:
     return body if isinstance(body, syntax.TensorNode) and statement.name is None and not more else None
 
 
-def has_derivatives(text: str) -> bool:
+def has_derivatives(text: str, declared: Declarations = PLAIN) -> bool:
     """Whether a text speaks of derivatives: ``D(y, x[i])``."""
-    return any(_derivatives(s.body) for s in parse_program(text, FUNCTION_NAMES).statements)
+    return any(_derivatives(side) for s in read_program(text, declared).statements for side in s.sides)
 
 
 def _derivatives(node: syntax.Node) -> bool:
@@ -151,6 +251,9 @@ def _derivatives(node: syntax.Node) -> bool:
 def _define(scope: TextScope, statement: syntax.Statement, own: Recurrence | None) -> None:
     name = statement.name
     assert name is not None
+    if name in scope.symmetries:
+        message = f"{name!r} is declared {scope.symmetries[name]}, and the text defines it."
+        raise scope.fail(message, statement, "Only inputs are declared; what is defined is what its statement says.")
     first = own is None or statement is own.base
     if first and (name in scope.definitions or name in scope.facts.inputs):
         used = "defined" if name in scope.definitions else "used as an input"
@@ -257,25 +360,31 @@ class ExpressionBuilder(StepBuilder):
     def statement(self, node: syntax.Statement) -> tuple[Named, tuple[str, ...]]:
         self.now = node
         steps = self.step.index if self.step is not None else ""
-        if node.name is None:
-            names = self._free_of(node.body)
-            stand = {name: self.open.of(node.body)[name][0] for name in names}
+        if node.name is None and node.indices is None:
+            stand = self._free_in(node)
+            names = tuple(stand)
         else:
             stand = {index.terms[0][1]: index.height for index in node.indices or () if index.terms}
             names = tuple([name for name in stand if name != steps])
+            self._check_unsummed(node, stand)
         if self.scope.has_heights:
             self._check_heights(node, stand)
             if mixed(stand.values()):
                 raise self.misplaced(
                     f"The free indices of this stand {told(tuple(stand.values()))}.", node, ALL_OR_NONE
                 )
+        return self.side(node, node.body, names, steps), tuple([stand[name] for name in names])
+
+    def side(self, node: syntax.Statement, body: syntax.Node, names: tuple[str, ...], steps: str = "") -> Named:
+        """A side of a statement whose free indices are these."""
         self.order = {name: position for position, name in enumerate(names)}
-        value = self.sum(node.body, frozenset((*names, steps) if steps else names))
-        self._check_used_up(node, [name for name in names if name not in value.names])
+        value = self.sum(body, frozenset((*names, steps) if steps else names))
+        if node.left is None:
+            self._check_used_up(node, [name for name in names if name not in value.names])
         if value.names and set(value.names) != set(names):
-            raise self._missing(node.body, names, value.names)
-        sizes = {name: self.scope.size(name, node.body) for name in names if name not in value.names}
-        return Named(value.arranged(names, sizes), names), tuple([stand[name] for name in names])
+            raise self._missing(body, names, value.names)
+        sizes = {name: self.scope.size(name, body) for name in names if name not in value.names}
+        return Named(value.arranged(names, sizes), names)
 
     def _check_used_up(self, node: syntax.Statement, lacking: list[str]) -> None:
         """A number may be spread over indices on the left, but not over those that functions have used up."""
@@ -291,21 +400,45 @@ class ExpressionBuilder(StepBuilder):
         raise self.fail(message, call, f"Leave it out on the left side: {left} = {right}")
 
     def _check_heights(self, node: syntax.Statement, stand: dict[str, str]) -> None:
-        for term in terms_of(node.body):
+        for term in [term for side in node.sides for term in terms_of(side)]:
             for name, heights in self.open.of(term).items():
                 if name in stand and any(h != stand[name] for h in heights):
                     other = next(h for h in heights if h != stand[name])
                     message = f"Index {name!r} stands {WORDS[stand[name]]} on the left and {WORDS[other]} here."
                     raise self.misplaced(message, term, "A free index keeps its height on both sides.")
 
-    def _free_of(self, body: syntax.Node) -> tuple[str, ...]:
-        """Without a left side: the indices that occur exactly once in their term."""
+    def _free_in(self, node: syntax.Statement) -> dict[str, str]:
+        """Where no name stands on the left: the indices that occur exactly once in their term, or are not to be
+        summed, with their heights; those that are free on one side are so on the other."""
+        stand: dict[str, str] = {}
+        for side in node.sides:
+            here = [index.terms[0][1] for index in node.unsummed]
+            for name in self._free_of(side, here):
+                stand.setdefault(name, self.open.of(side)[name][0])
+        self._check_unsummed(node, stand)
+        return stand
+
+    def _free_of(self, body: syntax.Node, unsummed: Sequence[str] = ()) -> tuple[str, ...]:
+        """The indices that occur exactly once in their term, or are not to be summed."""
         found = self.open.once(body)
+        if unsummed:
+            found = [(t, tuple([n for n in self.open.of(t) if n in once or n in unsummed])) for t, once in found]
         names = next((names for _, names in found if names), ())
         for term, other in found:
             if other and set(other) != set(names):
                 raise self._missing(term, names, other)
         return names
+
+    def _check_unsummed(self, node: syntax.Statement, stand: Mapping[str, str]) -> None:
+        """What is said not to be summed is free: on the left side, or in the expressions."""
+        for index in node.unsummed:
+            name = index.terms[0][1]
+            if name not in stand:
+                message = f"Index {name!r} is not to be summed, and " + (
+                    "the left side does not have it." if node.name is not None else "nothing has it here."
+                )
+                hint = "Put it on the left side, or leave out (no sum …)."
+                raise NotationError(message, self.scope.text, index.start, index.end, hint)
 
     def _missing(self, node: syntax.Node, wanted: tuple[str, ...], found: tuple[str, ...]) -> NotationError:
         lacking = [name for name in wanted if name not in found]
@@ -411,11 +544,11 @@ class ExpressionBuilder(StepBuilder):
         for _, part in parts:
             while isinstance(part, syntax.Neg):
                 part = part.body
-            leaf = is_leaf(part)
+            leaf, met = is_leaf(part), self._met(part)
             for name, heights in self.open.of(part).items():
                 if name in free:
                     continue
-                if name in counted or (leaf and len(heights) > 1):
+                if name in counted or (leaf and len(heights) > 1) or name in met:
                     summed[name] = counted.get(name, []) + heights
                 counted[name] = counted.get(name, []) + heights
                 where[name] = part
@@ -462,30 +595,49 @@ class ExpressionBuilder(StepBuilder):
         return Named(scale(-1, value.expr), value.names)
 
     def _power(self, node: syntax.Power, free: Free) -> Named:
-        return self._aligned([self.sum(node.base, free), self.sum(node.exponent, free)], power)
+        return self.aligned([self.sum(node.base, free), self.sum(node.exponent, free)], power)
 
     def _compare(self, node: syntax.Compare, free: Free) -> Named:
         parts = [self.sum(node.left, free), self.sum(node.right, free)]
-        return self._aligned(parts, _COMPARE[node.op])
+        return self.aligned(parts, _COMPARE[node.op])
 
     def _derivative(self, node: syntax.Derivative, free: Free) -> Named:
         self.check_derivative(node)
         target = node.variable
-        names = self._plain_names(target.indices or (), "the variable of a derivative", "Write D(f, x[i]).")
+        names = self.plain_names(target.indices or (), "the variable of a derivative", "Write D(f, x[i]).")
+        met = self._met(node)
         for name in names:
-            if name in self.open.of(node.body):
-                hint = "Use a new index: the derivative operator brings new free indices."
+            if name not in met and name in self.open.of(node.body):
+                new = "q" if name == "p" else "p"
+                hint = (
+                    "Use a new index: the derivative operator brings new free indices. "
+                    f"Where both are meant to be one, a delta says so: D(…, {target.name}[{new}]) delta[{name},{new}]."
+                )
                 raise self.fail(f"Index {name!r} already stands in what is differentiated.", target, hint)
         if len(names) != len(target.indices or ()):
             raise self.fail("The indices of the variable of a derivative are different.", target)
         if target.name in self.scope.facts.integers:
             raise self.fail(f"{target.name!r} is an integer tensor; there is no derivative by it.", target)
+        inside = free - frozenset(name for name in names if name not in met)
         if target.name in self.scope.definitions:
-            body, expr = self._by_definition(node, free - frozenset(names))
+            body, expr = self._by_definition(node, inside)
         else:
-            body = self.sum(node.body, free - frozenset(names))
+            body = self.sum(node.body, inside)
             expr = self.derive(body.expr, self.scope.input(target.name))
-        return Named(expr, (*body.names, *names))
+        labels = (*body.names, *names)
+        if not met:
+            return Named(expr, labels)
+        kept = tuple(dict.fromkeys(labels))
+        return Named(_diagonal(expr, labels, kept), kept)
+
+    def _met(self, node: syntax.Node) -> list[str]:
+        """The indices of the variable of a derivative that stand in what is differentiated, where heights say that they
+        are contracted: ``D(v^i, x^i)`` has ``i`` above and below. In brackets that is likelier a mistake."""
+        if not isinstance(node, syntax.Derivative):
+            return []
+        inside = self.open.of(node.body)
+        by = self.open.of(node.variable)
+        return [name for name, heights in by.items() if heights[0] and len(inside.get(name, ())) == 1]
 
     def define(self, name: str, value: Expr) -> None:
         """Give a name its value, or what stands for it."""
@@ -531,6 +683,15 @@ class ExpressionBuilder(StepBuilder):
         return again
 
 
+def _diagonal(expr: Expr, labels: tuple[str, ...], kept: tuple[str, ...]) -> Expr:
+    """A tensor whose axes have ``labels``, some of them twice; of a sum, term by term, since there a delta counts."""
+    if isinstance(expr, Product) and len(expr.args) == 1 and len(expr.args[0].shape) == len(labels):  # transposed
+        ((expr, axes),) = expr.factors()
+        labels = tuple([labels[axis] for axis in axes])
+    terms = zip(expr.coefs, expr.args, strict=True) if isinstance(expr, Sum) else [(1, expr)]
+    return add([(c, product([(term, labels)], kept)) for c, term in terms])
+
+
 _BUILDERS: dict[type, Callable[..., Named]] = {
     syntax.Number: ExpressionBuilder._number,
     syntax.Pi: ExpressionBuilder._pi,
@@ -539,6 +700,7 @@ _BUILDERS: dict[type, Callable[..., Named]] = {
     syntax.Ones: ExpressionBuilder._ones,
     syntax.Zeros: ExpressionBuilder._zeros,
     syntax.Delta: ExpressionBuilder._delta,
+    syntax.Epsilon: ExpressionBuilder._epsilon,
     syntax.CallNode: ExpressionBuilder._call,
     syntax.Neg: ExpressionBuilder._neg,
     syntax.SumNode: ExpressionBuilder._sum,

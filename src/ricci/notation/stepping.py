@@ -94,6 +94,9 @@ class StepBuilder(FactorBuilder):
     def _delta(self, node: syntax.Delta, free: Free) -> Named:
         return self._sliced(super()._delta(node, free))
 
+    def _epsilon(self, node: syntax.Epsilon, free: Free) -> Named:
+        return self._sliced(super()._epsilon(node, free))
+
     def _call(self, node: syntax.CallNode, free: Free) -> Named:
         step = self.step
         if step is None or step.index not in in_indices((*(node.axes or ()), *(node.result or ()))):

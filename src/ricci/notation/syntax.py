@@ -8,8 +8,8 @@ only because a frozen dataclass takes twice as long to make, and making them is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(slots=True)
@@ -90,6 +90,15 @@ class Delta:
 
 
 @dataclass(slots=True)
+class Epsilon:
+    """``eps[i,j,k]`` or ``eps^{i j k}``: the Levi-Civita symbol, with two or more indices, names or numbers."""
+
+    start: int
+    end: int
+    indices: Indices
+
+
+@dataclass(slots=True)
 class Size:
     """``|i|``, the size of an index."""
 
@@ -100,7 +109,11 @@ class Size:
 
 @dataclass(slots=True)
 class CallNode:
-    """``exp(a)``; with ``axes``, ``sum[k](a)``; with indices of the ``result``, ``inv(A)[i,j]``."""
+    """``exp(a)``; with ``axes``, ``sum[k](a)``; with indices of the ``result``, ``inv(A)[i,j]``.
+
+    With ``places`` it is a derivative of an unknown function by the arguments at these, counted from 1: ``f'(x)`` has
+    the place 1, ``f''(x)`` has it twice, and ``f_12(x, z)`` the places 1 and 2.
+    """
 
     start: int
     end: int
@@ -109,6 +122,7 @@ class CallNode:
     axes: Indices | None
     result: Indices | None
     params: tuple = ()  # further arguments that are no operands
+    places: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -170,20 +184,33 @@ class Derivative:
 
 
 Node = (
-    Number | Pi | Size | TensorNode | Ones | Zeros | Delta | CallNode
+    Number | Pi | Size | TensorNode | Ones | Zeros | Delta | Epsilon | CallNode
     | Neg | SumNode | ProductNode | Power | Compare | Derivative
 )  # fmt: skip
 
 
 @dataclass(slots=True)
 class Statement:
-    """``name[indices] = body``; ``name = body`` has no indices (None), a statement without left side no name either."""
+    """``name[indices] = body``; ``name = body`` has no indices (None), a statement without left side no name either.
+
+    Where the left side is an expression, it is ``left``. ``unsummed`` are the indices of ``(no sum i)`` after it.
+    LaTeX may name what it defines by a derivative, ``\\frac{\\partial l}{\\partial w_k}``, which is ``derived`` then.
+    """
 
     start: int
     end: int
     name: str | None
     indices: Indices | None
     body: Node
+    left: Node | None = None
+    unsummed: Indices = ()
+    derived: Derivative | None = None
+    power: Node | None = None  # what was typed on the left where it defines a root, ``s**2 = …``
+
+    @property
+    def sides(self) -> list[Node]:
+        """Its expressions: the body, and before it what it is said to be equal to."""
+        return [self.body] if self.left is None else [self.left, self.body]
 
     @property
     def names(self) -> list[str]:
@@ -201,6 +228,7 @@ class SizeLine:
 
     tensors: tuple[TensorNode, ...]
     equations: tuple[tuple[Size, Node], ...]
+    linked: tuple[tuple[str, str], ...] = ()  # pairs of indices of one size
 
 
 @dataclass(slots=True)
@@ -211,17 +239,21 @@ class Statements:
     statements: tuple[Statement, ...]
     standing: Indices = ()
     sizes: SizeLine = field(default_factory=lambda: SizeLine((), ()))
+    moved: Mapping[str, str] = field(default_factory=dict)  # names that a metric raises or lowers, and that metric
+    doubtful: tuple[str, ...] | None = None  # what has two readings; None where the rules of indices say it
+    latex: bool = False  # whether the text is LaTeX
 
 
 class Bracket:
     """A bracket, or a statement, while it is being read: the pieces of its Compare, SumNode and ProductNode so far."""
 
-    __slots__ = ("args", "axes", "begin", "exponent", "factors", "head", "left", "op", "outer", "pending", "sign",
-                 "start", "sum_start", "term_start", "terms")  # fmt: skip
+    __slots__ = ("args", "axes", "begin", "exponent", "factors", "head", "left", "mark", "op", "outer", "pending",
+                 "sign", "start", "sum_start", "term_start", "terms")  # fmt: skip
 
     def __init__(self, outer: Bracket | None, head: str, axes: Indices | None, begin: int, start: int):
         self.outer = outer
         self.head = head  # the function, or "" for a bracket
+        self.mark = ""  # what stands after its name, for a derivative of an unknown one
         self.axes = axes
         self.begin = begin  # where the bracket starts, with its function
         self.args: list[Node] = []
@@ -269,6 +301,45 @@ def children(node: Node) -> list[Node]:
     if isinstance(node, Compare):
         return [node.left, node.right]
     return [node.body] if isinstance(node, Derivative) else []
+
+
+def with_children(node: Node, parts: Sequence[Node]) -> Node:
+    """The node with other nodes directly below it, in the order of ``children``."""
+    if isinstance(node, SumNode):
+        return replace(node, terms=tuple([(sign, part) for (sign, _), part in zip(node.terms, parts, strict=True)]))
+    if isinstance(node, ProductNode):
+        return replace(node, factors=tuple([(e, part) for (e, _), part in zip(node.factors, parts, strict=True)]))
+    if isinstance(node, CallNode):
+        return replace(node, args=tuple(parts))
+    if isinstance(node, Power):
+        return replace(node, base=parts[0], exponent=parts[1])
+    if isinstance(node, Compare):
+        return replace(node, left=parts[0], right=parts[1])
+    return replace(node, body=parts[0]) if isinstance(node, (Neg, Derivative)) else node
+
+
+def renamed(node: Node, names: Mapping[str, str]) -> Node:
+    """A tree with other names for indices, wherever they stand."""
+    if isinstance(node, Size):
+        return replace(node, name=names.get(node.name, node.name))
+    if isinstance(node, Derivative):
+        node = replace(node, variable=renamed(node.variable, names))
+    for part in ("indices", "axes", "result"):
+        indices = getattr(node, part, None)
+        if indices:
+            node = replace(node, **{part: tuple([renamed_index(index, names) for index in indices])})
+    return with_children(node, [renamed(part, names) for part in children(node)])
+
+
+def renamed_index(index: Index, names: Mapping[str, str]) -> Index:
+    """An index, affine or a gather, with other names in it."""
+    terms = tuple([(c, names.get(name, name)) for c, name in index.terms])
+    sizes = tuple([(c, names.get(name, name)) for c, name in index.sizes])
+    tensor = index.tensor
+    if tensor is not None:
+        tensor = replace(tensor, indices=tuple([renamed_index(i, names) for i in tensor.indices or ()]))
+    strides = tuple([names.get(name, name) for name in index.strides])
+    return replace(index, terms=terms, sizes=sizes, tensor=tensor, strides=strides)
 
 
 def within(node: Node) -> Iterator[Node]:

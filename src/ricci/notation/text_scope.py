@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ricci.checked_calls import allow, is_name
 from ricci.errors import NotationError
@@ -19,8 +20,12 @@ from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
 from ricci.notation.context import Check, Facts
 from ricci.notation.heights import KEEPS, changed
+from ricci.notation.own_calls import takes_whole
 from ricci.notation.recurrences import Recurrence, next_of
 from ricci.notation.tokens import INVERSE, RESERVED, in_other_words
+
+if TYPE_CHECKING:
+    from ricci.notation.declarations import OwnFunction
 
 CHOICE = "Write where(condition, a, b) for a choice."
 CONDITIONS = "Multiply conditions, (a > 0) * (b > 0); the opposite of one is 1 - (a > 0)."
@@ -71,6 +76,7 @@ class TextScope:
     text: str
     given: Mapping[str, int]
     orders: Mapping[str, int] = field(default_factory=dict)  # of inputs, where a call tells them and the text does not
+    functions: Mapping[str, OwnFunction | None] = field(default_factory=dict)  # those that were given beside the text
     definitions: dict[str, Definition] = field(default_factory=dict)
     facts: Facts = field(default_factory=Facts)
     index_axes: dict[str, dict[tuple[str, int], None]] = field(default_factory=dict)
@@ -85,6 +91,8 @@ class TextScope:
     )  # index → a call, its operand's axes, the axis of its result
     whole: list[tuple[syntax.TensorNode, int]] = field(default_factory=list)  # without indices, and the order assumed
     stated: dict[str, syntax.Node] = field(default_factory=dict)  # index → its size, from lines of sizes
+    symmetries: Mapping[str, str] = field(default_factory=dict)  # what is declared of inputs
+    symbols: list[syntax.Epsilon] = field(default_factory=list)
     _class: dict[str, str] = field(default_factory=dict)
     _size: dict[str, Size] = field(default_factory=dict)
     _pending: set[str] = field(default_factory=set)
@@ -100,7 +108,7 @@ class TextScope:
 
     def collect(self, statement: syntax.Statement) -> None:
         """Take in the names of a statement."""
-        stack: list[syntax.Node] = [statement.body]
+        stack: list[syntax.Node] = statement.sides
         self._note(statement.indices)
         tensors: list[tuple[syntax.Node, int | None]] = []
         while stack:
@@ -117,6 +125,8 @@ class TextScope:
                     if index.tensor is not None:
                         self.facts.integers.add(index.tensor.name)
                         self._tensor(index.tensor, None)
+            if isinstance(node, syntax.Epsilon):
+                self.symbols.append(node)
             if isinstance(node, syntax.TensorNode):
                 tensors.append((node, None))
             elif isinstance(node, syntax.CallNode) and node.axes is None and self._takes_tensors(node):
@@ -160,6 +170,8 @@ class TextScope:
             if any(not index.plain for index in tensor.indices or ()):
                 raise self.fail("In a line of sizes the indices of a tensor are names.", tensor, "Write sizes: x[i,j].")
             self._tensor(tensor, None)
+        for one, other in line.linked:
+            self._unite(one, other)
         for size, node in line.equations:
             self.names.add(size.name)
             if size.name in self.stated:
@@ -168,15 +180,50 @@ class TextScope:
         numbers = {name: node.value for name, node in self.stated.items() if isinstance(node, syntax.Number)}
         self.given = {**{name: n for name, n in numbers.items() if isinstance(n, int)}, **self.given}
         self._settle()
+        self._settle_symbols()
+
+    def _settle_symbols(self) -> None:
+        """An index of a symbol with n indices has size n."""
+        fixed: dict[str, int] = {}
+        for node in self.symbols:
+            for index in [index for index in node.indices if index.plain]:
+                name, order = index.terms[0][1], len(node.indices)
+                given = {n for other, n in [*self.given.items(), *fixed.items()] if self._alike(other, name)} - {order}
+                if given:
+                    message = (
+                        f"Index {name!r} has size {order} here, as one of {order} indices, and elsewhere {min(given)}."
+                    )
+                    raise self.fail(message, node, "An index of eps has as many values as eps has indices.")
+                fixed[name] = order
+        self.given = {**self.given, **fixed}
+        self._check_square()
+
+    def _check_square(self) -> None:
+        """The sizes that are given for the two axes of a declared matrix are one."""
+        for name in self.symmetries:
+            given = {
+                index: n
+                for index, n in self.given.items()
+                if (name, 0) in self.index_axes.get(self.class_of(index), ())
+            }
+            if len(set(given.values())) > 1:
+                sizes = " and ".join([f"{index!r} has size {n}" for index, n in given.items()])
+                message = f"{name!r} is declared {self.symmetries[name]}, so its axes have one size; here {sizes}."
+                raise NotationError(message, self.text)
+
+    def _alike(self, name: str, other: str) -> bool:
+        return self.class_of(name) == self.class_of(other)
 
     def _note(self, indices: syntax.Indices | None) -> None:
         """Remember the names of indices, where sizes are given that must name one of them."""
         if self.given and indices:
             self.names.update(name for index in indices for _, name in (*index.terms, *index.sizes))
 
-    @staticmethod
-    def _takes_tensors(node: syntax.CallNode) -> bool:
+    def _takes_tensors(self, node: syntax.CallNode) -> bool:
         """Whether a call without axes takes whole tensors: ``det(A)``, ``sum(x)``."""
+        own = self.functions.get(node.name)
+        if own is not None:
+            return takes_whole(node, own)
         function = IN_TEXT.get(node.name)
         return (
             function is not None
@@ -186,7 +233,8 @@ class TextScope:
 
     @staticmethod
     def _assumed_order(node: syntax.CallNode, position: int) -> int:
-        return 2 if IN_TEXT[node.name].kind == "matrix" and position == 0 else 1
+        row = IN_TEXT.get(node.name)
+        return 2 if row is not None and row.kind == "matrix" and position == 0 else 1
 
     def _settle(self) -> None:
         """What functions take as a whole has the order that the text says elsewhere, or else the one they assume."""
@@ -202,6 +250,8 @@ class TextScope:
         """``inv(A)[i,j]`` says that i and j range over the axes of A."""
         first = node.args[0]
         if node.result is None or not isinstance(first, syntax.TensorNode) or len(node.result) > 2:
+            return
+        if node.name not in IN_TEXT:  # but a function of the user's own
             return
         if IN_TEXT[node.name].rectangular:
             self._note_result(node, [(first.name, 0), (first.name, 1)])
@@ -220,7 +270,7 @@ class TextScope:
     def _tensor(self, node: syntax.TensorNode, order: int | None) -> None:
         if node.name in WORDS_OF_PYTHON:
             raise self.fail(f"{node.name!r} is no name of a tensor.", node, WORDS_OF_PYTHON[node.name])
-        if node.name in IN_TEXT:
+        if node.name in IN_TEXT or node.name in self.functions:
             brackets = "" if node.indices is None else self.text[node.start + len(node.name) : node.end]
             hint = applied(node.name, brackets, self.text[node.end :])
             raise self.fail(f"{node.name!r} is a function and cannot be the name of a tensor.", node, hint)
@@ -240,6 +290,8 @@ class TextScope:
             )
         if indices and indices[0].height:
             self.stands(node, node.name, tuple([index.height for index in indices]))
+        if node.name in self.symmetries:
+            self._check_matrix(node, expected if expected >= 0 else count)
         for axis, index in enumerate(indices):
             if definition is not None and definition.steps == (axis, index.terms[0][1] if index.terms else ""):
                 index.plain = False  # the entry at a step, of which there is one more than steps
@@ -252,6 +304,19 @@ class TextScope:
             else:
                 for _, name in index.terms:
                     self.reads.setdefault(self.class_of(name), []).append(Read(node.name, axis, index))
+
+    def _check_matrix(self, node: syntax.TensorNode, order: int | None) -> None:
+        """Whether what is declared can be said of a tensor: it has two indices, and both stand alike."""
+        word = self.symmetries[node.name]
+        if order != 2:
+            message = f"{node.name!r} is declared {word}, and has not two indices here."
+            raise self.fail(message, node, "Such words are said of matrices.")
+        heights = {index.height for index in node.indices or ()}
+        if word == "orthogonal" and any(heights) and not self.subscripts:
+            raise self.misplaced(f"{node.name!r} is declared orthogonal.", node, "Write its indices in brackets.")
+        if len(heights) > 1:
+            message = f"{node.name!r} is declared {word}, and its indices stand at two heights."
+            raise self.misplaced(message, node, "Indices that may be exchanged stand both above or both below.")
 
     def stands(self, node: syntax.Node, name: str, found: tuple[str, ...]) -> None:
         """Note the heights at which a tensor stands, which are the same wherever it has some."""
@@ -270,7 +335,9 @@ class TextScope:
         if tensor in self.definitions:
             self._unite(index, self.definitions[tensor].names[axis])
         else:
-            self.index_axes.setdefault(self.class_of(index), {})[tensor, axis] = None
+            axes = self.index_axes.setdefault(self.class_of(index), {})
+            for own in (0, 1) if tensor in self.symmetries else (axis,):
+                axes[tensor, own] = None
 
     def _unite(self, index: str, other: str) -> None:
         """Two indices have one size."""
@@ -307,13 +374,17 @@ class TextScope:
 
     def input(self, name: str) -> Expr:
         order = self.facts.inputs[name]
-        return variable(name, tuple([self.axis_size(name, axis) for axis in range(order)]))
+        shape = tuple([self.axis_size(name, axis) for axis in range(order)])
+        return variable(name, shape, self.symmetries.get(name, ""))
 
     def axis_size(self, name: str, axis: int) -> Size:
         for index, size in self.given.items():
             if (name, axis) in self.index_axes.get(self.class_of(index), ()):
                 return size
-        return dims.axis_size(name, axis)
+        return self._own_size(name, axis)
+
+    def _own_size(self, name: str, axis: int) -> Size:
+        return dims.axis_size(name, 0 if name in self.symmetries else axis)
 
     def size(self, index: str, node: syntax.Node | syntax.Index) -> Size:
         """The size of an index."""
@@ -344,7 +415,7 @@ class TextScope:
             self.facts.ranges[index] = size = self.size(step, node) + 1
             return size
         if axes:
-            return min((dims.axis_size(*axis) for axis in axes), key=dims.rank)
+            return min((self._own_size(*axis) for axis in axes), key=dims.rank)
         if self.reads.get(index):
             return self._range(index, node)
         for name, (call, operands, place) in self.results.items():

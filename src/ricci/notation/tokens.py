@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from math import inf
 from typing import NoReturn
@@ -131,8 +133,11 @@ def tokenise(text: str) -> tuple[list[str], list[int], list[int]]:
 
 
 def ends_statement(text: str, piece: str, start: int, tokens: list[str], starts: list[int], opened: list[int]) -> bool:
-    """Whether a ";" or a line break ends a statement here."""
+    """Whether a ";" or a line break ends a statement here; in ``delta[i,j;k,l]`` a ";" is kept too."""
     if opened and piece == ";":
+        at = opened[-1]
+        if at and tokens[at] == "[" and tokens[at - 1] == "delta":
+            return True
         unbalanced(text, tokens, starts, start)
     return bool(tokens) and not opened and (piece == ";" or tokens[-1] not in CONTINUES)
 
@@ -189,6 +194,25 @@ def too_deep(text: str, start: int) -> NoReturn:
     """The error for nesting beyond the limit."""
     message = f"The expression is nested more than {NESTING_LIMIT} deep."
     raise NotationError(message, text, start, None, "Give its inner parts names, in statements of their own.")
+
+
+@contextmanager
+def stack_enough(text: str) -> Iterator[None]:
+    """What reads a text inside calls itself for what is nested; where Python's stack has no room for it, this says so.
+
+    The limits of nesting keep to the stack of a program that is not deep in calls of its own.
+    """
+    try:
+        yield
+    except RecursionError:
+        depth, deepest, place = 0, 0, 0
+        for at, character in enumerate(text):
+            depth += (character in "([{") - (character in ")]}")
+            if depth > deepest:
+                deepest, place = depth, at
+        message = "The expression is nested deeper than the stack of Python has room for here."
+        hint = "Give its inner parts names, in statements of their own, or read it less deep in calls."
+        raise NotationError(message, text, place, None, hint) from None
 
 
 def is_label(token: str) -> bool:
@@ -269,7 +293,7 @@ class IndexReader:
             if tokens[at] == close and not gathers:
                 self.at = at + 1
                 return tuple(found)
-            if tokens[at] != ",":
+            if tokens[at] != "," and tokens[at] != ";":
                 self.no_comma(at)
             at += 1
 
@@ -459,8 +483,9 @@ class IndexReader:
         if before == "]" or token == "[":
             self.fail("An index that is gathered stands alone.", at, at, GATHER)
         if is_label(token) or token[:1] in DIGITS or token[:1] == "|":
-            opening = next(k for k in range(at, -1, -1) if self.tokens[k] in "[{" and self.partner(k) >= at)
+            opened = (k for k in range(at, -1, -1) if self.tokens[k] in ("[", "{", "(") and self.partner(k) >= at)
+            opening = next(opened, at - 1)
             written = self.source(max(opening - 1, 0), self.partner(opening))
-            hint = f"Write {re.sub(BETWEEN, ',', written)}."
+            hint = f"Write {re.sub(BETWEEN, ',', written)}." if self.tokens[opening] != "(" else "Write (no sum i, j)."
             self.fail(f"A comma is missing between {before!r} and {token!r}.", at - 1, at, hint)
         self.fail(f"An index cannot hold {token!r}.", at, at, AFFINE)

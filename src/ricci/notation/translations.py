@@ -1,8 +1,8 @@
-r"""What people write who come from LaTeX, MATLAB, NumPy, SymPy and einops, and how it is written here.
+r"""What people write who come from MATLAB, NumPy, SymPy and einops, and how it is written here.
 
 This is asked after a text could not be read. A rule looks at the text around the fault, and its answer is a sentence
-with something that can be written as it stands: ``\frac{a}{b}`` is ``a/b``, ``X'*X`` is ``X[i,j] X[i,k]``. In products
-of matrices a capital letter is a matrix, and any other a vector, as is the custom.
+with something that can be written as it stands: ``X'*X`` is ``X[i,j] X[i,k]``. In products of matrices a capital
+letter is a matrix, and any other a vector, as is the custom.
 """
 
 from __future__ import annotations
@@ -27,16 +27,6 @@ _NAMES += "arccos acos, arctan atan, arctan2 atan2, arcsinh asinh, determinant d
 _PAIRS = [pair.split() for pair in _NAMES.split(", ")]
 FUNCTIONS: dict[str, str] = {pair[0]: pair[1] for pair in _PAIRS}
 MODULES = frozenset(["np", "numpy", "jnp", "torch", "math", "sp", "sympy", "scipy", "tf", "F", "jax", "nn"])
-
-# Commands of LaTeX without an argument.
-SIGNS = {"le": "<=", "leq": "<=", "ge": ">=", "geq": ">=", "ne": "!=", "neq": "!=", "div": "/", "pi": "pi"}
-SIGNS |= dict.fromkeys(["cdot", "times", "odot", "circ", "ast"], "*")
-_GREEK = (
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau upsilon phi chi psi omega"
-)
-GREEK = frozenset([*_GREEK.split(), *_GREEK.title().split(), "varepsilon", "varphi", "vartheta"])
-ACCENTS = frozenset(["hat", "bar", "tilde", "dot", "vec"])
-FONTS = frozenset(["mathbf", "mathrm", "mathit", "boldsymbol", "bm", "text", "operatorname", "mathsf", "mathcal"])
 
 
 def instead(text: str, at: int, functions: Container[str] = ()) -> str:
@@ -169,35 +159,17 @@ def along_an_axis(function: str, name: str, axis: str) -> str:
     return f"Write {function}[{index}]({name}[i,j]), with the index of the axis."
 
 
-def _latex(text: str, at: int, functions: Container[str]) -> str:
-    command = re.match(r"\\([A-Za-z]+|.?)", text[at:])
-    if not command:
+def _backslash(text: str, at: int, functions: Container[str]) -> str:
+    """``A\\b``, and LaTeX that is not to be read as such."""
+    if text[at : at + 1] != "\\":
         return ""
-    name, rest = command[1], text[at + command.end() :]
-    form = COMMANDS.get(name)
-    if form:
-        return form(rest)
-    norm = re.match(rf"\s*({WORD})\s*\\\|", rest) if name == "|" else None
-    if norm:
-        return f"Write norm({norm[1]})."
-    if name in SIGNS or name in GREEK:
-        return f"Write {SIGNS.get(name, name)} for \\{name}."
-    if name in ("left", "right", "big", "Big", "bigl", "bigr"):
-        return f"Leave out \\{name}: brackets have one size."
-    if name in FONTS or name in ACCENTS:
-        inside = _group(rest)
-        return f"Write {inside}_{name}." if name in ACCENTS and inside else f"Write {inside}." if inside else ""
-    plain = FUNCTIONS.get(name, name)
-    argument = re.match(rf"\s*(?:\(|\\left\(|({ENTRY}))", rest)
-    if plain in functions and argument:
-        return f"Write {plain}({argument[1]})." if argument[1] else f"Write {plain}(…) for \\{name}."
     divided = re.search(rf"({WORD})\s*$", text[:at])
     right = re.match(r"\w+", text[at + 1 :].strip())
-    if divided and right:
+    if divided and right and len(right[0]) == 1:
         return (
             f"Write solve({divided[1]}, {right[0]})[j] for the solution x[j] of {divided[1]}[i,j] x[j] = {right[0]}[i]."
         )
-    return "LaTeX is not read: write a/b, sqrt(…), sum[k](…), and indices as a[i,j]."
+    return "LaTeX is read by rc.parse(text), and not where latex=False is said."
 
 
 def _bars(text: str, at: int, functions: Container[str]) -> str:
@@ -288,66 +260,12 @@ RULES: tuple[Callable[[str, int, Container[str]], str], ...] = (
     _bars,
     _angles,
     _divided,
-    _latex,
+    _backslash,
 )
 
 
-# LaTeX commands with arguments
+# Functions of other languages
 
-
-def _fraction(rest: str) -> str:
-    above = _group(rest)
-    below = _group(rest[len(above) + 2 :])
-    derivative = [re.fullmatch(r"\\partial\s*(.*)", part) for part in (above, below)]
-    if all(derivative):
-        return f"Write D({', '.join(part[1] for part in derivative if part)})."
-    return f"Write {_factor(above)}/{_factor(below)}." if above and below else "Write a/b for a fraction."
-
-
-def _summation(rest: str) -> str:
-    below = re.match(r"\s*_(?:\{\s*(\w+)[^{}]*\}|(\w))(?:\s*\^(?:\{[^{}]*\}|\w))?\s*", rest)
-    if not below:
-        return "Write sum[k](…), with the index that is summed."
-    depth, end = 0, below.end()
-    while end < len(rest) and (depth or rest[end] not in "+-)];\n"):
-        depth += (rest[end] in "([{") - (rest[end] in ")]}")
-        end += 1
-    return f"Write sum[{below[1] or below[2]}]({rest[below.end() : end].strip()})."
-
-
-def _partial(rest: str) -> str:
-    pair = re.match(rf"\s*({ENTRY})\s*/\s*\\partial\s*({ENTRY})", rest)
-    return f"Write D({pair[1]}, {pair[2]})." if pair else "Write D(f, x[i]) for the derivative of f by x."
-
-
-def _indexed(word: str) -> Callable[[str], str]:
-    def hint(rest: str) -> str:
-        below = re.match(r"_(?:\{([^{}]*)\}|(\w))", rest)
-        letters = re.findall(r"\w'*", (below[1] or below[2]) if below else "")
-        return f"Write {word}[{','.join(letters)}]." if letters else f"Write {word} for \\{word}."
-
-    return hint
-
-
-def _font(rest: str) -> str:
-    ones = re.match(r"\{([01])\}", rest)
-    return _indexed(ones[1])(rest[3:]) if ones else f"Write {_group(rest)}."
-
-
-COMMANDS: dict[str, Callable[[str], str]] = {
-    **dict.fromkeys(["frac", "dfrac", "tfrac"], _fraction),
-    "sqrt": lambda rest: f"Write sqrt({_group(rest)}).",
-    "sum": _summation,
-    "prod": lambda rest: _summation(rest).replace("sum[", "prod["),
-    "partial": _partial,
-    "delta": _indexed("delta"),
-    "mathbf": _font,
-    **dict.fromkeys(
-        ["top", "intercal"], lambda rest: "A transpose is an order of indices: A[j,i] where A[i,j] would stand."
-    ),
-    **dict.fromkeys(["lVert", "Vert"], lambda rest: f"Write norm({rest.split(chr(92))[0].strip()})."),
-    "nabla": lambda rest: "Write D(f, x[i]) for the gradient of f by x.",
-}
 
 SIZE = "Write |i| for the size of an axis of {0}, i being its index."
 AN_INPUT = "Arrays of numbers are inputs: write a name, A[i,j], and give the array at the call."
@@ -380,7 +298,8 @@ FORMS: dict[str, tuple[int, Callable[..., str]]] = {
     ),
     "div": (1, lambda v: f"Write D({v}[i], x[j]) delta[i,j], with the variable."),
     "kron": (2, lambda a, b: f"Write {a}[i,j] {b}[k,l]; its axes are put together by rc.rearrange."),
-    "cross": (2, lambda a, b: f"Write E[i,j,k] {a}[j] {b}[k], where E is an input, the Levi-Civita symbol."),
+    "cross": (2, lambda a, b: f"Write eps[i,j,k] {a}[j] {b}[k]."),
+    **dict.fromkeys(["LeviCivita", "levicivita"], (0, lambda *n: f"Write eps[{','.join(n)}].")),
     **dict.fromkeys(["KroneckerDelta", "kronecker"], (2, lambda i, j: f"Write delta[{i},{j}].")),
     **dict.fromkeys(["Heaviside", "heaviside", "step"], (1, lambda x: f"Write where({x} > 0, 1, 0).")),
     **dict.fromkeys(
@@ -404,16 +323,6 @@ def _closing(text: str, opening: int) -> int:
         if not depth:
             return at
     return len(text)
-
-
-def _group(rest: str) -> str:
-    """What stands in the braces that a text begins with; empty without them."""
-    return rest[1 : _closing(rest, 0)] if rest.startswith("{") else ""
-
-
-def _factor(text: str) -> str:
-    """In brackets, unless it is a name, a number or an entry."""
-    return text if re.fullmatch(rf"\d+|{ENTRY}", text.strip()) else f"({text.strip()})"
 
 
 def _entry(name: str) -> str:

@@ -25,6 +25,7 @@ from ricci.caches import LOCKS
 from ricci.checked_calls import is_whole, shown, takes
 from ricci.einops.watch import AxisUse, Part, UsedAt, Watcher, innermost, user_line
 from ricci.errors import AxisError, AxisSizeError, AxisSpaceError, InputError, NotationError, caret, nearest
+from ricci.grid import Grid
 
 
 class AxisBinding(NamedTuple):
@@ -169,13 +170,16 @@ class AxisScope(Watcher):
             raise AttributeError(str(error)) from None
 
     def __str__(self) -> str:
-        lines = [("axis", "size", "where it got it")]
-        for name, (size, place, _) in self._all().items():
-            lines.append((name, "?" if size is None else str(size), str(place)))
-        first, second = (max(len(line[column]) for line in lines) for column in (0, 1))
-        return "\n".join(f"{name:{first}}  {size:>{second}}  {where}" for name, size, where in lines)
+        return str(self._grid())
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return self._grid()._repr_html_()
+
+    def _grid(self) -> Grid:
+        rows = [(name, "?" if size is None else str(size), str(at)) for name, (size, at, _) in self._all().items()]
+        return Grid(["axis", "size", "where it got it"], rows, right={1})
 
     def forget(self, array: Any) -> Any:
         """Take the names off the axes of an array, so that they may be called by others; returns the array."""

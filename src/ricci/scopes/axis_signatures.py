@@ -125,6 +125,16 @@ class Spec:
         called = [f"argument {p.name!r}" for p in described] + [f"argument '{many[0]}[{k}]'" for k in range(more)]
         self.arguments = Described(arrays, tuple(called), tuple([default is None for _, default in self.defaults]))
 
+    def axes(self) -> dict[str, tuple[str, ...]]:
+        """The names of the axes of the parameters, and of a single result, by "return": of those that have one each."""
+        arrays = [*zip([name for name, _ in self.defaults], self.arguments.arrays, strict=True)]
+        if self.results is not None and len(self.results.arrays) == 1:
+            arrays.append(("return", self.results.arrays[0]))
+        known = {name: array for name, array in arrays if name and array is not None and ELLIPSIS not in array}
+        own = {name: [names_of((group,)) for group in array] for name, array in known.items()}
+        plain = {name: [axes[0] if len(axes) == 1 else "" for axes in groups] for name, groups in own.items()}
+        return {name: tuple([axis if axis in self.names else "" for axis in axes]) for name, axes in plain.items()}
+
     # A call.
 
     def take(self, args: tuple, kwargs: dict[str, Any]) -> Learnt:
@@ -392,7 +402,9 @@ class signature:
             return function
         spec = Spec(self._text, self._sizes, self._scope, function)
         wrapper = _checked_later if inspect.iscoroutinefunction(function) else _checked
-        return cast(Function, wrapper(spec, function))
+        checked = wrapper(spec, function)
+        vars(checked)["axes_of_parameters"] = spec.axes()  # which tracing asks for
+        return cast(Function, checked)
 
 
 def _checked(spec: Spec, function: Callable[..., Any]) -> Callable[..., Any]:

@@ -29,4 +29,4 @@ def to_latex(
     derived: tuple[str, latex.Standing, Sequence[tuple[str, latex.Standing]]] | None = None,
 ) -> str:
     """``expr`` in LaTeX. A derivative, of a name with indices by names with indices, has that on its left side."""
-    return latex.program(program(expr, names, facts, name, heights), latex.partials(*derived) if derived else None)
+    return latex.program(program(expr, names, facts, name, heights), derived)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import count
 
 from ricci.budget import spend
@@ -24,6 +25,7 @@ from ricci.expr import (
     numeric,
     product,
 )
+from ricci.expr.alternating import is_levi_civita
 from ricci.expr.build.product import restrict
 from ricci.expr.nodes import make
 from ricci.expr.structures import is_delta, natural
@@ -49,6 +51,7 @@ from ricci.show.phrases import (
     tensor_of,
     unused,
 )
+from ricci.show.raising import raised
 from ricci.show.recurrence_writer import RecurrenceWriter, loop_on_top, with_plain_steps
 from ricci.show.size_line import SizeLineWriter
 from ricci.show.standing import Standing
@@ -81,6 +84,7 @@ class SyntaxWriter(RecurrenceWriter):
 
     def program(self, name: str | None) -> syntax.Statements:
         statements: list[syntax.Statement] = []
+        self.namer.named.add(name)
         own = {arranged_inner(e): (given, natural(e)) for given, e in self.facts.definitions.items() if _is_full(e)}
         self.used = used = {*self.facts.inputs, *self.facts.definitions, *self.page.lines, name}
         parts = parts_with_lines(self.root, own.keys() - self.open, self.inside())
@@ -187,7 +191,10 @@ class SyntaxWriter(RecurrenceWriter):
         for new, name in self.standing.sized.items():
             if name in self.namer.claims:
                 self.namer.claims.setdefault(new, self.namer.claims[name])
-        return stood
+        if not self.facts.moved:
+            return stood
+        given = {name: heights for name, heights in self.facts.heights.items() if name in self.facts.inputs}
+        return replace(stood, body=raised(stood.body, self.facts.moved, given, self.facts.symmetries))
 
     def fresh(self, e: Expr, axis: int, taken: set[str]) -> str:
         name = self.namer.fresh(e.shape[axis], self.namer.hints_of(e, axis), taken)
@@ -218,6 +225,8 @@ class SyntaxWriter(RecurrenceWriter):
             return self.size(e.value)
         if e.value == "pi":
             return syntax.Pi(0, 0)
+        if is_levi_civita(e):
+            return syntax.Epsilon(0, 0, indices_of(names))
         value = numeric(e)
         return number_of(value) if value is not None else tensor_of(f"array_{e.value.digest[:6]}", names)
 
@@ -315,12 +324,19 @@ class SyntaxWriter(RecurrenceWriter):
         if e.op is POWER:
             return self.power(e, names, taken)
         operands = sorted(e.args, key=lambda a: self.first_use(a) or ((10**9,),)) if e.op.symmetric else e.args
-        args = [self.node(a, names if a.shape else (), taken) for a in operands]
+        if e.op.own:  # its arguments are aligned by name
+            given = [(restrict(a, sorted(natural(a))), tuple([names[k] for k in sorted(natural(a))])) for a in operands]
+        else:
+            given = [(a, names if a.shape else ()) for a in operands]
+        args = [self.node(a, own, taken) for a, own in given]
         if e.op.sign in _FLIPPED:
             straight, flipped = e.op.sign, _FLIPPED[e.op.sign]
             if isinstance(e.args[0], Constant) and not isinstance(e.args[1], Constant):
                 return syntax.Compare(0, 0, flipped, args[1], args[0])
             return syntax.Compare(0, 0, straight, args[0], args[1])
+        unknown = e.op.unknown
+        if unknown is not None:
+            return syntax.CallNode(0, 0, unknown.name, tuple(args), None, None, (), unknown.places)
         return syntax.CallNode(0, 0, e.op.name, tuple(args), None, None)
 
     def power(self, e: Elementwise, names: Names, taken: set[str]) -> syntax.Node:
@@ -339,7 +355,31 @@ class SyntaxWriter(RecurrenceWriter):
         node.params = () if e.op.columns or e.op.own else e.params
         return node
 
+    def own_function(self, e: Function, names: Names, taken: set[str]) -> syntax.CallNode:
+        """A function of the user's of whole arrays: all axes of its operands, then those of its result."""
+        by_size: dict[Size | str, list[str]] = {}  # what may be one axis: of one size, or of one name of the user's
+        args: list[syntax.Node] = []
+        axes: list[str] = []
+        for a in e.args:
+            own: list[str] = []
+            for axis, size in enumerate(a.shape):
+                keys = [self.namer.classes.find(size), *self.namer.hints_of(a, axis)[:1]]
+                known = [name for key in keys for name in by_size.get(key, ())]
+                name = next((n for n in known if n not in own and not _before(own, n, axes)), None)
+                if name is None:
+                    name = self.fresh(a, axis, taken)
+                    axes.append(name)
+                for key in keys:
+                    by_size.setdefault(key, []).append(name)
+                own.append(name)
+            args.append(self.node(a, tuple(own), taken))
+        result, over = indices_of(names) if names else None, indices_of(tuple(axes)) if axes else None
+        name, places = (e.op.name, ()) if e.op.derived is None else (e.op.derived.name, e.op.derived.places)
+        return syntax.CallNode(0, 0, name, tuple(args), over, result, (), places)
+
     def called(self, e: Function, names: Names, taken: set[str]) -> syntax.CallNode:
+        if e.op.own and e.op.rectangular and e.order >= 0 and e.op.axes_of(e.params)[0] == e.args[0].order:
+            return self.own_function(e, names, taken)
         works_on = e.op.axes_of(e.params)
         lead = len(e.args[0].shape) - works_on[0]
         surface = IN_TEXT.get(e.op.name)
@@ -390,6 +430,11 @@ def _in_words(e: Function) -> Function:
     own = ("j", "i") if transposed else ("i", "j")
     whole = product([(matrix, (*batch, "i", "j")), (part, ("i", "j"))], (*batch, *own))
     return make(Function, (whole, right), e.shape, OPS["solve"], (columns,))
+
+
+def _before(own: list[str], name: str, axes: list[str]) -> bool:
+    """Whether a name stands in a list of axes before one that an operand has already: it has its axes in that order."""
+    return any(axes.index(name) < axes.index(other) for other in own)
 
 
 def _is_full(e: Expr) -> bool:

@@ -7,7 +7,7 @@ for an index of another size elsewhere in the same text, since an index has one 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from copy import copy
 from itertools import count
 
@@ -28,8 +28,14 @@ class Namer:
         for name, axes in facts.groups:
             for axis in axes:
                 self.hints.setdefault(axis, []).append(name)
+        self.named: set[str | None] = {
+            *facts.inputs,
+            *facts.definitions,
+            *facts.unknown,
+        }  # which no new index is called
         self.given: dict[str, Size] = {**facts.ranges, **facts.sizes}
         self.numbers = facts.sizes
+        self.scalars = {name for name, order in facts.inputs.items() if not order}
         self.classes = SizeClasses(*roots, linked=[*facts.linked_sizes(), *linked])
 
     def again(self) -> Namer:
@@ -55,14 +61,26 @@ class Namer:
                 if len(atom) == 1:
                     self.claim(atom[0], index_size(atom[0]))
 
+    def claim_typed(self) -> None:
+        """All indices of the author's text keep the names that they have there."""
+        for name, size in self.given.items():
+            self.claim(name, size)
+        for axis, names in self.hints.items():
+            for name in names:
+                self.claim(name, axis_size(*axis))
+
     def fits(self, name: str, size: Size) -> bool:
         held = self.claims.get(name, self.numbers.get(name))
         return held is None or self.classes.find(held) == self.classes.find(size)
 
     def fresh(self, size: Size, hints: Iterable[str], taken: set[str]) -> str:
-        """A name for an index of ``size`` that is neither taken nor claimed for another size."""
+        """A name for an index of ``size`` that is neither taken nor claimed for another size, nor that of a tensor.
+
+        Where the author has called an index like a tensor, it keeps its name.
+        """
+        hints = list(dict.fromkeys(hints))
         for name in self._candidates(size, hints):
-            if name not in taken and self.fits(name, size):
+            if name not in taken and (name not in self.named or name in hints) and self.fits(name, size):
                 self.claim(name, size)
                 return name
         raise AssertionError("there are always more names")
@@ -77,8 +95,7 @@ class Namer:
             return name
         return self.fresh(size, hints if size == axis_or_index(size) else (), set())
 
-    def _candidates(self, size: Size, hints: Iterable[str]):
-        hints = list(dict.fromkeys(hints))
+    def _candidates(self, size: Size, hints: list[str]) -> Iterator[str]:
         yield from hints
         for name, given in self.given.items():
             if given == size:
@@ -90,7 +107,7 @@ class Namer:
         for name in hints[:1]:
             yield name + "'"
             yield name + "''"
-        yield from LETTERS
+        yield from (letter for letter in LETTERS if letter not in self.scalars)
         for number in count(1):
             yield from (f"{letter}{number}" for letter in "ijk")
 

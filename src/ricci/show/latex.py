@@ -2,32 +2,72 @@ r"""Trees to LaTeX as people write it: ``x_{ik} a_{kj}``, ``\delta_{ij}``, ``\ma
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from contextvars import ContextVar
+from typing import Any
 
 from ricci.budget import spend
 from ricci.expr import OPS
+from ricci.functions.table import IN_TEXT
+from ricci.functions.unknown import mark
 from ricci.notation import syntax
+from ricci.notation.latex_words import ACCENTS, GREEK, may_be_product
 from ricci.notation.occurrences import LEAVES, Occurrences
 from ricci.show.phrases import indices_of, signed
 
 SUM, TERM, ATOM = 0, 1, 2
+_LIKE_INDEX = re.compile(r"(?:\\[A-Za-z]+|[\w\s,'+-])+")
+_LIKE_WORD = re.compile(r"\\mathrm\{[^{}]*\}")
+_DOUBTFUL = re.compile(r"\d{2,}|\d+\S+")  # may be read as several indices
 Standing = Sequence[tuple[str, str]]  # the names of indices, and where they stand
-_GREEK_LETTERS = (
-    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi "
-    "omega Gamma Delta Theta Lambda Xi Pi Sigma Upsilon Phi Psi Omega"
-)
-_GREEK = frozenset(_GREEK_LETTERS.split())
+_CLASHING: ContextVar[frozenset[str]] = ContextVar("_CLASHING", default=frozenset())  # names that are written upright
+_INDICES: ContextVar[frozenset[str]] = ContextVar("_INDICES", default=frozenset("abcdefgh"))  # those of this text
 _COMPARE = {"<": "<", "<=": r"\le", ">": ">", ">=": r"\ge", "==": "=", "!=": r"\ne"}
-_ACCENTS = {"dot": r"\dot", "bar": r"\bar", "hat": r"\hat", "tilde": r"\tilde"}
 
 
-def program(tree: syntax.Statements, left: str | None = None) -> str:
-    """All statements; ``left`` stands for the left side of the last one where it is given."""
+Partials = tuple[str, Standing, Sequence[tuple[str, Standing]]]  # what is differentiated, and by what
+
+
+def program(tree: syntax.Statements, derived: Partials | None = None) -> str:
+    """All statements; the last one is the derivative that is ``derived``, where it is given."""
+    clashes, indices = clashing(tree, derived)
+    before = _CLASHING.set(clashes), _INDICES.set(indices)
+    try:
+        return _program(tree, partials(*derived) if derived else None)
+    finally:
+        _CLASHING.reset(before[0])
+        _INDICES.reset(before[1])
+
+
+def clashing(tree: syntax.Statements, derived: Partials | None) -> tuple[frozenset[str], frozenset[str]]:
+    """Names that would be read as something else in this text: numbers that have the letter of an index, and the
+    function sigmoid where the text has a name sigma; and the indices."""
+    nodes = [node for s in tree.statements for side in s.sides for node in syntax.within(side)]
+    tensors = [node for node in nodes if isinstance(node, syntax.TensorNode)]
+    beside = [(derived[0], derived[1]), *derived[2]] if derived else []  # on the left
+    bare = {node.name for node in tensors if not node.indices} | {name for name, own in beside if not own}
+    bare |= {s.name for s in tree.statements if s.name and not s.indices}
+    names = {*bare, *[node.name for node in tensors], *[name for name, _ in beside]} | {s.name for s in tree.statements}
+    found = {name for owner in (*nodes, *tree.statements, *tree.sizes.tensors) for name in _index_names(owner)}
+    found |= {index for _, own in beside for index, _ in own}
+    return frozenset([*bare & found, *(["sigmoid"] if "sigma" in names else [])]), frozenset(found)
+
+
+def _index_names(node: syntax.Node | syntax.Statement) -> list[str]:
+    own = [i for part in ("indices", "axes", "result") for i in getattr(node, part, None) or ()]
+    own += [i for index in own if index.tensor is not None for i in index.tensor.indices or ()]
+    return [name for index in own for _, name in index.terms]
+
+
+def _program(tree: syntax.Statements, left: str | None) -> str:
     *before, last = tree.statements
     sizes = size_line(tree.sizes)
     if not before and not sizes:
         return statement(last, left)
-    return aligned([*sizes, *[statement(s, sign="&=") for s in before], statement(last, left, "&=")])
+    shown = statement(last, left, "&=")
+    shown = f"{{{shown}}}" if shown.startswith("-") else shown  # a line that begins with a sign goes on with another
+    return aligned([*sizes, *[statement(s, sign="&=") for s in before], shown])
 
 
 def aligned(lines: Sequence[str]) -> str:
@@ -47,16 +87,35 @@ def size_line(line: syntax.SizeLine) -> list[str]:
 def statement(node: syntax.Statement, left: str | None = None, sign: str = "=") -> str:
     body = render(node.body, SUM)
     if left is None and node.name is not None:
-        left = _subscripted(symbol(node.name), node.indices)
+        left = _subscripted(symbol(node.name), node.indices) if node.indices else _whole(node.name)
     return body if left is None else f"{left} {sign} {body}"
+
+
+def derivative_of(formula: Any) -> tuple[str, Standing, Sequence[tuple[str, Standing]]] | None:
+    """For a derivative the name that was derived and those that it is by, each with its indices; else None."""
+    if not formula.chain:
+        return None
+    root = formula.chain[0].origin.formula
+    by = [(step.origin.by.name, step.origin.standing) for step in formula.chain]
+    return root.name or "f", tuple(zip(root.indices, root.standing, strict=True)), by
 
 
 def partials(name: str, own: Standing, by: Sequence[tuple[str, Standing]]) -> str:
     r"""The left side of a derivative: ``\frac{\partial^2 l}{\partial w_{n} \partial w_{p}}``."""
     order = f"^{{{len(by)}}}" if len(by) > 1 else ""
-    above = _subscripted(symbol(name), _plain(own))
-    below = " ".join(rf"\partial {_subscripted(symbol(x), _plain(of_x))}" for x, of_x in by)
+    above = left_side(name, own)
+    below = " ".join(rf"\partial {left_side(x, of_x)}" for x, of_x in by)
     return rf"\frac{{\partial{order} {above}}}{{{below}}}"
+
+
+def left_side(name: str, own: Standing) -> str:
+    """A name with its indices."""
+    return _subscripted(symbol(name), _plain(own)) if own else _whole(name)
+
+
+def _whole(name: str) -> str:
+    """A name without indices."""
+    return rf"\mathrm{{{_escape(name)}}}" if name in _CLASHING.get() else symbol(name)
 
 
 def _plain(names: Standing) -> syntax.Indices:
@@ -70,14 +129,24 @@ def symbol(name: str) -> str:
     the entry ``x[1]``.
     """
     head, _, tail = name.partition("_")
-    if tail in _ACCENTS and head:
-        return f"{_ACCENTS[tail]}{{{_stem(head)}}}"
-    if tail and head:
+    if tail in ACCENTS and head:
+        return f"{ACCENTS[tail]}{{{_stem(head)}}}"
+    if tail and head and head not in IN_TEXT:
         base = _stem(head)
         return f"{_braced(base)}_{{\\mathrm{{{_escape(tail)}}}}}"
-    if name in _GREEK:
+    if name in GREEK:
         return "\\" + name
     return name if len(name) == 1 else f"\\mathrm{{{_escape(name)}}}"
+
+
+def function_head(name: str, places: tuple[int, ...], arity: int) -> str:
+    r"""A function of the user's: ``f``, ``\phi``, ``\operatorname{point}``; or ``f'``, ``f^{(4)}``, ``f_{12}``."""
+    upright = rf"\operatorname{{{_escape(name)}}}"
+    head = name if len(name) == 1 else "\\" + name if name in GREEK else upright
+    own = mark(places, arity)
+    if own[:1] == "_":
+        return f"{head}_{{{own[1:].replace('_', ',')}}}"
+    return head + (f"^{{{own[1:]}}}" if own[:1] == "^" else own)
 
 
 def _stem(name: str) -> str:
@@ -100,13 +169,17 @@ def _escape(text: str) -> str:
     return text.replace("_", r"\_")
 
 
+def words(text: str) -> str:
+    """Plain words inside ``\\text{…}``."""
+    return _escape(text).replace("→", r"$\to$")
+
+
 def label(name: str) -> str:
-    """An index: as the name of a tensor, but italic where it ends in digits, since upright ones belong to a name."""
+    """An index: a letter, or a word in italics, since upright ones belong to the name above them."""
     letters = name.rstrip("'")
     primes = name[len(letters) :]
-    if letters[-1:].isdigit():
-        return rf"\mathit{{{_escape(letters)}}}" + primes
-    return (symbol(letters) if len(letters) > 1 else letters) + primes
+    plain = len(letters) == 1 or letters in GREEK
+    return (symbol(letters) if plain else rf"\mathit{{{_escape(letters)}}}") + primes
 
 
 def indices(these: syntax.Indices | None) -> str:
@@ -115,14 +188,13 @@ def indices(these: syntax.Indices | None) -> str:
     if these[0].height:
         return "".join(("{}^" if i.height == "up" else "{}_") + "{" + index(i) + "}" for i in these)
     shown = [index(i) for i in these]
-    digits = sum(text.isdigit() for text in shown)
-    together = digits < 2 and all(len(text.rstrip("'")) == 1 for text in shown)
+    together = all(len(text.rstrip("'")) == 1 and not text.isdigit() for text in shown)
     return "_{" + ("" if together else ",").join(shown) + "}"
 
 
 def index(i: syntax.Index) -> str:
     if i.tensor is not None:
-        return _subscripted(symbol(i.tensor.name), i.tensor.indices)
+        return _subscripted(symbol(i.tensor.name), i.tensor.indices) if i.tensor.indices else _gathered(i.tensor.name)
     strides = [f"|{label(name)}| " if name else "" for name in i.strides or [""] * len(i.terms)]
     parts = [(c, stride + label(name)) for (c, name), stride in zip(i.terms, strides, strict=True)]
     parts += [(c, f"|{label(name)}|") for c, name in i.sizes]
@@ -131,7 +203,18 @@ def index(i: syntax.Index) -> str:
         text += ("-" if c < 0 else "+" if text else "") + (name if abs(c) == 1 else f"{abs(c)}{name}")
     if i.const or not parts or (not i.plain and len(parts) == 1 and parts[0][0] == 1):  # i+0 has another range than i
         text += f"{i.const:+d}" if text else str(i.const)
-    return text
+    return f"{{{text}}}" if _DOUBTFUL.fullmatch(text) else text
+
+
+def _gathered(name: str) -> str:
+    """The index that a number is: below ``n_{}`` stands nothing, and ``n`` alone would be an index."""
+    return _braced(symbol(name)) + "_{}"
+
+
+def _size(name: str) -> str:
+    """The size of an index; a letter that usually is a name is told to be one, or it would be an absolute value."""
+    usual = re.fullmatch("[i-t]'*", name) or len(name.rstrip("'")) > 1 or name in _INDICES.get()
+    return f"|{label(name)}|" if usual else rf"|\mathit{{{name}}}|"
 
 
 def render(node: syntax.Node, place: int) -> str:
@@ -143,6 +226,13 @@ def _brackets(text: str, needed: bool) -> str:
     return rf"\left({text}\right)" if needed else text
 
 
+def _tensor(node: syntax.TensorNode, place: int) -> str:
+    name = symbol(node.name) if node.indices else _whole(node.name)
+    if node.name in ("varepsilon", "epsilon") and len(node.indices or ()) > 1:  # and not the Levi-Civita symbol
+        name = rf"\mathrm{{{node.name}}}"
+    return _subscripted(name, node.indices)
+
+
 def _number(node: syntax.Number, place: int) -> str:
     text = repr(node.value)
     mantissa, _, exponent = text.partition("e")
@@ -151,16 +241,27 @@ def _number(node: syntax.Number, place: int) -> str:
 
 def _call(node: syntax.CallNode, place: int) -> str:
     args = [render(a, SUM) for a in node.args]
+    args += [r"\mathrm{upper}" if word == "U" else _number(syntax.Number(0, 0, word), SUM) for word in node.params]
     if node.name == "sqrt":
         return rf"\sqrt{{{args[0]}}}"
-    if node.name == "sum" and node.axes is not None:
-        return _brackets(rf"\sum{indices(node.axes)} {render(node.args[0], TERM)}", place > TERM)
+    if node.name == "prod" and node.axes is not None and isinstance(node.args[0], syntax.ProductNode):
+        args[0] = _brackets(render(node.args[0], TERM), True)
+        return _brackets(rf"\prod{indices(node.axes)} {args[0]}", place > TERM)
+    if node.name in ("sum", "prod") and node.axes is not None:
+        return _brackets(rf"\{node.name}{indices(node.axes)} {render(node.args[0], TERM)}", place > TERM)
     if node.name == "inv" and node.axes is None and node.result is not None:
         return rf"\left({args[0]}^{{-1}}\right){indices(node.result)}"
+    if node.name == "floor" and isinstance(node.args[0], syntax.ProductNode):  # as it is in sizes
+        args = [_product(node.args[0], SUM, quotient=True)]
     op = OPS.get(node.name)
-    if op is not None and op.latex and node.axes is None and node.result is None:
+    plain = node.axes is None and node.result is None and node.name not in _CLASHING.get()
+    if op is not None and op.latex and "{axes}" not in op.latex and plain:
         return op.latex.format(*args)
-    own = op is not None and op.latex.startswith(f"\\{node.name}")  # which LaTeX has a word for
+    if op is None:
+        head = function_head(node.name, node.places, len(args))
+        head = f"{{{head}}}" if node.places and node.axes else head
+        return rf"{head}{indices(node.axes)}\left({', '.join(args)}\right){indices(node.result)}"
+    own = op.latex.startswith(f"\\{node.name}")  # which LaTeX has a word for
     name = f"\\{node.name}" if own else rf"\operatorname{{{_escape(node.name)}}}"
     return rf"{name}{indices(node.axes)}\left({', '.join(args)}\right){indices(node.result)}"
 
@@ -173,20 +274,20 @@ def _sum(node: syntax.SumNode, place: int) -> str:
     return _brackets(signed([(sign, render(term, TERM)) for sign, term in node.terms]), place > SUM)
 
 
-def _product(node: syntax.ProductNode, place: int) -> str:
+def _product(node: syntax.ProductNode, place: int, quotient: bool = False) -> str:
     """Denominators are collected under one bar; the factors after it stay beside it."""
     below = [factor for exponent, factor in node.factors if exponent < 0]
     above = [factor for exponent, factor in node.factors if exponent > 0]
     if not below:
         return _brackets(_beside(*above), place > TERM)
     numbers = [f for f in above if isinstance(f, syntax.Number)]
-    if all(isinstance(f, (syntax.Number, syntax.Size)) for f in below):
+    if not quotient and all(isinstance(f, (syntax.Number, syntax.Size)) for f in below):
         rest = [f for f in above if f not in numbers]
         bar = rf"\frac{{{_beside(*numbers)}}}{{{_beside(*below)}}}"
-        return _brackets(" ".join([bar, *[render(f, ATOM) for f in rest]]), place > TERM and bool(rest))
+        return _brackets(f"{bar} {_joined(rest)}", place > TERM) if rest else bar
     above = [f for f in above if not (isinstance(f, syntax.Number) and f.value == 1)]
     above = [*_ones_above(above, below), *above]
-    if _summed_below(above, below):
+    if _summed_below(above, below) or (len(below) > 1 and any(isinstance(f, syntax.Delta) for f in below)):
         bars = [rf"\frac{{{_beside(*(above if not at else ()))}}}{{{_beside(f)}}}" for at, f in enumerate(below)]
         return _brackets(" ".join(bars), place > TERM)
     return rf"\frac{{{_beside(*above)}}}{{{_beside(*below)}}}"
@@ -210,19 +311,47 @@ def _summed_below(above: Sequence[syntax.Node], below: Sequence[syntax.Node]) ->
     return len(set(names)) < len(names)
 
 
+def _last(factor: syntax.Node) -> str:
+    """The last factor of a product: a sum goes on to the end of the term, and needs no brackets there."""
+    signed_sum = isinstance(factor, syntax.CallNode) and factor.name == "sum" and factor.axes is not None
+    return render(factor, TERM if signed_sum else ATOM)
+
+
 def _beside(*factors: syntax.Node) -> str:
     """A product; before a factor that begins with a digit the sign is written, since ``2 3^{x}`` would be misread."""
     if len(factors) < 2:
         return render(factors[0], SUM) if factors else "1"
-    first, *rest = [render(f, ATOM) for f in factors]
-    return first + "".join(rf" \cdot {text}" if text[0].isdigit() else f" {text}" for text in rest)
+    return _joined(factors)
+
+
+def _joined(factors: Sequence[syntax.Node]) -> str:
+    shown = [*[render(f, ATOM) for f in factors[:-1]], _last(factors[-1])]
+    pairs = zip(factors, factors[1:], shown[1:])
+    return shown[0] + "".join(rf" \cdot {text}" if _signed(a, b, text) else f" {text}" for a, b, text in pairs)
+
+
+def _signed(before: syntax.Node, node: syntax.Node, text: str) -> bool:
+    """Whether a product needs its sign: before a digit, and where a name before a bracket would be a function."""
+    if not isinstance(before, syntax.TensorNode):
+        return text[0].isdigit()
+    called = text.startswith(r"\left(") and not may_be_product(before, isinstance(node, syntax.SumNode))
+    return text[0].isdigit() or called
 
 
 def _power(node: syntax.Power, place: int) -> str:
     base = render(node.base, ATOM)
     bare = isinstance(node.base, (syntax.Number, syntax.Pi, syntax.TensorNode)) and "^" not in base
     wrapped = base.startswith(r"\left(") and isinstance(node.base, (syntax.SumNode, syntax.ProductNode, syntax.Neg))
-    return f"{base if bare or wrapped else _brackets(base, True)}^{{{render(node.exponent, SUM)}}}"
+    exponent = render(node.exponent, SUM)
+    if isinstance(node.base, syntax.TensorNode) and bare:
+        if base == "e":  # and not the exponential
+            bare = False
+        elif _LIKE_WORD.fullmatch(exponent) or (_LIKE_INDEX.fullmatch(exponent) and not exponent.isdigit()):
+            # x^{i} might be an entry, and x^{\mathrm{new}} a name
+            base = f"{{{base}}}"
+    if exponent in ("T", r"\mathrm{T}"):  # which turns a matrix around
+        exponent = _brackets(exponent, True)
+    return f"{base if bare or wrapped else _brackets(base, True)}^{{{exponent}}}"
 
 
 def _delta(node: syntax.Delta, place: int) -> str:
@@ -245,11 +374,12 @@ def _derivative(node: syntax.Derivative, place: int) -> str:
 _RENDER = {
     syntax.Number: _number,
     syntax.Pi: lambda node, place: r"\pi",
-    syntax.TensorNode: lambda node, place: _subscripted(symbol(node.name), node.indices),
+    syntax.TensorNode: _tensor,
     syntax.Ones: lambda node, place: r"\mathbf{1}" + indices(node.indices),
     syntax.Zeros: lambda node, place: r"\mathbf{0}" + indices(node.indices),
     syntax.Delta: _delta,
-    syntax.Size: lambda node, place: f"|{label(node.name)}|",
+    syntax.Epsilon: lambda node, place: r"\varepsilon" + indices(node.indices),
+    syntax.Size: lambda node, place: _size(node.name),
     syntax.CallNode: _call,
     syntax.Neg: _neg,
     syntax.SumNode: _sum,

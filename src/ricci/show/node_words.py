@@ -145,7 +145,14 @@ def word(node: Expr) -> str:
     exponent = fixed_exponent(node)
     if exponent is not None:
         return {-1: "1/", HALF: "sqrt"}.get(exponent, f"**{number_text(exponent)}")
-    return node.op.sign or node.op.name
+    return node.op.sign or op_word(node)
+
+
+def op_word(node: Elementwise | Function) -> str:
+    """The name of a function; recurrences and branches, whose rows are made as they are met, have none to read."""
+    if node.op.loop is not None:
+        return "recurrence"
+    return node.op.name if node.op.branches is None else "branch"
 
 
 def number_text(value: object) -> str:
@@ -301,7 +308,7 @@ def _in_order(node: Expr, called: Mapping[Expr, tuple[int, str]]) -> list[int]:
 def function_text(node: Function, below: Sequence[Names]) -> str:
     """A function with the indices of its first operand that it works on: ``softmax[k]``."""
     own = node.op.axes_of(node.params)[0]
-    return indexed(node.op.name, below[0][len(below[0]) - own :])
+    return indexed(op_word(node), below[0][len(below[0]) - own :])
 
 
 def places(node: Expr, below: Sequence[Names]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ricci.errors import InputError
-from ricci.expr import Expr, Function, Product, Variable
+from ricci.expr import Constant, Dim, Expr, Function, Product, Variable
 from ricci.notation.context import Facts
 from ricci.show import node_words
 
@@ -148,6 +148,8 @@ def _lines(node: Expr, names: tuple[str, ...], axes: node_words.AxisNames) -> li
         return [node_words.indexed(node.name, names)]
     if isinstance(node, Function):
         return [node_words.function_text(node, below)]
+    if isinstance(node, Constant) and isinstance(node.value, Dim):
+        return [f"|{axes.namer.of_size(node.value)}|"]
     if not isinstance(node, Product):
         return [node_words.word(node)]
     title = node_words.word(node)
@@ -272,11 +274,11 @@ def to_dot(vertices: Sequence[Vertex], direction: str = "LR") -> str:
         looks = f"{_LOOKS[v.kind]}, {_RESULT}" if v.result else _LOOKS[v.kind]
         lines.append(f"  n{position} [label={quoted(v.lines or [v.word])}, {looks}];")
     for position, v in enumerate(vertices):
-        lines += [f"  n{p} -> n{position}{_written(text)};" for p, text in _incoming(v, vertices)]
+        lines += [f"  n{p} -> n{position}{_written(text)};" for p, text in incoming(v, vertices)]
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _incoming(v: Vertex, vertices: Sequence[Vertex]) -> list[tuple[int, str]]:
+def incoming(v: Vertex, vertices: Sequence[Vertex]) -> list[tuple[int, str]]:
     """The lines into a vertex. Those from the folded rest are one, which has nothing written at it."""
     texts = v.edges or ("",) * len(v.operands)
     pairs = [(p, "" if vertices[p].kind == "rest" else text) for p, text in zip(v.operands, texts, strict=True)]

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from ricci.expr import (
     POWER,
+    Constant,
     Dim,
     Elementwise,
     Expr,
@@ -23,9 +24,11 @@ from ricci.expr import (
     dims,
     numeric,
     scale,
+    variables,
 )
+from ricci.expr.alternating import is_levi_civita, parity
 from ricci.expr.settle import SettledSizes
-from ricci.expr.structures import is_delta, natural
+from ricci.expr.structures import is_delta, natural, turning
 from ricci.notation import syntax
 from ricci.notation.context import Facts
 from ricci.notation.occurrences import LEAVES, Occurrences
@@ -110,13 +113,16 @@ class ProductWriter:
         sign, coef = (-1, -coef) if coef < 0 else (1, coef)
         factors, along = self.running_sums(factors, label, names)
         factors, indices = self.reads(factors, label, names, taken, along)
+        factors = self.chained(factors, e.out)
+        turn, places = self.arranged(sign, factors, label, names)
+        sign *= turn
         written: list[tuple[int, syntax.Node]] = coefficient_of(coef)
         carried = {x for _, labels in factors for x in labels} | {n for i in indices.values() for n in open_names(i)}
         carried |= {label[x] for _, labels in factors for x in labels}  # on a diagonal several have one name
         ones = [name for x, name in label.items() if x in e.out and x not in carried and name not in carried]
         body = []
-        for a, labels in self.chained(factors):
-            own = tuple([indices.get((a, labels, axis)) or index_of(label[x]) for axis, x in enumerate(labels)])
+        for (a, labels), axes in zip(factors, places, strict=True):
+            own = tuple([indices.get((a, labels, axis)) or index_of(label[labels[axis]]) for axis in axes])
             if (a, labels) in along:
                 node = self.node(a, tuple([label[x] for x in labels]), taken)
                 for axis in along[a, labels]:
@@ -196,7 +202,8 @@ class ProductWriter:
                 if x in inside or not self.is_inside(structure, axis):
                     continue
                 users = [(a, ls) for a, ls in kept if x in ls and (a, ls) != (structure, labels)]
-                if len(users) == 1 and self.is_readable(users[0], x, along):
+                entry = len(labels) == len(users) == 1 and is_levi_civita(users[0][0])  # eps[i,0,j]
+                if len(users) == 1 and (entry or self.is_readable(users[0], x, along)):
                     a, ls = users[0]
                     indices[a, ls, ls.index(x)] = self.read_index(structure, labels, axis, label, taken)
                     kept.remove((structure, labels))
@@ -265,6 +272,8 @@ class ProductWriter:
     def factor(self, a: Expr, indices: syntax.Indices, taken: set[str]) -> tuple[int, syntax.Node]:
         if self.by_name(a):
             return 1, self.tensor(a, indices, taken)
+        if is_levi_civita(a):
+            return 1, syntax.Epsilon(0, 0, indices)
         names = tuple([index.terms[0][1] for index in indices])
         exponent = numeric(a.args[1]) if isinstance(a, Elementwise) and a.op is POWER else None
         if exponent is not None and exponent < 0:
@@ -280,9 +289,49 @@ class ProductWriter:
                 return syntax.ProductNode(0, 0, ((1, syntax.Ones(0, 0, indices_of(dummies))), (1, node)))
         return node
 
-    def chained(self, factors: list[Factor]) -> list[Factor]:
+    def arranged(
+        self, sign: int, factors: list[Factor], label: dict[object, str], names: Names
+    ) -> tuple[int, list[tuple[int, ...]]]:
+        """The order in which the axes of each factor are written, and the sign that this has.
+
+        Where axes may be exchanged, a matrix goes on from the factor before it, ``x[i] A[i,j]``; a symmetric one before
+        two vectors has their axes in their order, ``A[i,j] x[i] y[j]``; and the indices of a symbol eps are free ones
+        first and then in the order of their names.
+        """
+        turn, found = 1, []
+        for at, (a, labels) in enumerate(factors):
+            axes = tuple(range(len(labels)))
+            turned = _turns(a) if len(set(labels)) == len(labels) > 1 and a not in self.line else 0
+            if turned and len(labels) == 2 and not isinstance(a, Constant):
+                after = [own for _, own in factors[at + 1 : at + 3]]
+                form = turned > 0 and after in ([(x,) for x in labels], [(x,) for x in labels[::-1]])
+                back = after[0] == (labels[1],) if form else self.goes_back(at, factors)
+                axes = (1, 0) if back else axes
+            elif turned:
+                free = [names.index(label[x]) if label[x] in names else len(names) for x in labels]
+                axes = tuple(sorted(axes, key=lambda k: (free[k], label[labels[k]])))
+            turn *= parity(axes) if turned < 0 else 1
+            found.append(axes)
+        symbol = next((at for at, (a, _) in enumerate(factors) if is_levi_civita(a)), None)
+        if symbol is not None and sign * turn < 0:  # the sign goes into it
+            *first, p, q = found[symbol]
+            found[symbol] = (*first, q, p)
+            turn = -turn
+        return turn, found
+
+    @staticmethod
+    def goes_back(at: int, factors: list[Factor]) -> bool:
+        """Whether the second axis of a matrix is that of the factor before it, or the first that of the one after."""
+        first, second = factors[at][1]
+        for other in (at - 1, at + 1):
+            near = factors[other][1] if 0 <= other < len(factors) else ()
+            if (first in near) != (second in near):
+                return (second in near) == (other < at)
+        return False
+
+    def chained(self, factors: list[Factor], out: Sequence[object]) -> list[Factor]:
         """In the order of first use, the factors of one contraction together, and after each the next that shares an
-        index with it."""
+        index with it. A symmetric matrix with a free index begins where that which would has none."""
         group: dict[object, int] = {}
         for at, (_, labels) in enumerate(factors):
             for x in labels:
@@ -299,6 +348,9 @@ class ProductWriter:
             same = [w for w in waiting if result and w[0] == result[-1][0]] or waiting
             near = [w for w in same if result and set(w[1][1]) & set(result[-1][1][1])]
             chosen = (near or same)[0]
+            if not near and not set(chosen[1][1]) & set(out):
+                own = [w for w in same if set(w[1][1]) & set(out) and set(w[1][1]) & set(chosen[1][1])]
+                chosen = next((w for w in own if _turns(w[1][0]) > 0), chosen)
             waiting.remove(chosen)
             result.append(chosen)
         return [factor for _, factor in result]
@@ -330,6 +382,12 @@ class ProductWriter:
         plain = len(whole) == 1 and whole[0][0] == 1 and number == 0 and not sizes and not any(strides)
         kept = tuple(strides) if any(strides) else ()
         return syntax.Index(0, 0, tuple(whole), number, tuple(sizes), plain, strides=kept)
+
+
+def _turns(e: Expr) -> int:
+    """As :func:`turning`, of symbols and of what is made of matrices that are declared."""
+    turned = turning(e)
+    return turned if turned and (is_levi_civita(e) or any(v.symmetry for v in variables(e))) else 0
 
 
 def _is_negative(size: Size) -> bool:

@@ -63,12 +63,14 @@ class SizeLineWriter:
         named = [scope.definitions[name].names[axis] for name, axis in places if name in scope.definitions]
         named = [name for name in named if name not in scope.steps]
         said = [index.terms[0][1] for tensor in line.tensors for index in tensor.indices or ()]
-        said += [name for pair in line.equations for node in pair for name in _held(node)]
+        said += [name for pair in line.equations for node in pair for name in indices_without_tensor(node)]
         free = [name for name in self.names if scope.class_of(name) not in scope.index_axes]
-        held = list(dict.fromkeys([*[name for body in bodies for name in _held(body)], *named, *said, *free]))
+        held = list(
+            dict.fromkeys([*[name for body in bodies for name in indices_without_tensor(body)], *named, *said, *free])
+        )
         read = {name: _read(scope, name) for name in (*held, *self.names)}
         shape = [dims.index_size(name) if size is None else size for name in self.names for size in [read[name]]]
-        linked = [*_linked(scope, bodies), *_linked_by(self.beside(page), scope), *self.linked_before(page, scope)]
+        linked = [*linked_in(scope, bodies), *_linked_by(self.beside(page), scope), *self.linked_before(page, scope)]
         sizes = SettledSizes(self.roots, tuple(shape), SizeClasses(linked=linked))
         sizes_of = [(v, a, self.meant.of(size)) for v, own in self.shapes.items() for a, size in enumerate(own)]
         given = [(v, a) for v, a, size in sizes_of if isinstance(size, int)]
@@ -103,7 +105,7 @@ class SizeLineWriter:
 
     def reader(self, statements: Sequence[syntax.Statement], line: syntax.SizeLine, page: Page) -> TextScope:
         """What a reader knows of the names in these statements."""
-        scope = TextScope("", self.beside(page))  # type: ignore[arg-type]
+        scope = TextScope("", self.beside(page), symmetries=self.facts.symmetries)  # type: ignore[arg-type]
         steps = recurrences(syntax.Statements("", tuple(statements)))
         for statement in statements:
             scope.collect(statement)
@@ -152,18 +154,32 @@ class SizeLineWriter:
                 own = syntax.Size(0, 0, name)
                 equations[name] = (own, own if size == dims.index_size(name) else self.written(size))
         tensors += [mention for at, mention in enumerate(mentions) if mention not in [*tensors, *mentions[:at]]]
+        tensors = self.paired(tensors)
         numbers = sorted([name for name, (_, node) in equations.items() if isinstance(node, syntax.Number)])
         said = {name: equations[name] for name in (*numbers, *equations)}  # numbers first, by name
         return syntax.SizeLine(tuple(tensors), tuple(said.values()))
 
+    def paired(self, mentions: list[syntax.TensorNode]) -> list[syntax.TensorNode]:
+        """``S[i,i], S[j,j]`` of a matrix whose sizes are declared to be one as ``S[i,j]``."""
+        names: dict[str, dict[str, None]] = {}
+        for node in mentions:
+            if node.name in self.facts.symmetries:
+                names.setdefault(node.name, {}).update({i.terms[0][1]: None for i in node.indices or ()})
+        paired = [node for node in mentions if node.name not in names]
+        for tensor, found in names.items():
+            own = sorted(found, key=_short)
+            paired += [tensor_of(tensor, (own[at], own[min(at + 1, len(own) - 1)])) for at in range(0, len(own), 2)]
+        return paired
+
     def mentioned(self, tensor: str, axis: int, name: str) -> syntax.TensorNode:
         """A tensor with ``name`` on one axis, and some name on the others."""
         own = self.shapes.get(tensor) or [dims.axis_size(tensor, a) for a in range(self.facts.inputs[tensor])]
-        names = [name if a == axis else self.namer.of_size(size) for a, size in enumerate(own)]
+        alike = tensor in self.facts.symmetries
+        names = [name if a == axis or alike else self.namer.of_size(size) for a, size in enumerate(own)]
         return tensor_of(tensor, tuple(names))
 
 
-def _linked(scope: TextScope, bodies: Iterable[syntax.Node]) -> list[tuple[Size, Size]]:
+def linked_in(scope: TextScope, bodies: Iterable[syntax.Node]) -> list[tuple[Size, Size]]:
     """The sizes that a reader knows to agree: one index has them, or they are those of a square matrix."""
     groups = [list(axes) for axes in scope.index_axes.values()]
     pairs: list[tuple[Size, Size]] = [
@@ -210,7 +226,7 @@ def _read(scope: TextScope, name: str) -> Size | None:
     return size if scope.start(name) == 0 else None
 
 
-def _held(body: syntax.Node) -> Iterator[str]:
+def indices_without_tensor(body: syntax.Node) -> Iterator[str]:
     """The indices whose sizes are those of no tensor: in ones, deltas, sizes, and reads at places."""
     for node in syntax.within(body):
         if isinstance(node, syntax.Size):

@@ -10,6 +10,7 @@ and once below, and ones, zeros and deltas stand as the rest needs them. What is
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import chain, count
 
 from ricci.notation import syntax
@@ -39,7 +40,8 @@ class Standing:
         found = self.open.of(node.body)
         names = [index.terms[0][1] for index in node.indices or ()]
         heights = tuple(heights) if any(heights) else tuple([_first(found.get(name, ())) for name in names])
-        if any(heights):
+        anywhere = node.name is not None and any(self.given.values()) and all(_anywhere(node.body, n) for n in names)
+        if any(heights) or (names and anywhere):
             heights = tuple([h or "up" for h in heights])
         if node.name is not None and any(heights):
             self.given[node.name] = heights
@@ -70,6 +72,8 @@ class Standing:
             return self.delta(node, want)
         if isinstance(node, (syntax.Ones, syntax.Zeros)):
             return self.everywhere(node, want)
+        if isinstance(node, syntax.Epsilon):
+            return self.epsilon(node, want)
         if isinstance(node, syntax.ProductNode):
             return self.product(node, want)
         if isinstance(node, syntax.SumNode):
@@ -147,6 +151,12 @@ class Standing:
         indices, moved = self.moved(node.indices, heights, {n: h for n, h in want.items() if h != PAIR})
         return product_of([(1, syntax.Delta(0, 0, indices)), *moved])
 
+    def epsilon(self, node: syntax.Epsilon, want: Wanted) -> syntax.Node:
+        """The symbol, which is the same above and below; indices that are numbers stand as the others do."""
+        heights = [_first([want.get(name, "") for name in in_indices((i,), self.given)]) for i in node.indices]
+        usual = _first(heights)
+        return syntax.Epsilon(0, 0, self.at(node.indices, [h or usual for h in heights]) or ()) if usual else node
+
     def everywhere(self, node: syntax.Ones | syntax.Zeros, want: Wanted) -> syntax.Node:
         heights = [want.get(index.terms[0][1], "") for index in node.indices]
         if all(heights) or not any(heights):
@@ -168,7 +178,7 @@ class Standing:
             inside[row], inside[column] = FLIPPED[inside[column]], FLIPPED[inside[row]]
         if node.name == "solve" and len(axes) == 2:
             inside[axes[1]] = FLIPPED[inside[axes[1]]]
-        return syntax.CallNode(0, 0, node.name, tuple([self.placed(a, inside) for a in node.args]), node.axes, None)
+        return replace(node, args=tuple([self.placed(a, inside) for a in node.args]), result=None)
 
     def result(self, node: syntax.CallNode, want: Wanted) -> syntax.Node:
         indices = node.result or ()
@@ -176,7 +186,7 @@ class Standing:
         if len(heights) != len(indices) or not all(heights):
             return node
         indices, moved = self.moved(indices, heights, want)
-        return product_of([*moved, (1, syntax.CallNode(0, 0, node.name, node.args, None, indices))])
+        return product_of([*moved, (1, replace(node, result=indices))])
 
     def derivative(self, node: syntax.Derivative, want: Wanted) -> syntax.Node:
         heights = self.given.get(node.variable.name, ())
@@ -243,6 +253,19 @@ def _summed(factors: list[tuple[int, syntax.Node]], found: list, want: Wanted) -
         if len(places) > 1 or (is_leaf and len(found[places[0]][name]) > 1):
             result.append(name)
     return result
+
+
+def _anywhere(body: syntax.Node, name: str) -> bool:
+    """Whether an index stands in ones, deltas and symbols alone, which have it above or below as is wanted."""
+    open_in = Occurrences()
+    leaves = [node for node in syntax.within(body) if isinstance(node, (*LEAVES, syntax.CallNode))]
+    having = [node for node in leaves if not isinstance(node, syntax.CallNode) and name in open_in.of(node)]
+    calls = [node for node in leaves if isinstance(node, syntax.CallNode) and node.result]
+    return (
+        bool(having)
+        and not any(name in open_in.of(node) for node in calls)
+        and not any(isinstance(node, syntax.TensorNode) for node in having)
+    )
 
 
 def _standing(index: syntax.Index, height: str) -> syntax.Index:

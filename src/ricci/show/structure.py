@@ -9,12 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 from ricci.calculus.local import flat, opened
 from ricci.calculus.weights import size_of
-from ricci.expr import Expr, Size, Structure, Sum, numeric
+from ricci.expr import Expr, Number, Size, Structure, Sum, index_size, numeric
+from ricci.expr.dims import replaced
+from ricci.expr.offsets import named_form
 from ricci.expr.structures import is_delta, is_one, is_zero
 from ricci.simplify import symmetries, unchanged
+
+if TYPE_CHECKING:
+    from ricci.show.structure_picture import BlockPicture
 
 Names = tuple[str, ...]
 
@@ -47,9 +53,12 @@ class StructureReport:
     core_entries: Size
     entries: Size
     names: Names = field(repr=False, default=())
+    drawn: DrawnFrom | None = field(repr=False, compare=False, default=None)
+    form: str = ""  # what a matrix of this form is called: "banded, width 3"
 
     def __str__(self) -> str:
         text = " + ".join(map(str, self.parts)) or "zero"
+        text = f"{self.form}: {text}" if self.form else text
         pairs = [f"{a}↔{b}" for a, b in self.symmetric]
         if self.halves is not None:
             pairs.append("↔".join(f"({','.join(half)})" for half in self.halves))
@@ -59,25 +68,94 @@ class StructureReport:
 
     __repr__ = __str__
 
+    def picture(self) -> BlockPicture | None:
+        """Which entries are zero, which are the same: rows by columns, in blocks; see ``structure_picture``."""
+        from ricci.show.structure_picture import picture
+
+        if self.drawn is None:
+            return None
+        expr, terms, columns, sides, linked = self.drawn
+        captions = [str(part) for part in self.parts]
+        return picture(expr, terms, captions, self.names, columns, sides, linked, self._exchanges(), self._notes())
+
+    def _repr_svg_(self) -> str | None:
+        from ricci.show.block_svg import to_svg
+
+        found = self.picture()
+        return None if found is None else to_svg(found)
+
+    def _exchanges(self) -> list[list[int]]:
+        """The orders of the axes that change nothing."""
+        place = {name: axis for axis, name in enumerate(self.names)}
+        orders = [[place[{a: b, b: a}.get(name, name)] for name in self.names] for a, b in self.symmetric]
+        return orders + ([[place[name] for half in self.halves[::-1] for name in half]] if self.halves else [])
+
+    def _notes(self) -> list[str]:
+        """How many numbers it takes, and what may be exchanged. A size that several axes have is that of the first."""
+        shape = self.drawn.expr.shape if self.drawn else ()
+        first: dict[Size, str] = {}
+        for name, size in zip(self.names, shape, strict=False):
+            first.setdefault(size, name)
+        called = {name: first[size] for name, size in zip(self.names, shape, strict=False)}
+
+        def shown(size: Size) -> str:
+            size = replaced(size, lambda atom: index_size(called.get(atom[0], str(atom[0]))))
+            return f"{size:,}" if isinstance(size, int) else str(size).replace("*", "·")
+
+        _, comma, symmetry = str(self).partition(";")[0].partition(", symmetric")
+        numbers, entries = ("number", "numbers")[self.core_entries != 1], ("entry", "entries")[self.entries != 1]
+        said = f"{shown(self.core_entries)} {numbers} for {shown(self.entries)} {entries}"
+        said = f"{self.form}; {said}" if self.form else said
+        return [said + (f"; symmetric{symmetry}" if comma else "")]
+
+
+class DrawnFrom(NamedTuple):
+    """What a picture is drawn of: a tensor, its terms, how many axes are columns, names of sides, equal sizes."""
+
+    expr: Expr
+    terms: tuple[tuple[Number, tuple[tuple[Expr, tuple[int, ...]], ...]], ...]
+    columns: int
+    sides: tuple[str, str]
+    linked: tuple[tuple[Size, Size], ...]
+
 
 def _shown(size: Size) -> str:
     return f"{size} numbers" if isinstance(size, int) else str(size)
 
 
-def report(e: Expr, names: Names, sizes: tuple[Size, ...]) -> StructureReport:
-    """The structure of ``e``; ``sizes`` are those of its axes, named for reading."""
+def report(
+    e: Expr,
+    names: Names,
+    sizes: tuple[Size, ...],
+    columns: int | None = None,
+    sides: tuple[str, str] | None = None,
+    linked: Sequence[tuple[Size, Size]] = (),
+) -> StructureReport:
+    """The structure of ``e``; ``sizes`` are those of its axes, named for reading, the last of which are columns.
+
+    ``sides`` say what the rows and the columns are of, and ``linked`` are sizes that agree.
+    """
     size = dict(zip(names, sizes, strict=True))
-    inner = e.args[0] if isinstance(e, Sum) and len(e.args) == 1 else e
+    by, inner = (e.coefs[0], e.args[0]) if isinstance(e, Sum) and len(e.args) == 1 else (1, e)
     factors: list[tuple[Expr, tuple]] = [(inner, tuple(range(len(e.shape))))]
-    ways = [[flat(factors)], [flat(part) for _, part in opened(1, factors, set())]]  # sums left whole, or distributed
-    found = [] if is_zero(e) else [tuple([_part(part, names, size) for part in way]) for way in ways]
-    parts = min(found, key=lambda way: size_of(_entries(way)), default=())
+    ways = [[(by, flat(factors))], [(c, flat(part)) for c, part in opened(by, factors, set())]]  # whole, or distributed
+    found = [] if is_zero(e) else [(tuple([_part(part, names, size) for _, part in way]), way) for way in ways]
+    parts, terms = min(found, key=lambda way: size_of(_entries(way[0])), default=((), []))
     core = _entries(parts)
     whole: Size = 1
     for axis in sizes:
         whole = whole * axis
     pairs = tuple([(names[a], names[b]) for a, b in symmetries(e)])
-    return StructureReport(parts, pairs, _halves(e, names, pairs), core, whole, names)
+    split = e.order - (e.order // 2 if columns is None else columns)
+    drawn = DrawnFrom(
+        e,
+        tuple([(c, tuple(part)) for c, part in terms]),
+        e.order - split,
+        sides or (", ".join(names[:split]), ", ".join(names[split:])),
+        tuple(linked),
+    )
+    form = named_form(e, drawn.columns, names)
+    return StructureReport(parts, pairs, _halves(e, names, pairs), core, whole, names, drawn, form)
 
 
 def _entries(parts: Sequence[StructurePart]) -> Size:

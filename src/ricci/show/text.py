@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from ricci.budget import spend
+from ricci.functions.unknown import mark
 from ricci.notation import syntax
 from ricci.notation.tokens import LETTERS
 from ricci.show.phrases import signed
@@ -95,7 +96,8 @@ def _tensor(node: syntax.TensorNode, place: int) -> str:
 def _call(node: syntax.CallNode, place: int) -> str:
     further = ["upper" if word == "U" else repr(word) for word in node.params]
     args = ", ".join([*[render(a, SUM) for a in node.args], *further])
-    return f"{node.name}{indices(node.axes)}({args}){indices(node.result)}"
+    name = node.name + mark(node.places, len(node.args))
+    return f"{name}{indices(node.axes)}({args}){indices(node.result)}"
 
 
 def _neg(node: syntax.Neg, place: int) -> str:
@@ -150,6 +152,7 @@ _RENDER = {
     syntax.Ones: lambda node, place: "1" + indices(node.indices),
     syntax.Zeros: lambda node, place: "0" + indices(node.indices),
     syntax.Delta: _delta,
+    syntax.Epsilon: lambda node, place: "eps" + indices(node.indices),
     syntax.Size: lambda node, place: f"|{node.name}|",
     syntax.CallNode: _call,
     syntax.Neg: _neg,

@@ -28,6 +28,7 @@ from ricci.expr import (
     Size,
     Structure,
     Sum,
+    Variable,
     add,
     affine,
     elementwise,
@@ -37,6 +38,7 @@ from ricci.expr import (
     topological,
     variable,
 )
+from ricci.expr.structures import TRANSPOSABLE, is_zero
 from ricci.simplify.match import sizes_of
 
 Pair = tuple[int, int]
@@ -45,7 +47,6 @@ MOST_AXES = 6  # of an operand of a contraction that is looked at
 MOST_WORK = 200_000  # axes of operands of nodes that are looked at, all exchanges together
 FEWEST = 6  # exchanges that are tried in whatever is large
 MOST_TERMS, MOST_FACTORS = 32, 48  # of an expression multiplied out
-TRANSPOSABLE = frozenset(("inv", "expm"))  # f(A') = f(A)'
 
 
 def symmetries(e: Expr) -> list[Pair]:
@@ -98,6 +99,22 @@ def unchanged(e: Expr, order: Sequence[int]) -> bool:
         plain[product(factors, axes, sizes)] += coef  # type: ignore[assignment]
         plain[product(turned, axes, sizes)] -= coef  # type: ignore[assignment]
     return not any(plain.values())
+
+
+def is_of_kind(e: Expr, symmetry: str) -> bool:
+    """Whether a matrix is seen to be what can be declared of one; that it is positive or orthogonal only if it is.
+
+    >>> from ricci.expr import product, variable
+    >>> x = variable("x", 2)
+    >>> is_of_kind(product([(x, "mn"), (x, "mp")], "np"), "symmetric")
+    True
+    """
+    if isinstance(e, Variable) and e.symmetry == symmetry:
+        return True
+    turned = product([(e, (1, 0))], (0, 1))
+    if symmetry == "symmetric":
+        return turned is e or bool(symmetries(e))
+    return symmetry == "antisymmetric" and is_zero(add([(1, e), (1, turned)]))
 
 
 def _equal_sizes(e: Expr) -> list[Pair]:
@@ -229,15 +246,18 @@ def _proxy(a: Expr, labels: Labels, pairs: Sequence[Pair], at: int) -> list:
     ]
 
 
-def multiplied_out(e: Expr) -> list[tuple[Number, list[Term]]] | None:
-    """``e`` as a sum of products, contractions opened and sums of products distributed; None if that is too long."""
+def multiplied_out(e: Expr, every: bool = False) -> list[tuple[Number, list[Term]]] | None:
+    """``e`` as a sum of products, contractions opened and sums of products distributed; None if that is too long.
+
+    With ``every``, sums of what is no product are distributed too.
+    """
     waiting: list[tuple[Number, list[Term]]] = [(1, [(e, tuple(range(len(e.shape))))])]
     done: list[tuple[Number, list[Term]]] = []
     fresh = 0
     while waiting:
         coef, factors = waiting.pop()
         spend()
-        at = next((p for p, (f, _) in enumerate(factors) if _opens(f)), None)
+        at = next((p for p, (f, _) in enumerate(factors) if _opens(f) or (every and isinstance(f, Sum))), None)
         if at is None:
             done.append((coef, factors))
             continue

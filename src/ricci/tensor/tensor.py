@@ -165,6 +165,11 @@ class Tensor(Recorded):
             parts.append(f"op={self.op}")
         return f"Tensor({', '.join(parts)})"
 
+    def _repr_html_(self) -> str:
+        from ricci.tensor.shown import to_html
+
+        return to_html(self)
+
     @property
     def axes(self) -> tuple[str | None, ...]:
         """The names of the axes, None for one without a name."""

@@ -82,12 +82,12 @@ def fault_in_form(identity: Identity) -> str | None:
 
 def value(formula: Formula, inputs: Inputs, identity: Identity | None = None) -> np.ndarray:
     """The value, with the sizes of the indices of the derivative given where they must be."""
-    sizes = _target_sizes(identity, inputs) if identity else {}
+    sizes = target_sizes(identity, inputs) if identity else {}
     named = {name: size for name, size in sizes.items() if name in formula.indices}
     return np.asarray(formula(**inputs, sizes=named))
 
 
-def _target_sizes(identity: Identity, inputs: Mapping[str, np.ndarray]) -> dict[str, int]:
+def target_sizes(identity: Identity, inputs: Mapping[str, np.ndarray]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for target in identity.wrt:
         shape = inputs[target.partition("[")[0]].shape

@@ -93,12 +93,12 @@ def seen_loops(functions: Sequence[FunctionType]) -> Iterator[None]:
     """Inside, loops in these functions are seen."""
     own = [f for f in functions if (id(f) in _changed or _copy(f.__code__) is not None) and _plain_names(f)]
     try:
-        with LOCKS.tracing:
+        with LOCKS.held("tracing"):
             for f in own:
                 _change(f)
         yield
     finally:
-        with LOCKS.tracing:
+        with LOCKS.held("tracing"):
             for f in own:
                 _restore(f)
 

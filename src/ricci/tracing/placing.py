@@ -1,4 +1,8 @@
-"""Formulas called with traced arrays: their expressions, with what is traced in place of the inputs."""
+"""Formulas called with traced arrays: their expressions, with what is traced in place of the inputs.
+
+Of an input that is declared symmetric or antisymmetric, what is traced takes the place by its part of that kind: the
+values are not known yet, and the form that an expression has relies on it.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from ricci.calculus.projecting import projected
 from ricci.compiler.bind import Bound, Setting, check_names
 from ricci.compiler.lower.builder import gives
 from ricci.compiler.pipeline import bind, lower
 from ricci.dispatch import offer
+from ricci.errors import InputError
 from ricci.expr import Constant, Data, Elementwise, Expr, Function, Size, rebuild, variables
 from ricci.expr.dims import evaluate
 from ricci.expr.walk import rewritten
@@ -33,7 +39,12 @@ def _placed(called: tuple, given: Mapping[str, Any], sizes: Mapping[str, int]) -
     def resize(size: Size) -> int:
         return evaluate(size, bound.sizes)
 
-    values: dict[Expr, Expr] = {v: lifted[v.name].expr for v in variables(*stage.written)}
+    for name in [v.name for v in variables(*stage.written) if v.symmetry == "orthogonal"]:
+        raise InputError(
+            f"{name!r} is declared orthogonal, which cannot be checked of a value that is traced or remembers calls. "
+            "Call the formula outside, on arrays, or leave out the declaration."
+        )
+    values: dict[Expr, Expr] = {v: projected(lifted[v.name].expr, v, 0) for v in variables(*stage.written)}
     made = rewritten(stage.written, lambda node, args: values[node] if node in values else rebuild(node, args, resize))
     frame = current()
     assert frame is not None

@@ -124,11 +124,22 @@ class Recording:
     aux: tuple[Form, list[Output], list[np.dtype]] | None = None
     writes: bool = False  # whether the function changes arguments in place
     unrolled: list[tuple[CodePlace | None, str]] = field(default_factory=list)  # loops that are not rolled up, and why
+    rows: list[int] | None = None  # of results that are matrices to look at, how many of their axes are rows
+    axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # the names that a signature gives to axes
     drawn: bool = False  # whether random numbers were drawn, so that the next call gives something else
+
+    def groups(self) -> list[tuple[str, tuple[tuple[str, int], ...]]]:
+        """The names of axes, each with the axes of arguments that have it."""
+        found: dict[str, list[tuple[str, int]]] = {}
+        for v in self.inputs:
+            for axis, name in enumerate(self.axes.get(v.name, ())[: v.order]):
+                if name:
+                    found.setdefault(name, []).append((v.name, axis))
+        return [(name, tuple(axes)) for name, axes in found.items()]
 
     def with_outputs(self, form: Form, outputs: Sequence[Output], dtypes: Sequence[np.dtype]) -> Recording:
         """The same call with other results."""
-        return replace(self, out_form=form, outputs=list(outputs), out_dtypes=list(dtypes), aux=None)
+        return replace(self, out_form=form, outputs=list(outputs), out_dtypes=list(dtypes), aux=None, rows=None)
 
 
 def _parameters(function: Any) -> tuple[list[str], str]:
@@ -268,6 +279,7 @@ def _recorded(
         lines=inner.root.lines,
         aux=aux,
         unrolled=inner.root.unrolled,
+        axes=getattr(function, "axes_of_parameters", {}),
         drawn=drawn,
         writes=writes,
     )

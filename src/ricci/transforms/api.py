@@ -138,6 +138,8 @@ def jacobian(
     has_aux: bool = False,
     *,
     mode: str = "auto",
+    compressed: bool = False,
+    sparse: bool | str = False,
     **options: Unpack[TransformOptions],
 ) -> Transformed[..., Any]: ...
 @takes("rc.jacobian", argnums="argnums", has_aux="flag", mode="text")
@@ -146,12 +148,17 @@ def jacobian(
 ) -> Transformed:
     """All derivatives: an array with the axes of the result, then those of the argument.
 
-    ``mode`` is "forward", "reverse", "cross-country", or "auto", which takes the cheapest.
+    ``mode`` is "forward", "reverse", "cross-country", or "auto", which takes the cheapest. With ``sparse`` the result
+    is a sparse array of SciPy, with the axes of the result merged to one, and those of the argument: "csr", "csc",
+    "coo", "dia", "bsr", "auto" or True. Which entries may differ from zero follows from the program; nothing is
+    searched. With ``compressed`` it is not made at all: see ``rc.Compressed``.
 
     >>> import numpy as np, ricci as rc
     >>> rc.jacobian(lambda x: x**2)(np.array([1.0, 2.0]))
     array([[2., 0.],
            [0., 4.]])
+    >>> rc.jacobian(lambda x: x[1:] - x[:-1]**2, sparse=True)(np.ones(1_000_000)).nnz
+    1999998
     """
     derive = partial(deriving.jacobian, argnums=argnums, mode=mode, what="jacobian")
     return Transformed(function, derive, "jacobian", argnums=argnums, has_aux=has_aux, **options)
@@ -201,6 +208,7 @@ def hessian(
     *,
     mode: str = "auto",
     compressed: bool = False,
+    sparse: bool | str = False,
     **options: Unpack[TransformOptions],
 ) -> Transformed[..., Any]: ...
 @overload
@@ -211,6 +219,7 @@ def hessian(
     *,
     mode: str = "auto",
     compressed: Literal[False] = False,
+    sparse: Literal[False] = False,
     **options: Unpack[TransformOptions],
 ) -> Transformed[Concatenate[A, P], Blocks[A, A]]: ...
 @overload
@@ -231,6 +240,7 @@ def hessian(
     *,
     mode: str = "auto",
     compressed: bool = False,
+    sparse: bool | str = False,
     **options: Unpack[TransformOptions],
 ) -> Transformed[..., Any]: ...
 @takes("rc.hessian", argnums="argnums", has_aux="flag", mode="text", compressed="flag")
@@ -241,11 +251,13 @@ def hessian(
     *,
     mode: str = "auto",
     compressed: bool = False,
+    sparse: bool | str = False,
     **options: Any,
 ) -> Transformed:
     """The second derivatives, as one expression: there is no loop over basis vectors.
 
     With ``compressed`` the result is not made whole: it is cores and structure, multiplies vectors and solves systems.
+    With ``sparse`` it is a sparse array of SciPy, as with ``rc.jacobian``.
 
     >>> import numpy as np, ricci as rc
     >>> rc.hessian(lambda x: (x**3).sum())(np.array([1.0, 2.0]))
@@ -255,7 +267,8 @@ def hessian(
     array([1. , 0.5])
     """
     derive = partial(deriving.hessian, argnums=argnums, mode=mode)
-    return Transformed(function, derive, "hessian", argnums=argnums, has_aux=has_aux, compressed=compressed, **options)
+    options |= {"compressed": compressed, "sparse": sparse}
+    return Transformed(function, derive, "hessian", argnums=argnums, has_aux=has_aux, **options)
 
 
 @overload

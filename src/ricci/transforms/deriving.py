@@ -165,12 +165,9 @@ def jacobian(recording: Recording, argnums: Any, mode: str, what: str) -> Record
     wanted = Wanted(recording, argnums, what)
     ys = floats(recording, what)
     rows = derivatives(stable(ys), wanted.inputs, mode)
-    return paired(
-        recording,
-        _nested(recording.out_form, wanted.form),
-        [x for row in rows for x in row],
-        wanted.dtypes * len(ys),
-    )
+    form, dtypes = _nested(recording.out_form, wanted.form), wanted.dtypes * len(ys)
+    made = paired(recording, form, [x for row in rows for x in row], dtypes)
+    return replace(made, rows=[len(y.shape) for y in ys for _ in wanted.inputs])
 
 
 def _nested(outer: Form, inner: Form) -> Form:
@@ -186,7 +183,8 @@ def hessian(recording: Recording, argnums: Any, mode: str, what: str = "hessian"
     rows = derivatives(stable(first), wanted.inputs, mode)
     form = _nested(recording.out_form, _nested(wanted.form, wanted.form))
     dtypes = wanted.dtypes * (len(ys) * len(wanted.inputs))
-    return paired(recording, form, [x for row in rows for x in row], dtypes)
+    made = paired(recording, form, [x for row in rows for x in row], dtypes)
+    return replace(made, rows=[len(g.shape) for g in first for _ in wanted.inputs])
 
 
 def extra(recording: Recording, number: int, wanted: Wanted, what: str) -> list[Variable]:

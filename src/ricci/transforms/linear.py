@@ -7,7 +7,7 @@ operand that does not depend on the direction meets one that does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Literal, overload
@@ -21,6 +21,7 @@ from ricci.compiler.run.engines import target_of
 from ricci.dispatch import recorded
 from ricci.errors import DTypeError, InputError, ShapeError
 from ricci.expr import Expr, Variable, add, one, product, variable, variables
+from ricci.markup import Carded, code
 from ricci.tracing import frames, trees
 from ricci.tracing.basics import checked_dtype, lift
 from ricci.tracing.guards import Guards
@@ -205,7 +206,7 @@ class Stages:
         return (value, linear, aux) if self.has_aux else (value, linear)
 
 
-class Linear:
+class Linear(Carded):
     """A derivative at a point, as a function of directions: on arrays, on tensors, and inside functions being traced.
 
     ``held`` is what it needs to know of the point, and its own: arrays that change later change nothing here.
@@ -218,6 +219,13 @@ class Linear:
 
     def __repr__(self) -> str:
         return f"<rc.{self.stages.what} of {self.stages.recording.name}, at a point>"
+
+    def told(self) -> Iterable[tuple[str, str]]:
+        """The shapes of the directions that it takes, and of what it gives."""
+        recording = self.stages.second
+        given = [str(tuple(out.shape)) for out in recording.outputs if isinstance(out, Expr)]
+        yield "takes", code(", ".join(str(tuple(shape)) for shape in self.stages.takes[1]))
+        yield "gives", code(", ".join(given))
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "point": ()}

@@ -12,7 +12,7 @@ other results. What happens to a call depends on the arguments alone:
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Generic, overload
 
 import numpy as np
@@ -24,10 +24,12 @@ from ricci.compiler.pipeline import prepare
 from ricci.compiler.run.engines import target_named, target_of
 from ricci.compiler.run.function import Compiled
 from ricci.compiler.run.matrix_faults import explained
-from ricci.dispatch import recorded
+from ricci.dispatch import public, recorded
 from ricci.errors import DTypeError, InputError, RicciError, nearest
-from ricci.expr import Expr, rebuild
+from ricci.expr import Elementwise, Expr, Function, Structure, Variable, rebuild
+from ricci.markup import code
 from ricci.notation.context import Facts
+from ricci.standalone.kept_code import KeptCode
 from ricci.tracing import frames, trees
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import lift, numpy_dtype
@@ -49,6 +51,7 @@ from ricci.wrapping import MadeOf
 MOST_PROGRAMS = 256
 _OPTIONS = ("argnums", "has_aux", "static_argnums", "static_argnames", "backend", "fused", "roll")
 COMPILER_OPTIONS = ("jit",)  # of all transforms: how programs are compiled further
+MATRICES = ("jacobian", "jacfwd", "jacrev", "hessian")
 Derive = Callable[[Recording], Recording]
 
 
@@ -67,6 +70,7 @@ class Transformed(MadeOf, Generic[P, R_co]):
         extras: int = 0,
         has_aux: bool = False,
         compressed: bool = False,
+        sparse: bool | str = False,
         argnums: Any = None,
         fused: bool | None = None,
         roll: bool = True,
@@ -84,8 +88,12 @@ class Transformed(MadeOf, Generic[P, R_co]):
             ("fused", fused, "flag or None"),
             ("roll", roll, "flag"),
             ("jit", chosen.get("jit"), "flag or None"),
+            ("compressed", compressed, "flag"),
+            ("sparse", sparse, "text" if isinstance(sparse, str) else "flag"),
         ):
             check(f"rc.{what}", name, value, kind)
+        if sparse and what not in MATRICES:
+            raise InputError(f"rc.{what} makes no matrices, so its results are not sparse; rc.{MATRICES[0]} does.")
         function = as_function(function, what, argnums)
         super().__init__(function)
         self.derive, self.what, self.argnums = derive, what, argnums
@@ -96,7 +104,8 @@ class Transformed(MadeOf, Generic[P, R_co]):
         if nums or names:
             check_static(function, what, self.static_argnums, self.static_argnames)
         self.backend = None if backend is None else target_named(backend).name
-        self.extras, self.has_aux, self.compressed, self.roll = extras, has_aux, compressed, roll
+        self.extras, self.has_aux, self.compressed, self.roll = extras, has_aux, compressed or bool(sparse), roll
+        self.sparse = "csr" if sparse is True else sparse or None
         given = {**(options or {}), **chosen}
         given = {name: value for name, value in given.items() if value is not None}
         self.options = tuple(sorted({"fused": fused, **given}.items()))
@@ -110,6 +119,16 @@ class Transformed(MadeOf, Generic[P, R_co]):
 
     def __repr__(self) -> str:
         return f"<rc.{self.what} of {getattr(self.function, '__name__', self.function)}>"
+
+    def told(self) -> Iterable[tuple[str, str]]:
+        yield from super().told()
+        chosen = [
+            f"{name}={value!r}" for name, value in (("backend", self.backend), *self.options) if value is not None
+        ]
+        yield "by", "" if self.argnums is None else code(f"argnums={self.argnums!r}")
+        yield "options", code(", ".join(chosen)) if chosen else ""
+        count = len(self._programs.all())
+        yield "programs", f"for {count} kind{'s' * (count != 1)} of arguments" if count else ""
 
     @overload
     def __call__(
@@ -140,6 +159,18 @@ class Transformed(MadeOf, Generic[P, R_co]):
                     self.bounds = with_more_room(self.bounds, fault)
             return self._found(args, kwargs)
         return self._inside(args, kwargs)
+
+    def code(self, backend: str = "numpy", *, name: str | None = None, types: Any = None) -> Callable[P, KeptCode]:
+        """What writes a function that needs no ricci, for arguments like those of a call: see ``rc.code``.
+
+        >>> import numpy as np, ricci as rc
+        >>> def loss(w, X): return ((X @ w)**2).sum()
+        >>> print(rc.grad(loss).code("numpy")(np.ones(2), np.ones((3, 2))))
+        import numpy as np
+        def loss_grad(w, X):
+        ...
+        """
+        return public("code")(self, backend, name=name, types=types)
 
     # A call with arrays
 
@@ -244,7 +275,8 @@ class Transformed(MadeOf, Generic[P, R_co]):
         tensor = of_torch(arrays)  # one of PyTorch's among arrays of NumPy makes the results tensors
         given = [*arrays, *recording.captured.values()] if tensor is None else [tensor]
         backend = self.backend or target_of(given).name
-        program = Version(self.derive(recording), recording, backend, arrays, self.compressed, self.options)
+        derived = self.derive(recording)
+        program = Version(derived, recording, backend, arrays, self.compressed, self.sparse, self.options)
         program.guards = guards
         return program
 
@@ -252,7 +284,8 @@ class Transformed(MadeOf, Generic[P, R_co]):
 
     def _inside(self, args: tuple, kwargs: Mapping[str, Any]) -> Any:
         if self.compressed:
-            raise InputError("A compressed result is not an array, so it cannot be part of a traced function.")
+            kind = "compressed" if self.sparse is None else "sparse"
+            raise InputError(f"A {kind} result is not an array, so it cannot be part of a traced function.")
         arguments = self.arguments(args, kwargs)
         outer = [lift(leaf) for leaf in arguments.traced]
         with unwatched():
@@ -358,10 +391,11 @@ class Version:
         backend: str,
         arrays: Sequence[Any],
         compressed: bool = False,
+        sparse: str | None = None,
         options: tuple = (),
     ):
         self.derived, self.recording, self.backend = derived, recording, backend
-        facts = Facts(mentions={}, inputs={})
+        facts = Facts(mentions={}, inputs={}, groups=derived.groups())
         for v in derived.inputs:
             facts.inputs[v.name], facts.mentions[v.name] = v.order, None
         for name, array in derived.captured.items():
@@ -369,7 +403,9 @@ class Version:
         stage = prepare([out for out in derived.outputs if isinstance(out, Expr)], facts=facts)
         if compressed:
             indices = [tuple([f"i{k}" for k in range(r.order)]) for r in stage.roots]
-            self.compiled: Any = CompressedFunction(stage, indices, backend, False, options)
+            self.compiled: Any = CompressedFunction(
+                stage, indices, backend, False, options, _rows(derived, len(indices))
+            )
         else:
             self.compiled = Compiled(stage, backend, False, options)
         self.compiled.typed = True
@@ -380,6 +416,7 @@ class Version:
         self.wide: np.dtype | None = None  # the type that the inputs are to be computed in, where it is not their own
         self.casts = None if compressed else self._casts(arrays)
         self.finish = _finisher(derived)
+        self.sparse = sparse
         places = [p for _, p in self.order if p is not None and not isinstance(arrays[p], (float, np.generic))]
         self.simple = places if len(places) == len(self.order) and self.wide is None else None
         self.direct: Callable[..., Any] | None = None  # the program itself: arguments of this kind have no other
@@ -404,6 +441,9 @@ class Version:
             results = self.compiled(*[self._input(arrays, name, p) for name, p in self.order])
         if self.casts is not None:
             results = [value if cast is None else cast(value) for value, cast in zip(results, self.casts, strict=True)]
+        if self.sparse is not None:
+            count = len(self.derived.rows or ())  # what comes after those is aux
+            results = [c.sparse(self.sparse) if k < count else c.todense() for k, c in enumerate(results)]
         return self.finish(results)
 
     def _input(self, arrays: Sequence[Any], name: str, place: int | None) -> Any:
@@ -434,10 +474,31 @@ class Version:
         casts: list[Callable | None] = []
         for out, dtype in zip(self.derived.outputs, self.derived.out_dtypes, strict=True):
             if isinstance(out, Expr):
-                same = dtype == ANY_TYPE or (computed is not None and dtype == computed and plain and bool(self.order))
+                same = computed is not None and dtype == computed and plain and bool(self.order) and _is_floating(out)
+                same = same or dtype == ANY_TYPE
                 name = "bfloat16" if self.brain and dtype == np.float16 else dtype.name
                 casts.append(None if same else _cast(self.backend, name, like if not self.order else None))
         return casts if any(cast is not None for cast in casts) else None
+
+
+def _is_floating(e: Expr) -> bool:
+    """Whether an expression of floating inputs has floating values, and not truth values or whole numbers."""
+    waiting, seen = [e], set[Expr]()
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Variable) or (isinstance(node, (Elementwise, Function)) and node.op.type == "floating"):
+            return True
+        if node not in seen and not isinstance(node, Structure):
+            seen.add(node)
+            kind = getattr(getattr(node, "op", None), "type", "same")
+            waiting += {"same": node.args, "branches": node.args[1:]}.get(kind, ())
+    return False
+
+
+def _rows(derived: Recording, count: int) -> list[int | None]:
+    """How many axes of each result are rows, where it is a matrix."""
+    known = derived.rows or []
+    return [*known, *[None] * (count - len(known))]
 
 
 def _floating(dtypes: Sequence[np.dtype], arrays: Sequence[Any]) -> np.dtype:

@@ -40,11 +40,11 @@ def _expression(t: Any) -> Any:
     return expression(t)
 
 
-def _derivation(formula: Any) -> Any:
+def _derivation(formula: Any, detail: str, sums: bool) -> Any:
     """The steps that lead to a derivative."""
-    from ricci.user.derivatives import derivation
+    from ricci.user.derivations import derivation
 
-    return derivation(formula)
+    return derivation(formula, detail, sums)
 
 
 def _equivalent(*formulas: Any) -> Any:
@@ -54,5 +54,20 @@ def _equivalent(*formulas: Any) -> Any:
     return equivalent(*formulas)
 
 
+def _with_functions(*args: Any) -> Any:
+    """Formulas with functions in the place of unknown ones."""
+    from ricci.user.with_functions import with_functions
+
+    return with_functions(*args)
+
+
+def _functions_of_calls(*args: Any) -> Any:
+    """What is made of formulas for functions that calls give."""
+    from ricci.user.with_functions import FunctionsOfCalls
+
+    return FunctionsOfCalls(*args)
+
+
 register("formula", takes=_taken)
 offer(patterns=_patterns, expression=_expression, derivation=_derivation, equivalent=_equivalent)
+offer(with_functions=_with_functions, functions_of_calls=_functions_of_calls)

@@ -10,11 +10,13 @@ from ricci.checked_calls import shown, takes
 from ricci.compiler.compressed.result import CompressedFunction
 from ricci.compiler.pipeline import prepare
 from ricci.compiler.run.function import Compiled
+from ricci.dispatch import offered
 from ricci.errors import InputError
 from ricci.expr import Size
 from ricci.kinds import kind_of
 from ricci.notation.context import merged
 from ricci.user.formula import OtherOrders
+from ricci.user.one_side import check_one_side
 
 if TYPE_CHECKING:
     from ricci.transforms.transformed import Transformed
@@ -100,6 +102,7 @@ def compile(
             raise InputError(f"compile takes formulas, not {shown(part)}; make one with rc.parse(…).")
     if not parts:
         raise InputError("compile takes at least one formula.")
+    check_one_side("compile", *parts)
     names: dict[str, Size] = {}
     for part in parts:
         for name, size in zip(part.indices, part.expr.shape, strict=True):
@@ -109,12 +112,15 @@ def compile(
     stage = prepare([part.expr for part in parts], names, facts, by, simplify)
     options = (("fused", fused), *([("jit", jit)] if jit is not None else []))
     if compressed:
-        made = CompressedFunction(stage, [part.indices for part in parts], backend, single, options)
+        rows = [part.order - part._columns for part in parts]
+        made = CompressedFunction(stage, [part.indices for part in parts], backend, single, options, rows)
     else:
         made = Compiled(stage, backend, single, options)
+    again = partial(_compiled, single, backend, compressed=compressed, simplify=simplify, fused=fused, jit=jit)
     if facts.assumed:
-        again = partial(_compiled, single, backend, compressed=compressed, simplify=simplify, fused=fused, jit=jit)
         made.other_orders = OtherOrders(parts, again)
+    if facts.unknown:
+        made.functions = offered("functions_of_calls")(parts, again)
     return made
 
 

@@ -52,6 +52,7 @@ Given = TypeVar("Given", bound=Callable | str)  # a rule
 
 _numbers = count()
 QUOTE = "'"
+OF_ITSELF = ("itself", None)  # the rule of a function that has none: it is traced, and derived
 EXAMPLE = 0.5  # within the domain of most functions
 
 
@@ -108,10 +109,11 @@ class Custom(MadeOf, Generic[P, R_co]):
             return _as_given(self.function(*args, **kwargs), leaves)
         if rank == TENSOR:
             return on_tensors(self, self.__name__, args, kwargs)
-        self._check_rule()
+        self.check_rule()
         return on_formulas(self, args, kwargs) if rank == FORMULA else self._node(args, kwargs)
 
-    def _check_rule(self) -> None:
+    def check_rule(self) -> None:
+        """An error where there is no rule yet."""
         if self.rule is None:
             raise RuleError(
                 f"{self.__name__} has no rule yet; give it one with @{self.__name__}.derivative, .jvp or .vjp."
@@ -152,6 +154,8 @@ class Custom(MadeOf, Generic[P, R_co]):
             if body.drawn:
                 raise TraceError("it draws random numbers.")
         except TraceError as error:
+            if self.rule == OF_ITSELF:
+                raise
             outside = _outside(self.function, name, arguments, operands, error)
             here = frames.current()
             assert here is not None
@@ -273,7 +277,12 @@ class _Rule:
 
     def derive(self, kind: str, rule: Any) -> None:
         """The local derivatives, from the rule."""
-        make = {"derivative": self._from_derivative, "jvp": self._from_jvp, "vjp": self._from_vjp}[kind]
+        make = {
+            "derivative": self._from_derivative,
+            "jvp": self._from_jvp,
+            "vjp": self._from_vjp,
+            OF_ITSELF[0]: self._from_itself,
+        }[kind]
         self.jacobians = [simplify(j) for j in make(rule)]
         for jacobian in self.jacobians:
             self._check_closed(jacobian, "'s rule")
@@ -325,6 +334,11 @@ class _Rule:
             f"The derivative of {self.name} has the shape {part.shape}; entry by entry it has that of the result, "
             f"{self.shape}, and whole that of the result and of the operand, {(*self.shape, *x.shape)}."
         )
+
+    def _from_itself(self, rule: None) -> list[Expr]:
+        """The derivatives of what it is, for a function that has no rule of its own."""
+        assert self.body is not None
+        return [derivative(self.body, x) for x in self.inputs]
 
     def _from_text(self, text: str) -> list[Expr]:
         e = resolve(text, {}, derivative)[-1].value.expr

@@ -9,9 +9,9 @@ names of their indices; for any other function they are arrays, with their axes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import count
+from itertools import combinations, count
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from ricci.expr import OPS, Expr, Function, Op, Size, Variable, delta, elementwi
 from ricci.expr.walk import rewritten, with_bodies
 from ricci.expr.widen import batched
 from ricci.functions.table import FUNCTIONS
+from ricci.functions.unknown import Places, UnknownFunction, mark
 from ricci.notation.context import merged
 from ricci.simplify import simplify
 from ricci.tracing import frames, trees
@@ -34,6 +35,7 @@ from ricci.transforms.transformed import replace_all
 from ricci.user.formula import Formula, aligned, as_formula, check_sizes
 
 FLOAT = np.dtype(np.float64)
+MOST_PAIRED = 6  # sizes of which two are tried as equal
 SAMPLES = ((3, 5, 7, 11, 13, 17, 19, 23), (4, 6, 9, 10, 14, 15, 21, 22))  # sizes of two examples, different ones
 Shapes = tuple[tuple[int, ...], ...]
 _titles: Interned[Op] = Interned()  # the names of functions that are in use
@@ -50,24 +52,23 @@ def on_formulas(custom: Any, args: tuple, kwargs: dict[str, Any]) -> Formula:
     operand = [isinstance(leaf, Formula) or is_array(leaf) for leaf in leaves]
     parts = [as_formula(leaf) for leaf, own in zip(leaves, operand, strict=True) if own]
     static = tuple([None if own else leaf for leaf, own in zip(leaves, operand, strict=True)])
-    orders = tuple([part.order for part in parts])
-    return _of_form(custom, form, static, tuple(operand), orders)(parts)
+    return of_form(custom, form, static, tuple(operand))(parts)
 
 
-def _of_form(custom: Any, *key: Any) -> _OnFormulas:
-    """The function for arguments of a form, with static ones and operands of these orders; made once."""
+def of_form(custom: Any, *key: Any) -> OnFormulas:
+    """The function for arguments of a form, with static ones, and perhaps a name of its own; made once."""
     try:
         found = custom.on_formulas.get(key)
     except TypeError:  # a static argument that cannot be compared
-        return _OnFormulas(custom, *key)
+        return OnFormulas(custom, *key)
     if found is None:
-        found = custom.on_formulas[key] = _OnFormulas(custom, *key)
+        found = custom.on_formulas[key] = OnFormulas(custom, *key)
     return found
 
 
 def _row_again(custom: Any, key: tuple, place: tuple) -> Op:
     """The row of a function that has travelled: of that itself, or of one that waits for sizes, or its derivative."""
-    found = _of_form(custom, *key)
+    found = of_form(custom, *key)
     if not place:
         return found.row()
     later = found.waiting(*place[:2])
@@ -76,12 +77,12 @@ def _row_again(custom: Any, key: tuple, place: tuple) -> Op:
     return later.op
 
 
-class _OnFormulas:
-    """A function with a rule, for arguments of one form."""
+class OnFormulas:
+    """A function with a rule, for arguments of one form; a text may call it by another ``title`` than its own."""
 
-    def __init__(self, custom: Any, *key: Any):
-        self.custom, self.key = custom, key
-        self.form, self.leaves, self.operand, _ = key
+    def __init__(self, custom: Any, form: Any, leaves: tuple, operand: tuple[bool, ...], title: str = ""):
+        self.custom, self.key = custom, (form, leaves, operand, *([title] if title else []))
+        self.form, self.leaves, self.operand, self.title = form, leaves, operand, title
         self.entrywise: dict[int, bool] = {}  # by the number of axes
         self.later: dict[tuple, _Later] = {}
         self._rules = Cache("rules of one's own on formulas", 256)
@@ -89,13 +90,20 @@ class _OnFormulas:
 
     def __call__(self, parts: Sequence[Formula]) -> Formula:
         sizes = {str(name): size for name, size in check_sizes(parts).items()}
-        if len(sizes) not in self.entrywise:
-            self.entrywise[len(sizes)] = self._works_by_entry(len(sizes))
-        if self.entrywise[len(sizes)]:
+        if self.works_by_entry(len(sizes)):
             op = self.row()
             return aligned(lambda *exprs: elementwise(op, *exprs), *parts)
-        axes = self._axes(parts, sizes)
+        return self.whole(parts)
+
+    def whole(self, parts: Sequence[Formula], places: Places = ()) -> Formula:
+        """The function of arrays, as one that waits for sizes; or its derivative by operands, one after another."""
+        axes = self._axes(parts, {str(name): size for name, size in check_sizes(parts).items()})
         later = self.waiting(tuple([part.order for part in parts]), tuple([at for at, _ in axes]))
+        if places:
+            for place in places:
+                later = later.slope(place - 1)
+            names = [f"i{k}" for k in range(len(later.axes))]
+            return Formula(function(later.op, tuple([part.expr for part in parts])), names)
         expr = function(later.op, tuple([part.expr for part in parts]))
         return Formula(expr, [name for _, name in axes], merged(part.context for part in parts))
 
@@ -103,9 +111,9 @@ class _OnFormulas:
         """The function of operands of these orders, with these axes, which waits for sizes."""
         if (orders, axes) not in self.later:
             made = partial(_row_again, self.custom, self.key)
-            self.later[orders, axes] = _Later(
-                _title(self.custom.__name__), orders, axes, self._template, made, (orders, axes)
-            )
+            title = self.title or _title(self.custom.__name__)
+            place = (orders, axes)
+            self.later[place] = _Later(title, orders, axes, self._template, made, place, self.title)
         return self.later[orders, axes]
 
     def rule(self, shapes: Sequence[tuple[int, ...]]) -> Any:
@@ -128,11 +136,16 @@ class _OnFormulas:
 
     # Entry by entry
 
-    def _works_by_entry(self, order: int) -> bool:
+    def works_by_entry(self, order: int) -> bool:
         """Whether it does to arrays with so many axes, for sure, what it does to each of their entries."""
+        if order not in self.entrywise:
+            self.entrywise[order] = self._works_by_entry(order)
+        return self.entrywise[order]
+
+    def _works_by_entry(self, order: int) -> bool:
         number, shape = sum(self.operand), SAMPLES[0][:order]
         try:
-            scalar, array = self._ruled(((),) * number), self._ruled((shape,) * number)
+            scalar, array = self.ruled(((),) * number), self.ruled((shape,) * number)
         except LimitError:
             raise
         except (RicciError, ArithmeticError, LookupError, TypeError, ValueError):  # it is not for both
@@ -151,7 +164,8 @@ class _OnFormulas:
         """The function as an elementwise one, its rule that on numbers."""
         if self._op is not None:
             return self._op
-        scalar = self._ruled(((),) * sum(self.operand))
+        scalar = self.ruled(((),) * sum(self.operand))
+        value = scalar.body if scalar.body is not None else function(scalar.op, tuple(scalar.inputs))
 
         def slope(k: int, *args: Expr) -> Expr:
             (own,) = rewritten([scalar.jacobians[k]], as_entrywise)
@@ -160,35 +174,41 @@ class _OnFormulas:
         def as_entrywise(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
             return elementwise(op, *args) if isinstance(node, Function) and node.op is scalar.op else None
 
-        number, name = len(scalar.inputs), _title(self.custom.__name__)
+        number, name = len(scalar.inputs), self.title or _title(self.custom.__name__)
         op = self._op = Op(
             name,
             number,
             lambda *args: args,
             tuple([partial(slope, k) for k in range(number)]),
+            maker=elementwise,
             latex=_latex(name, number),
-            body=lambda args: by_entry(scalar.body, dict(zip(scalar.inputs, args, strict=True))),
+            body=lambda args: by_entry(value, dict(zip(scalar.inputs, args, strict=True))),
             again=lambda: (_row_again, (self.custom, self.key, ())),
+            head=f"{name}()",
         )
-        return _titles.put(name, op)
+        return op if self.title else _titles.put(name, op)
 
     # Any other
 
-    def _ruled(self, shapes: Shapes) -> Any:
+    def ruled(self, shapes: Shapes) -> Any:
         return self._rules.made(shapes, lambda: self.rule(shapes))
 
+    def traced(self) -> list[tuple[Shapes, Any]]:
+        """The shapes for which it is known, and the rules for these."""
+        return list(self._rules.all().items())
+
     def _template(self, shapes: Shapes) -> tuple[list[Variable], Expr]:
-        rule = self._ruled(shapes)
+        rule = self.ruled(shapes)
         return rule.inputs, function(rule.op, tuple(rule.inputs))
 
     def _axes(self, parts: Sequence[Formula], sizes: Mapping[str, Size]) -> tuple[tuple[Any, str], ...]:
         """For each axis of the result its size, or the operand and the axis that have the same; and its name."""
         tried = []
-        for pick in (lambda k, sample: SAMPLES[sample][k % 8], lambda k, sample: SAMPLES[sample][0]):
+        names = [name for name, size in sizes.items() if not isinstance(size, int)]
+        for pick in _ways(len(names)):
             examples = []
             for sample in range(2):
-                names = [name for name, size in sizes.items() if not isinstance(size, int)]
-                known = {**sizes, **{name: pick(k, sample) for k, name in enumerate(names)}}
+                known = {**sizes, **{name: SAMPLES[sample][at % 8] for name, at in zip(names, pick, strict=True)}}
                 shapes = tuple([tuple([known[name] for name in part.indices]) for part in parts])
                 try:
                     examples.append((known, self._shape(shapes)))
@@ -244,7 +264,9 @@ class _Later:
         template: Callable[[Shapes], tuple[list[Variable], Expr]],
         again: Callable[[tuple], Op],
         place: tuple,
+        title: str = "",
     ):
+        self.title = title  # the name that a text gives the function; those of its derivatives follow from it
         self.name, self.orders, self.axes, self.template = name, orders, list(axes), template
         self.again, self.place = again, place  # what makes its row elsewhere, and of what
         self.slopes: dict[int, _Later] = {}
@@ -260,7 +282,9 @@ class _Later:
             rectangular=True,
             rewrite=self._known,
             later=True,
+            derived=UnknownFunction(title, number, tuple([at + 1 for at in place[2:]])) if title else None,
             again=lambda: (again, (place,)),
+            head=f"{name}()",
         )
         _titles.put(name, self.op)
 
@@ -287,9 +311,22 @@ class _Later:
                 return inputs, simplify(derivative(e, inputs[k]))
 
             axes = [*self.axes, *[(k, axis) for axis in range(self.orders[k])]]
-            title = _title(f"d{self.name}_{k}" if len(self.orders) > 1 else f"d{self.name}")
-            self.slopes[k] = _Later(title, self.orders, axes, slope, self.again, (*self.place, k))
+            place = (*self.place, k)
+            if self.title:
+                name = self.title + mark(tuple([at + 1 for at in place[2:]]), len(self.orders))
+            else:
+                name = _title(f"d{self.name}_{k}" if len(self.orders) > 1 else f"d{self.name}")
+            self.slopes[k] = _Later(name, self.orders, axes, slope, self.again, place, self.title)
         return self.slopes[k]
+
+
+def _ways(number: int) -> Iterator[Sequence[int]]:
+    """Which of so many sizes are equal in examples: none, then two of them, then all."""
+    apart = list(range(number))
+    yield apart
+    for one, other in combinations(apart, 2) if number <= MOST_PAIRED else ():
+        yield [one if k == other else k for k in apart]
+    yield [0] * number
 
 
 def by_entry(e: Expr, values: Mapping[Any, Expr]) -> Expr:

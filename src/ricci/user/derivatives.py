@@ -14,17 +14,13 @@ from itertools import product as product_of
 from typing import Any, NamedTuple, overload
 
 from ricci.calculus import graph, modes
+from ricci.calculus.projecting import projected
 from ricci.checked_calls import shown, takes
 from ricci.errors import InputError, RuleError
-from ricci.expr import Expr, add, one, product, substitute
-from ricci.expr import variable as input_node
-from ricci.expr.structures import is_zero
+from ricci.expr import Expr, add, one, product
 from ricci.notation.context import Context, Facts
 from ricci.notation.heights import KEEPS, flipped, told
-from ricci.show.derivation import Derivation
-from ricci.show.derivation import derivation as show_derivation
 from ricci.show.index_names import Namer
-from ricci.show.page import Page
 from ricci.user.formula import Formula, as_formula, check_labels
 from ricci.user.targets import By, Target, find, find_all, read, read_cut, root_of
 
@@ -58,9 +54,24 @@ def diff(
     """
     if not _flat(wrt):
         raise InputError('diff needs to know by what: formula.diff("x").')
+    formula = cartesian(formula)
     for target in _flat(wrt):
         formula = _diff_once(formula, target, mode, cut, effort)
     return formula
+
+
+def cartesian(formula: Formula) -> Formula:
+    """A formula of a text in which no index stands above: what is below is in brackets, and so is a derivative."""
+    if formula.source is None or formula.origin is not None or formula.source[3].metric is not None:
+        return formula
+    facts = formula.context.facts
+    heights = {*formula.standing, *[height for own in facts.heights.values() for height in own]}
+    if heights - {""} != {"down"}:
+        return formula
+    context = Context(replace(facts, heights={}))
+    plain = Formula(formula.expr, formula.indices, context, formula.name, statements=formula.statements)
+    plain.source = formula.source
+    return plain
 
 
 def _flat(wrt: Sequence[Any]) -> list[Target]:
@@ -121,6 +132,7 @@ def _namer(formula: Formula) -> Namer:
     namer = Namer(formula.context.facts, [formula.expr])
     namer.claim_free(formula.expr, formula.indices)
     namer.claim_own(root_of(formula).expr)
+    namer.claim_typed()
     return namer
 
 
@@ -137,37 +149,12 @@ def _check_wanted(formula: Formula, x: Expr, wanted: tuple[str, ...]) -> None:
             )
 
 
-def derivation(formula: Formula) -> Derivation:
-    """The steps that lead to a derivative, from the definition of the function."""
-    if formula.origin is None:
-        raise InputError('Only a derivative has a derivation: f.diff("x").derivation().')
-    steps, name = [], root_of(formula).name or "f"
-    page = Page.of(*[derived.origin.formula.expr for derived in formula.chain])
-    for derived in formula.chain:  # free indices keep their names
-        page.claims |= dict(zip(derived.indices, derived.expr.shape, strict=True))
-    for derived in formula.chain:
-        source, by, names = derived.origin
-        reading = read(source, [by])
-        if by.kind == "part" or any(is_zero(value) for value in reading.back.values()):
-            raise InputError(
-                f"The derivative by {by.name!r} is not derived step by step: "
-                "that is done for inputs, and for defined names before what they are made of."
-            )
-        shown = {x: input_node(by.name, x.shape) for x in reading.xs if x is not by.node}
-        expr, x = substitute(reading.expr, shown), input_node(by.name, by.node.shape)
-        facts = derived.context.facts
-        if any(source.standing):
-            facts = replace(facts, heights={**facts.heights, name: source.standing})
-        steps += show_derivation(expr, name, source.indices, x, names, facts, page, first=not steps)
-        name = f"d{name}_d{by.name}"
-    return Derivation(steps)
-
-
 @takes("rc.diff_all", formula="formula", mode="text")
 def diff_all(formula: Formula, *wrt: Target | Sequence[Target], mode: str = "reverse") -> tuple[Formula, ...]:
     """The derivatives by several variables, in one sweep; each is what ``diff`` by it alone gives."""
     if not _flat(wrt):
         raise InputError('diff_all needs to know by what: formula.diff_all("x", "w").')
+    formula = cartesian(formula)
     targets = find_all(formula, _flat(wrt))
     reading = read(formula, targets)
     (row,) = modes.derivatives([reading.stable], reading.xs, mode)
@@ -197,11 +184,34 @@ def pushforward(formula: Formula, dots: Mapping[Any, Formula]) -> Formula:
         _check_further(formula, by, direction.further, further)
         seeds.setdefault(x, []).append(direction.along(further))
         context = context.merged(direction.dot.context)
-    summed = {x: add([(1, dot) for dot in along]) for x, along in seeds.items()}
+    summed = {x: projected(add([(1, dot) for dot in along]), x, 0) for x, along in seeds.items()}
     expr = graph.pushforward(reading.stable, summed)
     context = context.merged(Context(Facts(derived=True)))
     names = (*formula.indices, *further)
-    return Formula(reading.restored([expr])[0], names, context, None, (*formula.standing, *directions[0].heights))
+    result = Formula(reading.restored([expr])[0], names, context, None, (*formula.standing, *directions[0].heights))
+    result.route = Pushed(formula, tuple(targets), tuple(directions))
+    return result
+
+
+class Pulled(NamedTuple):
+    """Where a pullback comes from: through what, to what with which indices, and what came in."""
+
+    formula: Formula
+    by: By
+    names: tuple[str, ...]
+    y_bar: Formula | None
+
+    @property
+    def standing(self) -> tuple[tuple[str, str], ...]:
+        return tuple(zip(self.names, self.by.heights or ("",) * len(self.names), strict=True))
+
+
+class Pushed(NamedTuple):
+    """Where a pushforward comes from: through what, and along which directions."""
+
+    formula: Formula
+    by: tuple[By, ...]
+    directions: tuple[Direction, ...]
 
 
 class Direction(NamedTuple):
@@ -308,7 +318,9 @@ def pullback(formula: Formula, wrt: Sequence[Target] | Target, y_bar: Formula | 
     result = []
     for by, expr in zip(targets, reading.restored(graph.pullbacks(reading.stable, bar, reading.xs)), strict=True):
         names, known = _new_names(incoming, by, _namer(incoming))
-        result.append(Formula(expr, (*further, *names), known, None, _heights(coming, by)))
+        pulled = Formula(expr, (*further, *names), known, None, _heights(coming, by))
+        pulled.route = Pulled(formula, by, names, None if y_bar is None else as_formula(y_bar))
+        result.append(pulled)
     return tuple(result) if isinstance(wrt, (list, tuple)) else result[0]
 
 

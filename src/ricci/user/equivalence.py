@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ricci import markup
 from ricci.checked_calls import check, takes
 from ricci.errors import InputError
 from ricci.expr import Expr, product, substitute, variable, variables
@@ -45,6 +46,10 @@ class Undecided:
 
     def __repr__(self) -> str:
         return f"<ricci.Undecided: {self}>"
+
+    def _repr_html_(self) -> str:
+        sign = markup.element("b", "≈ ", style=f"color:{markup.DOUBT}")
+        return markup.element("p", sign, f"Not decided: {self}.")
 
 
 Undecided.__init__ = takes("rc.Undecided", points="count", trouble="text", given="flag")(Undecided.__init__)
@@ -97,7 +102,7 @@ def _alike(one: Expr, other: Expr) -> tuple[Expr, Expr]:
         shapes[v.name] = [b if isinstance(b, int) else a for a, b in zip(known, v.shape, strict=True)]
 
     def unified(e: Expr) -> Expr:
-        new = {v: variable(v.name, tuple(shapes[v.name])) for v in variables(e)}
+        new = {v: variable(v.name, tuple(shapes[v.name]), v.symmetry) for v in variables(e)}
         changed: dict[Expr, Expr] = {v: w for v, w in new.items() if v is not w}
         return substitute(e, changed) if changed else e
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
+from itertools import count
 from typing import Any, Unpack
 
+from ricci import markup
 from ricci.caches import lazy
 from ricci.checked_calls import takes
 from ricci.errors import InputError
-from ricci.expr import Expr, Variable, topological, variables
+from ricci.expr import Dim, Expr, Variable, axis_size, topological, variables
 from ricci.notation.context import Context, Facts
 from ricci.notation.text_scope import names_a_tensor
 from ricci.tracing import trees
@@ -48,10 +50,10 @@ def trace(function: Callable[P, Any], **options: Unpack[TransformOptions]) -> Ca
     all of them are.
     """
     known = as_function(function, "trace")
-    return Tracing(known, _transformed(known, "trace", options))
+    return Tracing(known, as_traced(known, "trace", options))
 
 
-def _transformed(function: Callable, what: str, options: Any) -> Transformed:
+def as_traced(function: Callable, what: str, options: Any) -> Transformed:
     """The function as one that is traced; of the options, one that is transformed takes whether loops are rolled."""
     if not isinstance(function, Transformed):
         return Transformed(function, identity, what, **options)
@@ -82,7 +84,7 @@ class Tracing(MadeOf):
 def formulas(recording: Recording, named: bool = True) -> Any:
     """The results of a recording as formulas, in their tree; with the name of the function unless they are others."""
     carried = {name: carrying_array(_plain(array), name) for name, array in recording.captured.items()}
-    facts = Facts()
+    facts = Facts(groups=recording.groups())
     for v, dtype in zip(recording.inputs, recording.dtypes, strict=True):
         facts.inputs[v.name], facts.mentions[v.name] = v.order, None
         if dtype.kind in "iu":
@@ -95,8 +97,9 @@ def formulas(recording: Recording, named: bool = True) -> Any:
     made = iter(replace_all(exprs, carrying) if carrying else exprs)
     name = recording.name if named and names_a_tensor(recording.name) and recording.name not in facts.inputs else None
     leaves = []
+    told = recording.axes.get("return", ()) if named and len(exprs) == 1 else ()
     for out in recording.outputs:
-        leaves.append(out.value if isinstance(out, Static) else _formula(next(made), context, name))
+        leaves.append(out.value if isinstance(out, Static) else _formula(next(made), context, name, told))
     return trees.unflatten(recording.out_form, leaves)
 
 
@@ -108,9 +111,23 @@ def _captured(e: Expr, carried: dict[str, Formula]) -> list[Variable]:
     return [v for v in variables(e) if v.name in carried]
 
 
-def _formula(e: Expr, context: Context, name: str | None) -> Formula:
-    indices = [f"{_LETTERS[k % len(_LETTERS)]}{k // len(_LETTERS) or ''}" for k in range(len(e.shape))]
-    return Formula(e, indices, context, name)
+def _formula(e: Expr, context: Context, name: str | None, told: Sequence[str]) -> Formula:
+    return Formula(e, _indices(e, context.facts, told), context, name)
+
+
+def _indices(e: Expr, facts: Facts, told: Sequence[str]) -> list[str]:
+    """The indices of a result: those that a signature tells, those of arguments whose sizes it has, and letters."""
+    own = {axis_size(*axis): name for name, axes in facts.groups for axis in axes}
+    wanted = list(told) if len(told) == e.order else [own.get(n, "") if isinstance(n, Dim) else "" for n in e.shape]
+    taken = {name for name, _ in facts.groups}
+    letters = (x for k in count() for x in (f"{c}{k or ''}" for c in _LETTERS) if x not in taken)
+    found: list[str] = []
+    for name in wanted:
+        name = name or next(letters)
+        while name in found:
+            name += "'"
+        found.append(name)
+    return found
 
 
 class Explanation:
@@ -130,15 +147,31 @@ class Explanation:
         return {**vars(self), "derivation": self.derivation, "_derivation": None}  # the text travels, not the function
 
     def __str__(self) -> str:
-        shown = [f for f in trees.flatten(self.formula)[0] if isinstance(f, Formula)]
-        size = len(topological(*[f.expr for f in shown]))
-        text = "\n".join(map(str, shown)) if size <= MOST_SHOWN else f"{size} nodes; `.formula` has it"
-        parts = [("formula", text), ("loops step by step", self.loops), ("derivation", self.derivation)]
+        parts = [("formula", self._formulas()), ("loops step by step", self.loops), ("derivation", self.derivation)]
         parts += [("plan", str(self.plan)), ("source", self.source)]
         written = [f"{word}\n{'─' * len(word)}\n{text.rstrip()}" for word, text in parts if text]
         return "\n\n".join([self.title, *written])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        plan = self.plan._repr_html_() if hasattr(self.plan, "_repr_html_") else markup.block(str(self.plan))
+        parts = [
+            ("formula", self._formulas() and markup.block(self._formulas())),
+            ("loops step by step", self.loops and markup.block(self.loops)),
+            ("derivation", self.derivation and markup.block(self.derivation)),
+            ("plan", markup.Element(plan)),
+            ("source", self.source and markup.block(self.source.rstrip())),
+        ]
+        opened = ("formula", "derivation")
+        shown = [markup.folded(name, inside, name in opened) for name, inside in parts if inside]
+        return markup.card(self.title, *shown)
+
+    def _formulas(self) -> str:
+        """The formulas as text; of large ones how large they are."""
+        shown = [f for f in trees.flatten(self.formula)[0] if isinstance(f, Formula)]
+        size = len(topological(*[f.expr for f in shown]))
+        return "\n".join(map(str, shown)) if size <= MOST_SHOWN else f"{size} nodes; `.formula` has it"
 
 
 @takes("rc.explain", function="function")
@@ -150,7 +183,7 @@ def explain(function: Callable[P, Any], **options: Unpack[TransformOptions]) -> 
     sizes: |i| = 3
     2 x[i]
     """
-    return Explaining(_transformed(function, "compile", options))
+    return Explaining(as_traced(function, "compile", options))
 
 
 class Explaining(MadeOf):

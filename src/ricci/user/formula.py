@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import ricci.loops  # noqa: F401  recurrences are built by it
@@ -25,9 +26,11 @@ from ricci.expr.walk import loosened
 from ricci.functions.table import FUNCTIONS
 from ricci.kinds import kind_of
 from ricci.notation.context import EMPTY, Context, merged
+from ricci.notation.declarations import Declarations
 from ricci.notation.heights import ALL_OR_NONE, FLIPPED, KEEPS, WORDS, mixed, told
-from ricci.notation.resolve import resolve
+from ricci.notation.resolve import read_program, resolve
 from ricci.user.formula_methods import FormulaMethods
+from ricci.user.one_side import check_one_side
 
 if TYPE_CHECKING:
     from ricci.compiler.compressed.result import CompressedFunction
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from ricci.drawing import Drawing
     from ricci.show.derivation import Derivation
     from ricci.show.structure import StructureReport
+    from ricci.standalone.kept_code import KeptCode
     from ricci.user.equations import Equation
     from ricci.user.equivalence import Undecided
     from ricci.user.targets import Target
@@ -61,8 +65,10 @@ class Formula(FormulaMethods):
         "expr",
         "heights",
         "indices",
+        "left",
         "name",
         "origin",
+        "route",
         "source",
         "statements",
     )
@@ -91,8 +97,11 @@ class Formula(FormulaMethods):
         self.statements = {} if statements is None else statements
         self._settled: Expr | None = None
         self._function: Callable[..., Any] | None = None  # its value, compiled when it is first called
-        self.source: tuple[str, dict[str, int], int] | None = None  # the text, its sizes, the number of the statement
+        # the text, its sizes, the number of the statement, how the text is read
+        self.source: tuple[str, dict[str, int], int, Declarations] | None = None
+        self.left: Formula | None = None  # of an equation whose left side is an expression; this is its right side
         self.origin: Any = None  # for a derivative, what it was derived from
+        self.route: Any = None  # for what was pulled back or pushed forward, through what
 
     __array_ufunc__ = None  # NumPy arrays leave arithmetic with formulas to them
 
@@ -129,7 +138,7 @@ class Formula(FormulaMethods):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Formula):
             return NotImplemented
-        if self.indices != other.indices:
+        if self.indices != other.indices or (self.left is None) != (other.left is None) or self.left != other.left:
             return False
         return self.expr is other.expr or self.settled is other.settled or self._agrees(other)
 
@@ -176,33 +185,57 @@ class Formula(FormulaMethods):
     def __str__(self) -> str:
         from ricci.show import to_text
 
+        if self.left is not None:
+            return str(self.equation)
         return to_text(self.expr, self.indices, self.context.facts, self.name, self.heights)
 
     @takes("f.latex")
     def latex(self) -> str:
         """The formula in LaTeX."""
-        from ricci.show import to_latex
+        from ricci.show import latex, to_latex
 
-        derived = None
-        if self.chain:
-            root = self.chain[0].origin.formula
-            own = zip(root.indices, root.standing, strict=True)
-            by = [(step.origin.by.name, step.origin.standing) for step in self.chain]
-            derived = (root.name or "f", tuple(own), by)
-        return to_latex(self.expr, self.indices, self.context.facts, self.name, self.heights, derived)
+        if self.left is not None:
+            return self.equation.latex()
+        return to_latex(self.expr, self.indices, self.context.facts, self.name, self.heights, latex.derivative_of(self))
 
-    @takes("f.matrix", latex="flag")
-    def matrix(self, latex: bool = False) -> str:
-        """The formula in matrix notation, ``Xᵀ diag(s) X``, where it can be said so; in LaTeX if asked."""
+    @takes("f.matrix", latex="flag", rows="count or None")
+    def matrix(self, latex: bool = False, rows: int | None = None) -> str:
+        """The formula in matrix notation, ``Xᵀ diag(s) X``, where it can be said so; in LaTeX if asked.
+
+        Of three indices and more the first ``rows`` are those of the rows, and the others those of the columns. Unless
+        it is said, the columns are those of what a derivative is by, as in a Jacobian, and of four indices two.
+        """
+        from ricci.show.matrix_notation import MatrixForm
+
+        text = self._in_matrices(latex, rows)
+        return text if latex else MatrixForm(text, partial(self._in_matrices, True, rows))
+
+    def _in_matrices(self, latex: bool, rows: int | None) -> str:
+        from ricci.show.authors import author_of
         from ricci.show.matrix_notation import to_matrix
 
-        return to_matrix(self.expr, self.context.facts, latex)
+        if self.left is not None:
+            return f"{self.left._in_matrices(latex, rows)} = {self.equation.right._in_matrices(latex, rows)}"
+        columns = self._columns if rows is None else min(max(self.order - rows, 0), self.order)
+        root = self.chain[0].origin.formula if self.chain else self
+        text = None if root.source is None else read_program(root.source[0], root.source[3])
+        author = author_of(root.expr, bool(self.chain), text)
+        return to_matrix(self.expr, self.context.facts, latex, self.indices, columns, author)
+
+    @property
+    def _columns(self) -> int:
+        """How many of the axes are those of columns, where it is a matrix to look at."""
+        if self.order != 4 and self.chain and 0 < self.origin.formula.order < self.order:
+            return self.order - self.origin.formula.order
+        return self.order // 2
 
     def __repr__(self) -> str:
         return f"<ricci.Formula {self}>"
 
     def _repr_latex_(self) -> str:
-        return f"$\\displaystyle {self.latex()}$"
+        from ricci.show.fitting import in_notebook
+
+        return in_notebook(self.latex())
 
     @property
     def chain(self) -> list[Formula]:
@@ -241,6 +274,7 @@ class Formula(FormulaMethods):
 
     def _as_written(self) -> Compiled:
         """A function that computes what is written, as soon as it is called: nothing is simplified before."""
+        check_one_side("call", self)
         from ricci.compiler.pipeline import prepare
         from ricci.compiler.run.function import Compiled
 
@@ -249,6 +283,8 @@ class Formula(FormulaMethods):
         made = Compiled(stage, options=(("fused", False), ("rows", True)), title=self.name)
         if self.context.facts.assumed:
             made.other_orders = OtherOrders((self,), written)
+        if self.context.facts.unknown:
+            made.functions = offered("functions_of_calls")((self,), written)
         return made
 
     def of_orders(self, orders: Mapping[str, int]) -> Formula | None:
@@ -259,8 +295,8 @@ class Formula(FormulaMethods):
         fixed = any(step.by.kind != "input" for step in steps) or any(orders.get(n, k) != k for n, k in asked)
         if root.source is None or fixed or not self.context.facts.assumed.issuperset(orders):
             return None
-        text, sizes, position = root.source
-        part = resolve(text, sizes, derive_in_text, orders=orders)[position]
+        text, sizes, position, declared = root.source
+        part = resolve(text, sizes, derive_in_text, orders=orders, declared=declared)[position]
         again = Formula(part.value.expr, part.value.names, part.context, part.name, part.heights)
         again = again if again.indices == root.indices else again.rename(dict(zip(again.indices, root.indices)))
         again.source = root.source
@@ -274,9 +310,20 @@ class Formula(FormulaMethods):
         if self.source is None:
             names = ", ".join(name for name in sizes if name in self.context.facts.ranges)
             raise InputError(f"The range of {names} was settled when the text was read; give its size to rc.parse.")
-        text, known, position = self.source
-        part = resolve(text, {**known, **sizes}, derive_in_text)[position]
+        text, known, position, declared = self.source
+        part = resolve(text, {**known, **sizes}, derive_in_text, declared=declared)[position]
         return Formula(part.value.expr, part.value.names, part.context, part.name, part.heights)
+
+    @takes("f.with_functions")
+    def with_functions(self, **functions: Callable[..., Any]) -> Formula:
+        """The formula with functions in the place of unknown ones: each works entry by entry, and can be traced.
+
+        >>> from ricci import exp, parse
+        >>> y = parse("y[i] = point(x[i])", functions=["point"])
+        >>> print(y.diff("x[j]").with_functions(point=lambda x: exp(2 * x)))
+        dy_dx[i,j] = 2 delta[i,j] exp(2 x[i])
+        """
+        return offered("with_functions")([self], functions)[0]
 
     # Arithmetic, aligned by index name; missing indices broadcast.
 
@@ -508,6 +555,24 @@ class Formula(FormulaMethods):
         """
         return public("compile")(self, backend, **options)
 
+    @takes("f.code", backend="text", name="name or None", sizes="sizes or None", with_gradient="names or None")
+    def code(
+        self,
+        backend: str = "numpy",
+        *,
+        name: str | None = None,
+        types: str | Mapping[str, str] | None = None,
+        sizes: Mapping[str, int] | None = None,
+        with_gradient: str | Sequence[str] | None = None,
+    ) -> KeptCode:
+        """A function of NumPy, PyTorch, JAX, Julia or C, or a LaTeX algorithm, that needs no ricci: see ``rc.code``.
+
+        ``with_gradient="w"`` has it give the derivative by ``w`` too, and share what both have in common.
+        """
+        from ricci.user.coding import code_of
+
+        return code_of(self, backend, name, types, sizes, with_gradient)
+
     @takes("f.equivalent", other="formula", at="points or None")
     def equivalent(self, other: Formula, at: Iterable[Mapping[str, Any]] | None = None) -> bool | Undecided:
         """Whether both are equal wherever both are defined.
@@ -528,24 +593,47 @@ class Formula(FormulaMethods):
         """What the result is made of: cores, deltas, ones and symmetries, and how many numbers it takes."""
         from ricci.show.structure import report
 
-        return report(self.expr, self.indices, self.shape)
+        columns, linked = self._columns, self.context.facts.linked_sizes()
+        return report(self.expr, self.indices, self.shape, columns, self._sides(self.order - columns), tuple(linked))
+
+    def _sides(self, rows: int) -> tuple[str, str]:
+        """What the first axes are of, and the others: ``y[i]`` and ``x[p,q]``, or ``y: i`` and ``y: j``."""
+        steps = self.chain
+        root = steps[0].origin.formula if steps else self
+        groups = [(root.name or "", root.indices), *[(step.origin.by.name, step.origin.names) for step in steps]]
+        sides: tuple[list[str], list[str]] = ([], [])
+        at = 0
+        for name, indices in groups:
+            own = self.indices[at : at + len(indices)]
+            whole = name and not at < rows < at + len(own)
+            for side, part in enumerate((own[: max(0, rows - at)], own[max(0, rows - at) :])):
+                if part:
+                    parted = f"{name}: {', '.join(part)}" if name else ", ".join(part)
+                    sides[side].append(f"{name}[{','.join(part)}]" if whole else parted)
+            at += len(indices)
+        return " ".join(sides[0]), " ".join(sides[1])
 
     @takes("f.graph")
     def graph(self, **options: Any) -> Drawing:
-        """The graph of the expression as a drawing: DOT text, and SVG where Graphviz is installed."""
+        """The graph of the expression as a drawing: DOT text, SVG, and where Graphviz is installed PNG and PDF."""
         from ricci.drawing import draw
 
         return draw(self, **options)
 
-    @takes("f.derivation")
-    def derivation(self) -> Derivation:
-        """The steps that lead to this derivative, each with its rule."""
-        return offered("derivation")(self)
+    @takes("f.derivation", detail="detail", sums="flag")
+    def derivation(self, detail: str = "normal", sums: bool = False) -> Derivation:
+        """The steps that lead to this derivative, pullback or pushforward, each with its rule.
+
+        ``detail`` is how much is done from one line to the next: "brief", "normal" or "full", a rule at a time. With
+        ``sums`` every sum is written with its sign.
+        """
+        return offered("derivation")(self, detail, sums)
 
     @property
     def equation(self) -> Equation:
         """This formula as an equation, to work with by the rules of index notation."""
-        return public("Equation").of(self)
+        equation = public("Equation")
+        return equation.of(self) if self.left is None else equation.of_sides(self)
 
 
 class OtherOrders:
@@ -696,5 +784,6 @@ def apply(function: str, *operands: Operand) -> Formula:
     return aligned(FUNCTIONS[function], *operands)
 
 
-def _inputs(f: Formula) -> frozenset[str]:
-    return frozenset([v.name for v in variables(f.settled)])
+def _inputs(f: Formula) -> frozenset[tuple]:
+    """The inputs, and what is declared of them."""
+    return frozenset([v.data for v in variables(f.settled)])

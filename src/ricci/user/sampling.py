@@ -24,6 +24,7 @@ from ricci.errors import LimitError, RicciError
 from ricci.expr import Constant, Dim, Expr, Size, Structure, Variable, dims, topological
 from ricci.expr.settle import SizeClasses, own_sizes
 from ricci.notation.context import Facts
+from ricci.user.with_functions import at_random
 
 Array = np.ndarray
 Env = dict[dims.Atom, int]
@@ -31,6 +32,9 @@ POINTS = 12  # that are compared, if so many are to be had
 TRIES = 48
 AGAIN = 4  # further points at which a difference may show itself again
 RELATIVE = 1e-6  # a difference, relative to the larger of the values
+FINER = 2.0**-23  # rounding in double precision beside that in single precision, with room for luck
+FEW = 8  # numbers that are said of a point
+ROUNDING = 1e-13  # of numbers about 1
 SLACK = 0.1  # of a difference, that single precision may be off by
 
 
@@ -45,6 +49,7 @@ class Comparison:
 
 def compare_at(one: Expr, other: Expr, facts: Facts, points: Iterable[Mapping[str, Any]]) -> Comparison:
     """Two expressions with the same axes at given points: values of the inputs."""
+    one, other = at_random([one, other])
     stage, count = prepare([one, other, one - other], facts=facts, simplify=False), 0  # so that axes must agree
     for point in points:
         found = _differ(stage, *arguments(stage, point))
@@ -54,8 +59,12 @@ def compare_at(one: Expr, other: Expr, facts: Facts, points: Iterable[Mapping[st
     return Comparison(count, False, "" if count else "no entry of both is a finite number at any of them")
 
 
-def compare(one: Expr, other: Expr, facts: Facts, seed: int = 0) -> Comparison:
-    """Two expressions with the same axes at random points."""
+def compare(
+    one: Expr, other: Expr, facts: Facts, seed: int = 0, styles: Sequence[Sequence[Callable]] = ()
+) -> Comparison:
+    """Two expressions with the same axes at random points, whose inputs are drawn in ``styles``."""
+    styles = styles or STYLES
+    one, other = at_random([one, other])
     stage = prepare([one, other], facts=facts, simplify=False)
     places = _Places(stage.roots, facts, list(zip(one.shape, other.shape, strict=True)))
     rng = np.random.default_rng(seed)
@@ -65,7 +74,7 @@ def compare(one: Expr, other: Expr, facts: Facts, seed: int = 0) -> Comparison:
         if env is None:
             trouble = "no sizes were found that suit them"
             continue
-        style = STYLES[attempt % len(STYLES)]
+        style = styles[attempt % len(styles)]
         inputs = places.inputs(rng, env, style)
         try:
             found = _differ(stage, inputs, env)
@@ -84,6 +93,79 @@ def compare(one: Expr, other: Expr, facts: Facts, seed: int = 0) -> Comparison:
     return Comparison(count, False, "" if count else trouble)
 
 
+def apart(one: Expr, other: Expr, facts: Facts) -> tuple[dict[str, Any], float, float] | None:
+    """A point with few small whole numbers at which two numbers differ: the inputs, and both values."""
+    one, other = at_random([one, other])
+    stage = prepare([one, other], facts=facts, simplify=False)
+    places = _Places(stage.roots, facts, [])
+    if facts.functions:
+        return None  # a function that nobody knows was drawn, which no sentence can say
+    rng = np.random.default_rng(0)
+    for attempt in range(TRIES):
+        env = places.sizes(rng, 3 * attempt)
+        if env is None:
+            continue
+        inputs = places.inputs(rng, env, (whole_numbers,))
+        if attempt % 4 == 3:  # halves show what is wrong with rounding
+            inputs = {name: x / 2 if x.dtype.kind == "f" else x for name, x in inputs.items()}
+        left, right = _values(stage, inputs, env)
+        whole = all((x == np.round(x)).all() for x in inputs.values())
+        few = sum(x.size for x in inputs.values()) <= FEW
+        differ = abs(left - right) > 1e-9 * max(abs(left), abs(right))
+        if few and np.isfinite(left) and np.isfinite(right) and differ:
+            shown = {name: np.asarray(x, int if whole else float).tolist() for name, x in inputs.items()}
+            return shown, float(left), float(right)
+    return None
+
+
+def differ_finely(one: Expr, other: Expr, facts: Facts) -> bool:
+    """Whether values differ at several points by more than rounding can make of them, however little that is. What
+    rounding does in double precision is told by what it does in single precision."""
+    one, other = at_random([one, other])
+    stage = prepare([one, other], facts=facts, simplify=False)
+    places = _Places(stage.roots, facts, list(zip(one.shape, other.shape, strict=True)))
+    rng = np.random.default_rng(1)
+    seen = count = 0
+    for attempt in range(TRIES):
+        env = places.sizes(rng, attempt)
+        if env is None or count == AGAIN:
+            continue
+        inputs = places.inputs(rng, env, STYLES[attempt % 2])
+        single = {name: x.astype(np.float32) if x.dtype.kind == "f" else x for name, x in inputs.items()}
+        with np.errstate(all="ignore"):
+            values, rough = _values(stage, inputs, env), _values(stage, single, env)
+            noise = sum(np.abs(a - b) for a, b in zip(values, rough, strict=True)) * FINER
+            apart, size = np.abs(values[0] - values[1]), np.maximum(*map(np.abs, values))
+            finite = np.isfinite(apart) & np.isfinite(noise)
+            seen += bool((finite & (apart > noise + 1e-12 * size)).any())
+        count += bool(finite.any())
+    return seen > AGAIN // 2
+
+
+def alike(one: Expr, others: Sequence[Expr], facts: Facts) -> list[int]:
+    """The numbers of those that have the values of ``one`` at two points, as far as this can be seen at once."""
+    one, *others = at_random([one, *others])
+    stage = prepare([one, *others], facts=facts, simplify=False)
+    places = _Places(stage.roots, facts, [pair for e in others for pair in zip(one.shape, e.shape, strict=True)])
+    rng = np.random.default_rng(0)
+    left, compared = list(range(len(others))), 0
+    for attempt in range(8):
+        env = places.sizes(rng, attempt + 1)
+        if env is None:
+            continue
+        with np.errstate(all="ignore"):
+            values = evaluate(stage, places.inputs(rng, env, STYLES[attempt]), env)
+            first, *rest = [np.asarray(value, float) for value in values]
+            scale = RELATIVE * np.max(np.abs(first), initial=0.0, where=np.isfinite(first))
+            if not np.isfinite(first).any():
+                continue
+            left = [k for k in left if np.allclose(rest[k], first, RELATIVE, scale, equal_nan=True)]
+        compared += 1
+        if compared == 2:
+            return left
+    return []
+
+
 def _differ(stage: Prepared, inputs: dict[str, Array], env: Env) -> bool | None:
     """Whether the values differ at a point; ``None`` where they cannot be compared."""
     one, other = _values(stage, inputs, env)
@@ -91,6 +173,8 @@ def _differ(stage: Prepared, inputs: dict[str, Array], env: Env) -> bool | None:
         both = np.isfinite(one) & np.isfinite(other)
         apart = np.abs(one - other)
         suspect = both & (apart > RELATIVE * np.maximum(np.abs(one), np.abs(other)))
+        if not inputs:  # which single precision does not change: sin(pi) is 0 but for rounding
+            suspect &= apart > ROUNDING
         if not suspect.any():
             return False if both.any() else None
         single = {name: x.astype(np.float32) if x.dtype.kind == "f" else x for name, x in inputs.items()}
@@ -183,6 +267,8 @@ class _Places:
                 arrays[name] = rng.integers(0, max(bounds.get(name, 1), 1), sizes)
             else:
                 arrays[name] = style[int(rng.integers(len(style)))](rng, sizes)
+                if name in self.facts.symmetries:
+                    arrays[name] = _DECLARED[self.facts.symmetries[name]](arrays[name])
         return arrays
 
     def _bounds(self, env: Env) -> dict[str, int]:
@@ -239,6 +325,39 @@ def _invertible(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
         return _normal(rng, shape)
     return np.eye(shape[-1]) + rng.uniform(-0.3, 0.3, shape)
 
+
+def whole_numbers(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+    """Small ones, among which many are equal."""
+    return rng.integers(-2, 3, shape).astype(float)
+
+
+def at_scale(scale: float) -> Callable[[np.random.Generator, tuple[int, ...]], Array]:
+    """Numbers on either side of one."""
+    return lambda rng, shape: 2 * scale * rng.normal(size=shape)
+
+
+def positive_styles() -> tuple[tuple[Callable, ...], ...]:
+    """Ways to draw inputs that have positive entries alone."""
+    return ((_positive,), (_inside,), (_above,))
+
+
+# Matrices of a declared kind, made of others
+
+
+def _positive_definite(x: Array) -> Array:
+    return x @ x.T + np.eye(len(x))
+
+
+def _orthogonal(x: Array) -> Array:
+    return np.linalg.qr(x)[0]
+
+
+_DECLARED: dict[str, Callable[[Array], Array]] = {
+    "symmetric": lambda x: (x + x.T) / 2,
+    "antisymmetric": lambda x: (x - x.T) / 2,
+    "positive": _positive_definite,
+    "orthogonal": _orthogonal,
+}
 
 STYLES: tuple[tuple[Callable, ...], ...] = (
     (_normal,),

@@ -24,6 +24,7 @@ from ricci.notation.heights import KEEPS, changed
 from ricci.notation.resolve import has_derivatives, named, resolve
 from ricci.simplify import simplify, simplify_all
 from ricci.user.formula import Formula, derive_in_text
+from ricci.user.one_side import check_one_side
 
 Target = str | Formula  # a name, a name with indices, or the formula of a variable
 Made = dict[Expr, Expr]  # stand-ins, and what they stand for in terms of the others
@@ -55,6 +56,7 @@ Inputs = Mapping[str, Sequence[Variable]]  # by name; several where sizes are gi
 def find(formula: Formula, target: Target, inputs: Inputs | None = None) -> By:
     """What ``target`` means in ``formula``, which has these ``inputs``."""
     inputs = _inputs(formula) if inputs is None else inputs
+    check_one_side("diff", formula)
     if isinstance(target, Formula):
         return _of_formula(formula, target, inputs)
     if not isinstance(target, str):
@@ -77,7 +79,9 @@ def _with_heights(formula: Formula, target: str, inputs: Inputs) -> By:
     subscripts = not found.heights and "up" not in heights
     if len(names) == len(found.node.shape) and heights != found.heights and not subscripts:
         given = found.heights or ("",) * len(names)
-        raise NotationError(changed(node.name, given, heights), target, node.start, node.end, KEEPS)
+        source = root_of(formula).source
+        moves = f"Write it in the text: D(…, {target.strip()})." if source and source[3].metric else KEEPS
+        raise NotationError(changed(node.name, given, heights), target, node.start, node.end, moves)
     return found
 
 
@@ -142,7 +146,8 @@ def _of_name(
         return By(name, "part", facts.definitions[name], wanted, facts.defined_indices[name], heights)
     if name in facts.inputs:
         shape = facts.given_shape(name) if root.source is not None else facts.inputs[name]
-        return By(name, "input", input_node(name, shape) if given is None else given.expr, wanted, own, heights)
+        node = input_node(name, shape, facts.symmetries.get(name, "")) if given is None else given.expr
+        return By(name, "input", node, wanted, own, heights)
     known = [*facts.inputs, *facts.definitions]
     raise InputError(f"There is no variable {name!r}; there are {', '.join(known)}. {nearest(name, known)}".rstrip())
 
@@ -206,7 +211,7 @@ def _without(made: Made, x: Expr) -> Made:
 
 
 def _speaks_of_derivatives(formula: Formula) -> bool:
-    return formula.source is not None and has_derivatives(formula.source[0])
+    return formula.source is not None and has_derivatives(formula.source[0], formula.source[3])
 
 
 def _apart(formula: Formula, targets: Sequence[By]) -> tuple[Reading, Made]:
@@ -231,14 +236,14 @@ def _defined_apart(formula: Formula, names: dict[str, Variable], back: dict[Expr
     Where the text speaks of derivatives, these are derivatives through the names, so stand-ins are added instead.
     """
     assert formula.source is not None
-    text, sizes, position = formula.source
+    text, sizes, position, declared = formula.source
     added = _speaks_of_derivatives(formula)
 
     def swap(x: Variable) -> Callable[[Expr], Expr]:
         return (lambda value: add([(1, value), (1, x)])) if added else (lambda _: x)
 
     swaps = {name: swap(x) for name, x in names.items()}
-    part = resolve(text, sizes, derive_in_text, swaps)[position]
+    part = resolve(text, sizes, derive_in_text, swaps, declared=declared)[position]
     expr = part.value.expr if part.name not in swaps else swaps[part.name](part.value.expr)
     if added:
         back.update({x: zero(x.shape) for x in names.values()})

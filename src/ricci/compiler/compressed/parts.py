@@ -22,8 +22,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import or_
-from typing import Any
 
+from ricci.compiler.compressed.gathered import Frames
+from ricci.compiler.compressed.parts_terms import Factor, Term, renamed
 from ricci.compiler.lower.expressions import NAMED
 from ricci.expr import Constant, Data, Dim, Expr, Number, Product, Size, Structure, Sum, constant, product
 from ricci.expr.dims import Atom, evaluate
@@ -31,20 +32,11 @@ from ricci.expr.numbers import number
 from ricci.expr.structures import DELTA, delta
 
 MOST_TERMS = 16
+MOST_AT_ROOT = 256  # terms of a result that is a sum
 MOST_FACTORS = 24
 MOST_TRIES = 64
 SMALL = 16  # a factor with fewer numbers than one in so many is left as it is
-Labels = tuple[int, ...]
-Factor = tuple[Expr, Labels]
 Group = tuple[int, ...]  # positions of factors
-
-
-@dataclass(frozen=True)
-class Term:
-    """A number times factors. A label below the order of the result is one of its axes; the others are summed."""
-
-    coef: Number
-    factors: tuple[Factor, ...]
 
 
 @dataclass(frozen=True)
@@ -142,7 +134,11 @@ class _Search:
     def best(self) -> list[Term]:
         """The cheapest form of the root that was found."""
         terms = self.flat(1, [(self.root, tuple(range(self.order)))])
-        return [best for term in terms for best in self.best_of(term, frozenset())]
+        framed = Frames(self, self.root).terms()
+        if framed is not None and 2 * self.cost(framed)[0] < self.cost(terms)[0]:
+            return framed
+        found = [best for term in terms for best in self.best_of(term, frozenset())]
+        return found if framed is None or self.cost(found) < self.cost(framed) else framed
 
     def best_of(self, term: Term, whole: frozenset[Expr]) -> list[Term]:
         """The cheapest form that was found of a term, the factors ``whole`` staying as they are.
@@ -166,7 +162,8 @@ class _Search:
         """The best form of a term with one factor taken apart; None where it is not below the cost."""
         opens = isinstance(term.factors[at][0], Product)
         terms = self.opened(term, at) if opens else self.distributed(term, at)
-        if len(terms) > MOST_TERMS or any(len(t.factors) > MOST_FACTORS for t in terms):
+        most = MOST_TERMS if opens or len(term.factors) > 1 else MOST_AT_ROOT
+        if len(terms) > most or any(len(t.factors) > MOST_FACTORS for t in terms):
             return None
         found: list[Term] = []
         for t in terms:
@@ -342,11 +339,6 @@ def _in_several(sets: Iterable[int], number: int) -> int:
             more[k] |= more[k - 1] & bits
         more[0] |= bits
     return more[number]
-
-
-def renamed(factors: Iterable[Factor], to: Mapping[int, Any]) -> tuple[Factor, ...]:
-    """The factors with other labels."""
-    return tuple([(e, tuple([to.get(x, x) for x in labels])) for e, labels in factors])
 
 
 def _comes_apart(e: Expr) -> bool:

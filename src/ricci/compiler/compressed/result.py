@@ -10,31 +10,31 @@ in ``solving``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ricci.caches import once
 from ricci.checked_calls import shown, takes
-from ricci.compiler.bind import Setting
-from ricci.compiler.compressed.parts import Parts, take_apart
+from ricci.compiler.compressed.apart import Apart
+from ricci.compiler.compressed.combining import joined, scaled, shifted
 from ricci.compiler.compressed.shell import Shell
-from ricci.compiler.pipeline import bind, lower, made
+from ricci.compiler.compressed.sparse_systems import as_sparse, needed
+from ricci.compiler.pipeline import prepare
 from ricci.compiler.prepare.prepared import Prepared
 from ricci.compiler.run.function import Compiled
-from ricci.compiler.run.runner import Runner
 from ricci.dispatch import at_once
 from ricci.errors import DTypeError, InputError, ShapeError
-from ricci.expr import Expr
+from ricci.expr import Expr, variables
 from ricci.kinds import check_usable
-from ricci.show.index_names import Namer
+from ricci.notation.context import Facts
+
+FORMATS = ("csr", "csc", "coo", "dia", "bsr")
 
 
 class Compressed:
-    """A tensor as cores and structure. Its first axes are rows, its last ones columns, half each if it has that many.
+    """A tensor as cores and structure. Its first axes are rows, its last ones columns: those that a Jacobian is by.
 
     >>> import numpy as np
     >>> from ricci import parse
@@ -42,7 +42,8 @@ class Compressed:
     >>> f = loss.diff("U", "U").compile(compressed=True)
     >>> c = f(U=np.zeros((500, 2)), V=np.eye(400, 2))
     >>> c
-    <ricci.Compressed 500×2×500×2 of float64: 2 delta[i,i'] core[k,k'], 32 bytes for 8,000,000>
+    <ricci.Compressed 500×2×500×2 of float64: block-diagonal, 500 blocks of 2×2: 2 delta[i,i'] core[k,k'],
+    32 bytes for 8,000,000>
     >>> (c @ np.ones((500, 2))).shape, c.diagonal().shape, c.solve(np.ones((500, 2)))[0]
     ((500, 2), (500, 2), array([0.5, 0.5]))
     >>> c.cores
@@ -82,8 +83,9 @@ class Compressed:
 
     @property
     def structure(self) -> str:
-        """How the result is made of the cores, as text; ``core0`` is ``cores[0]``."""
-        return self._shell.text
+        """What the matrix is called, and how it is made of the cores; ``core0`` is ``cores[0]``."""
+        shell = self._shell
+        return f"{shell.form}: {shell.text}" if shell.form else shell.text
 
     def __repr__(self) -> str:
         shape = "×".join(map(str, self.shape)) or "scalar"
@@ -92,6 +94,13 @@ class Compressed:
             whole *= size
         name = str(self.dtype).removeprefix("torch.")
         return f"<ricci.Compressed {shape} of {name}: {self.structure}, {self.nbytes:,} bytes for {whole:,}>"
+
+    def _repr_svg_(self) -> str | None:
+        """Which entries are zero, and which are the same number: as the structure says, whatever the cores hold."""
+        from ricci.show.block_svg import to_svg
+
+        found = self._shell.picture(repr(self).removeprefix("<").removesuffix(">"))
+        return None if found is None else to_svg(found)
 
     # What can be done with it
 
@@ -109,23 +118,22 @@ class Compressed:
     @takes("H.diagonal")
     def diagonal(self) -> Any:
         """The entries whose rows and columns are the same, ``c[i,j,i,j]``, with the shape of the rows."""
-        half = self._half("c.diagonal()")
-        if self.shape[:half] != self.shape[half:]:
-            raise ShapeError(f"The rows {self.shape[:half]} and the columns {self.shape[half:]} have no diagonal.")
+        rows = self._shell.rows
+        if self.shape[:rows] != self.shape[rows:]:
+            raise ShapeError(f"The rows {self.shape[:rows]} and the columns {self.shape[rows:]} have no diagonal.")
         return self._shell.diagonal(self.cores)
 
     @property
     def T(self) -> Compressed:
         """The transpose: rows and columns exchanged."""
-        self._half("c.T")
         return Compressed(self._shell.transposed(), self.cores)
 
     def __matmul__(self, v: Any) -> Any:
-        """``c`` times ``v``, which has the axes of the columns and perhaps further ones.
+        """``c`` times ``v``, which has the axes of the columns and perhaps further ones; or times such a tensor.
 
         With an odd number of axes, as a Jacobian of vectors by matrices has, all axes of ``v`` are summed over.
         """
-        return self._times(v, "c @ v", last=True)
+        return self._with(v, "@") if isinstance(v, Compressed) else self._times(v, "c @ v", last=True)
 
     def __rmatmul__(self, v: Any) -> Any:
         """``v`` times ``c``: ``v`` has the axes of the rows."""
@@ -134,7 +142,8 @@ class Compressed:
     def _times(self, v: Any, what: str, last: bool) -> Any:
         v = _array(v)
         order, axes = self.ndim, len(v.shape)
-        count = axes if order % 2 else order // 2
+        whole = order - self._shell.rows if last else self._shell.rows
+        count = axes if order % 2 else whole
         wanted = self.shape[order - count :] if last else self.shape[:count]
         if count > order or (order % 2 and not axes) or tuple(v.shape[:count]) != wanted:
             raise ShapeError(self._unfit(what, v, wanted if count <= order else self.shape))
@@ -142,12 +151,129 @@ class Compressed:
 
     @takes("H.solve")
     def solve(self, b: Any) -> Any:
-        """``x`` with ``c @ x`` equal to ``b``, which has the axes of the rows and perhaps further ones."""
+        """``x`` with ``c @ x`` equal to ``b``, which has the axes of the rows and perhaps further ones.
+
+        What the structure says is used: blocks are solved by themselves, low rank is put right by Woodbury's lemma, a
+        band goes to LAPACK's banded solver, and other matrices with few entries to SuperLU; these two are SciPy's.
+        """
         half = self._half("c.solve(b)")
         b = _array(b)
         if tuple(b.shape[:half]) != self.shape[:half]:
             raise ShapeError(self._unfit("c.solve(b)", b, self.shape[:half]))
         return self._shell.solve(self.cores, b)
+
+    # As a sparse array, and for SciPy's solvers
+
+    @takes("H.sparse", format="text")
+    def sparse(self, format: str = "csr") -> Any:
+        """A sparse array of SciPy: a matrix whose rows are the axes of rows merged to one, and so the columns.
+
+        Which entries may differ from zero follows from the structure; nothing is searched, nothing dense is made.
+        ``format`` is "csr", "csc", "coo", "dia", "bsr" or "auto": "dia" for a band, "bsr" for blocks, and else "csr".
+
+        >>> import numpy as np, ricci as rc
+        >>> steps = rc.jacobian(lambda u: u[1:]**2 - u[:-1], compressed=True)(np.arange(4.0))
+        >>> steps.structure
+        'banded, width 2: -[i0 == i1] + 2 [i1 == i0 + 1] core[i1]'
+        >>> steps.sparse("auto").toarray()
+        array([[-1.,  2.,  0.,  0.],
+               [ 0., -1.,  4.,  0.],
+               [ 0.,  0., -1.,  6.]])
+        """
+        if format not in (*FORMATS, "auto"):
+            raise InputError(f'c.sparse(format={format!r}): the formats are {", ".join(FORMATS)}, and "auto".')
+        shell = self._shell
+        matrix = as_sparse(*shell.entries(self.cores, numpy_type(self.dtype)))
+        blocks = shell.blocks
+        if format == "auto":
+            format = "bsr" if blocks is not None else "dia" if shell.form.startswith("banded") else "csr"
+        if format == "bsr" and blocks is not None:
+            return matrix.tobsr(blocks)
+        return matrix if format == "csr" else matrix.asformat(format)
+
+    @property
+    def most_entries(self) -> int:
+        """How many entries may differ from zero, at most; those that several terms have count more than once."""
+        return self._shell.most_entries
+
+    def matvec(self, v: Any) -> Any:
+        """``c`` times a vector as long as all columns: what SciPy calls of a linear operator."""
+        rows = self._shell.rows
+        return (self @ _array(v).reshape(self.shape[rows:])).reshape(-1)
+
+    def rmatvec(self, v: Any) -> Any:
+        """The transpose times a vector as long as all rows."""
+        rows = self._shell.rows
+        return (_array(v).reshape(self.shape[:rows]) @ self).reshape(-1)
+
+    def operator(self) -> Any:
+        """A linear operator of SciPy, on vectors; of two axes ``c`` is one itself."""
+        rows = self._shell.rows
+        shape = (math.prod(self.shape[:rows]), math.prod(self.shape[rows:]))
+        LinearOperator = needed("scipy.sparse.linalg").LinearOperator
+        return LinearOperator(shape, self.matvec, self.rmatvec, dtype=numpy_type(self.dtype))
+
+    # Sums and products, which stay compressed
+
+    def __add__(self, other: Any) -> Any:
+        """The sum with another compressed tensor, which is one too."""
+        return self if isinstance(other, int) and other == 0 else self._with(other, "+")
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Compressed:
+        return self._with(other, "-")
+
+    def __neg__(self) -> Compressed:
+        return self._scaled(-1.0, "-c")
+
+    def __mul__(self, other: Any) -> Compressed:
+        """The tensor times a number."""
+        return self._scaled(other, "c * s")
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Compressed:
+        return self._scaled(1 / _number(other, "c / s"), "c / s")
+
+    @takes("H.shifted")
+    def shifted(self, by: Any) -> Compressed:
+        """The tensor with ``by`` added to its diagonal, a number or as many as there are rows: a damped Hessian.
+
+        >>> import numpy as np, ricci as rc
+        >>> H = rc.hessian(lambda x: (x**3).sum(), compressed=True)(np.array([1.0, 2.0]))
+        >>> H.shifted(0.5).diagonal()
+        array([ 6.5, 12.5])
+        """
+        rows = self._shell.rows
+        if self.shape[:rows] != self.shape[rows:]:
+            raise ShapeError(f"The rows {self.shape[:rows]} and the columns {self.shape[rows:]} have no diagonal.")
+        by = np.asarray(_array(by), numpy_type(self.dtype))
+        if by.shape not in ((), self.shape[:rows]):
+            raise ShapeError(
+                f"c.shifted(by) takes a number, or an array of the shape {self.shape[:rows]}, not {by.shape}."
+            )
+        return combined(self, ("shifted", by.ndim), lambda: shifted(self._shell, by.ndim), {"by": by})
+
+    def _scaled(self, by: Any, what: str) -> Compressed:
+        by = np.asarray(_number(by, what), numpy_type(self.dtype))
+        return combined(self, ("times",), lambda: scaled(self._shell), {"by": by})
+
+    def _with(self, other: Any, how: str) -> Compressed:
+        what = f"c {how} d"
+        if not isinstance(other, Compressed):
+            raise InputError(f"{what} takes two compressed tensors; write c.todense() {how} … for an array.")
+        mine, its = self._shell, other._shell
+        first, second = (mine.shape[mine.rows :], its.shape[: its.rows]) if how == "@" else (mine.shape, its.shape)
+        if first != second or (how != "@" and mine.rows != its.rows):
+            raise ShapeError(
+                f"{what}: the first has rows {mine.shape[: mine.rows]} and columns {mine.shape[mine.rows :]}, "
+                f"the second rows {its.shape[: its.rows]} and columns {its.shape[its.rows :]}."
+            )
+        if mine.target != its.target:
+            raise InputError(f"{what}: the first is on {mine.target}, the second on {its.target}.")
+        cores = {f"other{k}": core for k, core in enumerate(other.cores)}
+        return combined(self, (how,), lambda: joined(mine, its, how), cores, its)
 
     def _half(self, what: str) -> int:
         if self.ndim % 2:
@@ -166,6 +292,19 @@ class Compressed:
         if v.shape and np.prod(wanted, dtype=int) == v.shape[0]:
             hint = f" Reshape it: .reshape({', '.join(map(str, (*wanted, *v.shape[1:])))})."
         return f"{what} takes {takes}; this one has the shape {tuple(v.shape)}.{hint}"
+
+
+def numpy_type(dtype: Any) -> np.dtype:
+    """The type of entries on the host: bfloat16, which NumPy has not, becomes float32."""
+    name = str(dtype).removeprefix("torch.")
+    return np.dtype(np.float32 if name == "bfloat16" else name)
+
+
+def _number(s: Any, what: str) -> Any:
+    """A number, or an error that says what takes one."""
+    if getattr(s, "shape", ()) != () or isinstance(s, (str, bytes, bool)) or not hasattr(s, "__float__"):
+        raise InputError(f"{what} takes a number for s, not {shown(s)}; c + d and c @ d take compressed tensors.")
+    return float(s)
 
 
 def _array(v: Any) -> Any:
@@ -188,9 +327,10 @@ class CompressedFunction(Compiled):
         backend: str | None = None,
         single: bool = True,
         options: tuple[tuple[str, Any], ...] = (),
+        rows: Sequence[int | None] | None = None,
     ):
         super().__init__(stage, backend, single, options)
-        self.road = Apart(tuple(indices))
+        self.road = Apart(tuple(indices), tuple(rows or [None] * len(indices)), Compressed)
 
     def _recorded(self, given: Mapping[str, Any], sizes: Mapping[str, int]) -> Any:
         raise InputError(
@@ -199,76 +339,21 @@ class CompressedFunction(Compiled):
         )
 
 
-@dataclass(frozen=True)
-class Apart:
-    """The way of results that stay apart, between binding and lowering: the cores are computed, and put into shells."""
+def combined(
+    c: Compressed, how: tuple, build: Callable[[], Expr], more: Mapping[str, Any], other: Shell | None = None
+) -> Compressed:
+    """What is made of ``c`` and more arrays; the function that makes it is kept with the shell of ``c``."""
+    shell = c._shell
 
-    indices: tuple[tuple[str, ...], ...]  # of each result
+    def made() -> CompressedFunction:
+        expr = build()
+        inputs = {v.name: v.order for v in variables(expr)}
+        stage = prepare([expr], facts=Facts(inputs=inputs, mentions=dict.fromkeys(inputs)), simplify=False)
+        last = other if how == ("@",) and other is not None else shell
+        rows, columns = [shell.names[x] for x in shell.axes[0]], [last.names[x] for x in last.axes[1]]
+        names = [*rows, *[name + "'" * rows.count(name) for name in columns]]
+        return CompressedFunction(stage, [tuple(names)], shell.target, rows=[len(rows)])
 
-    def __call__(self, stage: Prepared, setting: Setting) -> Runner:
-        bound = bind(stage, setting)
-        parts = [take_apart(root, bound.sizes) for root in bound.roots]
-        cores = distinct_cores(parts)
-        program = lower(bound.of(cores))
-        held = {e: result.kind for e, result in zip(cores, program.results, strict=True)}
-        if not all(p.holds_numbers(held) for p in parts):
-            parts = [p if p.holds_numbers(held) else p.with_a_number() for p in parts]
-            cores = distinct_cores(parts)
-            program = lower(bound.of(cores))
-        if setting.target == "jax":
-            _known_to_jax()
-        place = {e: k for k, e in enumerate(cores)}
-        shells = [
-            Shell.of(p, bound.sizes, label_names(stage, p, own), setting.target)
-            for p, own in zip(parts, self.indices, strict=True)
-        ]
-        runner = made(program, replace(setting, single=False))
-        places = [[place[e] for e in p.cores] for p in parts]
-        runner.around = partial(_wrapped, shells=shells, places=places, single=setting.single)
-        runner.run = runner.around(runner.run)
-        return runner
-
-
-@once
-def _known_to_jax() -> None:
-    """Results in parts pass through JAX's transformations."""
-    from jax.tree_util import register_pytree_node
-
-    register_pytree_node(
-        Compressed, lambda c: (c.cores, c._shell), lambda shell, cores: Compressed(shell, tuple(cores))
-    )
-
-
-def label_names(stage: Prepared, parts: Parts, indices: tuple[str, ...]) -> dict[int, str]:
-    """The user's names of the axes, and others for the labels that are summed."""
-    names = dict(enumerate(indices))
-    namer = Namer(stage.facts, stage.roots)
-    for axis, name in names.items():
-        namer.claim(name, parts.written[axis])
-    used = {x for term in parts.terms for _, labels in term.factors for x in labels}
-    for label in sorted(used - names.keys()):
-        names[label] = namer.fresh(parts.written[label], (), set(names.values()))
-    return names
-
-
-def distinct_cores(parts: Sequence[Parts]) -> list[Expr]:
-    return list(dict.fromkeys(e for p in parts for e in p.cores))
-
-
-def _wrapped(program: Callable, shells: Sequence[Shell], places: Sequence[list[int]], single: bool) -> Callable:
-    """The program of the cores, its results put into shells. All is settled here, so that a call does little more."""
-    if single and not shells[0].scalars:
-        (shell,) = shells
-        return lambda *arrays: Compressed(shell, program(*arrays))
-
-    def run(*arrays: Any) -> Any:
-        cores = program(*arrays)
-        made = []
-        for shell, own in zip(shells, places, strict=True):
-            held = [cores[k] for k in own]
-            for k in shell.scalars:  # NumPy's scalars would have to be made arrays again for every use
-                held[k] = np.asarray(held[k]) if isinstance(held[k], np.generic) else held[k]
-            made.append(Compressed(shell, tuple(held)))
-        return made[0] if single else tuple(made)
-
-    return run
+    f = shell.known((*how, other), made)
+    arrays = {**{f"core{k}": core for k, core in enumerate(c.cores)}, **more}
+    return f(**{name: arrays[name] for name in f.inputs})

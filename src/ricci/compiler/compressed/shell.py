@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from functools import partial
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ricci.caches import Cache, lazy
 from ricci.compiler.compressed.parts import Parts, Term, renamed
+from ricci.compiler.compressed.sparse_systems import SparseSystem, corrected, solver
 from ricci.compiler.compressed.systems import Operator, Sides, System
+from ricci.compiler.compressed.triples import Pattern, Route, pattern, routes
 from ricci.compiler.pipeline import prepare
 from ricci.compiler.run.engines import target_named
 from ricci.compiler.run.function import Compiled
@@ -23,9 +27,14 @@ from ricci.dispatch import recorded
 from ricci.errors import InputError, MatrixError, ShapeError
 from ricci.expr import Expr, Size, Structure, Variable, add, axis_size, numeric, product, rebuild, variable, variables
 from ricci.expr.dims import Atom, evaluate
-from ricci.expr.structures import is_delta
+from ricci.expr.offsets import band, in_words
+from ricci.expr.structures import is_delta, zero
 from ricci.notation.context import Facts
 
+if TYPE_CHECKING:
+    from ricci.show.structure_picture import BlockPicture
+
+NOT_WIDE = 4096  # systems that are solved whole where SciPy is not installed
 NO_SOLUTION = 1 / 32  # an error as large as this says that no digit of x means anything
 EPS = {2: 2.0**-10, 4: 2.0**-23}  # of floats with so many bytes; otherwise that of the usual ones
 USUAL_EPS = 2.0**-52
@@ -34,8 +43,10 @@ USUAL_EPS = 2.0**-52
 class Shell:
     """How a result of one shape is made of its cores."""
 
-    def __init__(self, shape: tuple[int, ...], terms: tuple[Term, ...], names: dict[int, str], text: str, target: str):
-        self.shape, self.terms, self.names, self.text, self.target = shape, terms, names, text, target
+    def __init__(
+        self, shape: tuple[int, ...], terms: tuple[Term, ...], names: dict[int, str], text: str, target: str, rows: int
+    ):
+        self.shape, self.terms, self.names, self.text, self.target, self.rows = shape, terms, names, text, target, rows
         self.sizes = dict(enumerate(shape))
         for term in terms:
             for e, labels in term.factors:
@@ -45,10 +56,13 @@ class Shell:
         self.fractional = any(not isinstance(term.coef, int) for term in terms)  # makes floats of integers
         self._functions = Cache("products of compressed results", 64)
         self._transposed: Shell | None = None
+        self._patterns: dict[bool, Pattern] = {}
 
     @classmethod
-    def of(cls, parts: Parts, env: Mapping[Atom, int], names: dict[int, str], target: str) -> Shell:
-        """The shell of a result; the variables are numbered as ``parts.cores`` are."""
+    def of(
+        cls, parts: Parts, env: Mapping[Atom, int], names: dict[int, str], target: str, rows: int | None = None
+    ) -> Shell:
+        """The shell of a result; the variables are numbered as ``parts.cores`` are. Its first axes are ``rows``."""
         place = {e: k for k, e in enumerate(parts.cores)}
 
         def size(size: Size) -> int:
@@ -62,10 +76,27 @@ class Shell:
 
         terms = [Term(t.coef, tuple([(stand_in(e), labels) for e, labels in t.factors])) for t in parts.terms]
         shape = tuple([parts.sizes[axis] for axis in range(parts.order)])
-        return cls(shape, tuple(terms), names, describe(parts, names), target)
+        rows = (len(shape) + 1) // 2 if rows is None else rows
+        return cls(shape, tuple(terms), names, describe(parts, names), target, rows)
 
     def __reduce__(self):
-        return Shell, (self.shape, self.terms, self.names, self.text, self.target)
+        return Shell, (self.shape, self.terms, self.names, self.text, self.target, self.rows)
+
+    @lazy
+    def form(self) -> str:
+        """What a matrix of this form is called, if that has a name: "banded, width 3"."""
+        return in_words([term.factors for term in self.terms], *self.axes, self.sizes)
+
+    def picture(self, title: str) -> BlockPicture | None:
+        """The entries of the result as blocks, the rows by the columns."""
+        from ricci.show.structure_picture import picture
+
+        order, split = len(self.shape), self.rows
+        names = [self.names[axis] for axis in range(order)]
+        terms = [(term.coef, term.factors) for term in self.terms]
+        sides = ", ".join(names[:split]), ", ".join(names[split:])
+        kept = zero(self.shape)  # an expression with these axes
+        return picture(kept, terms, [""] * len(terms), names, order - split, sides, notes=[title])
 
     # Expressions
 
@@ -76,6 +107,10 @@ class Shell:
         kept = {x: self.sizes[x] for x in out if x in self.sizes}
         terms = [(t.coef, product([*renamed(t.factors, to or {}), *more], out, kept)) for t in self.terms]
         return add(terms)
+
+    def known(self, key: tuple, make: Callable[[], Any]) -> Any:
+        """What was made for this key, or is now; kept with the shell."""
+        return self._functions.known.get(key) or self._functions.made(key, make)
 
     def _called(self, key: tuple, build: Callable[[], Expr], cores: tuple, *more: Any) -> Any:
         """The value of an expression in the cores and, where it is given, ``v``."""
@@ -89,7 +124,7 @@ class Shell:
             places = [len(cores) if name == "v" else int(name[4:]) for name in f.inputs]
             return f, places
 
-        f, places = self._functions.known.get(key) or self._functions.made(key, made)
+        f, places = self.known(key, made)
         arrays = (*cores, *more)
         return f(*[arrays[k] for k in places])
 
@@ -122,12 +157,12 @@ class Shell:
 
     def transposed(self) -> Shell:
         if self._transposed is None:
-            half, order = len(self.shape) // 2, len(self.shape)
-            to = {axis: (axis + half) % order for axis in self._axes()}
+            columns, order = len(self.shape) - self.rows, len(self.shape)
+            to = {axis: (axis + columns) % order for axis in self._axes()}
             terms = [Term(t.coef, renamed(t.factors, to)) for t in self.terms]
             names = {to.get(x, x): name for x, name in self.names.items()}
-            shape = (*self.shape[half:], *self.shape[:half])
-            self._transposed = Shell(shape, tuple(terms), names, self.text, self.target)
+            shape = (*self.shape[self.rows :], *self.shape[: self.rows])
+            self._transposed = Shell(shape, tuple(terms), names, self.text, self.target, columns)
         return self._transposed
 
     # Linear systems
@@ -138,11 +173,17 @@ class Shell:
         if recorded([b]):  # how exact the solution is cannot be seen
             return self._solved(cores, b, ())
         b = target_named(self.target).arrays({"v": b})["v"]
+        arrays = self._as_sparse(cores, b)
+        if arrays is not None:
+            return self._checked(cores, b, self._sparsely(arrays, b))
         x = self._solved(cores, b, system.low)
         error = self._error(cores, x, b)
         if system.low and error is not None and not error < _eps(b) ** 0.5:
             x = self._solved(cores, b, ())
-            error = self._error(cores, x, b)
+        return self._checked(cores, b, x)
+
+    def _checked(self, cores: tuple, b: Any, x: Any) -> Any:
+        error = self._error(cores, x, b)
         if x is None or (error is not None and not error < NO_SOLUTION and all(map(_finite, (b, *cores)))):
             raise InputError(f"c.solve(b) has no unique solution: {self._singular(cores)}.")
         return x
@@ -158,6 +199,77 @@ class Shell:
             fault = f"the rank of c, {self.text}, is at most {system.rank}, and {system.wide} is needed"
             raise InputError(f"c.solve(b) has no unique solution: {'c is 0' if self.text == '0' else fault}.")
         return system
+
+    # Few entries
+
+    @lazy
+    def blocks(self) -> tuple[int, int] | None:
+        """The shape of the blocks, outer axes being places of inner ones, where only those near the diagonal count."""
+        rows, columns = self.axes
+        if len(rows) < 2 or len(columns) < 2:
+            return None
+        bounds = band([term.factors for term in self.terms], {columns[0]: 1, rows[0]: -1}, self.sizes)
+        if bounds is None or bounds[1] - bounds[0] >= self.sizes[rows[0]]:
+            return None
+        return math.prod([self.sizes[x] for x in rows[1:]]), math.prod([self.sizes[x] for x in columns[1:]])
+
+    @property
+    def axes(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The axes of rows, and those of columns."""
+        return self._axes(0, self.rows), self._axes(self.rows)
+
+    def pattern(self, arrays: Sequence[np.ndarray], found: Sequence[Route] | None = None) -> Pattern:
+        """Where the entries of all terms are, or of those with these routes; kept as long as gathers stay the same."""
+        kept = self._patterns.get(found is None)
+        if kept is None or not kept.holds(arrays):
+            chosen = routes(self.terms, self.sizes, self.axes) if found is None else found
+            kept = self._patterns[found is None] = pattern(chosen, self.sizes, self.axes, arrays)
+        return kept
+
+    @lazy
+    def most_entries(self) -> int:
+        """How many places the terms have together, at most."""
+        return sum(Route(term, self.sizes, (*self.axes[0], *self.axes[1])).most for term in self.terms)
+
+    def entries(self, cores: tuple, dtype: Any) -> tuple[Pattern, np.ndarray]:
+        """The places of the entries that may differ from zero, and their values, on the host."""
+        arrays = [on_host(core) for core in cores]
+        found = self.pattern(arrays)
+        return found, found.values(arrays, dtype)
+
+    @lazy
+    def _sparse_system(self) -> SparseSystem | None:
+        return SparseSystem.of(self._system.operator, self._system.wide)
+
+    def _as_sparse(self, cores: tuple, b: Any) -> list[np.ndarray] | None:
+        """The cores on the host, where the system is a sparse one, and they have values there."""
+        if self._sparse_system is None or (self._system.wide <= NOT_WIDE and not find_spec("scipy")):
+            return None
+        try:
+            return None if _eps(b) > EPS[4] else [on_host(core) for core in cores]
+        except TypeError:  # a traced array has no value yet
+            return None
+
+    def _sparsely(self, arrays: list[np.ndarray], b: Any) -> Any:
+        """The solution by the sparse terms, those of low rank put right afterwards; none if a matrix is singular."""
+        system = self._sparse_system
+        assert system is not None
+        half = len(self.shape) // 2
+        right = on_host(b).reshape(math.prod(self.shape[:half]), -1)
+        matrix = self.pattern(arrays, system.thin)
+        solve = solver(matrix, matrix.values(arrays, right.dtype))
+        if system.low:
+            sides = [(axes, side) for side, axes in enumerate(self.axes)]
+            u, w = [
+                on_host(self._called(("stacked", side), partial(system.stacked, axes, side), tuple(arrays)))
+                for axes, side in sides
+            ]
+            solve = corrected(solve, u.reshape(len(right), -1), w.reshape(len(right), -1))
+        x = solve(right)
+        if x is None:
+            return None
+        shaped = np.ascontiguousarray(x).reshape(*self.shape[half:], *b.shape[half:])
+        return target_named(self.target).arrays({"b": b, "x": shaped})["x"]
 
     def _solved(self, cores: tuple, b: Any, low: Sequence[Sides]) -> Any:
         """The solution; none where the backend says that a matrix is singular."""
@@ -194,9 +306,11 @@ class Shell:
 
     def _singular(self, cores: tuple) -> str:
         """Which block is singular, in words."""
+        if self._sparse_system is not None:
+            return f"c, {self.text}, is singular to working precision"
         operator, pairs = self._system.operator, self._system.pairs
         _, own = operator.blocks(pairs)
-        blocks = _on_host(self._called(("blocks",), lambda: operator.blocks(pairs)[0], cores))
+        blocks = on_host(self._called(("blocks",), lambda: operator.blocks(pairs)[0], cores))
         batch = own[: len(own) - len(operator.own_rows(pairs)) - len(operator.own_columns(pairs))]
         wide = self._system.wide
         square = blocks.reshape(*[self.sizes[x] for x in batch], wide, wide)
@@ -212,14 +326,14 @@ def _eps(a: Any) -> float:
 
 
 def _largest(a: Any) -> Any:
-    return np.abs(_on_host(a)).max()
+    return np.abs(on_host(a)).max()
 
 
 def _finite(a: Any) -> bool:
-    return bool(np.isfinite(_on_host(a)).all())
+    return bool(np.isfinite(on_host(a)).all())
 
 
-def _on_host(a: Any) -> np.ndarray:
+def on_host(a: Any) -> np.ndarray:
     return np.asarray(a.detach().cpu() if hasattr(a, "detach") else a)
 
 

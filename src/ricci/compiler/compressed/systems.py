@@ -21,7 +21,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ricci.compiler.compressed.parts import Factor, Labels, Term, renamed
+from ricci.compiler.compressed.parts_terms import Factor, Labels, Term, renamed
 from ricci.expr import Expr, Number, Size, add, affine, delta, merge, product, reciprocal
 from ricci.expr.structures import is_delta
 from ricci.functions.matrix import solve

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ricci.compiler.emit.source import Emitter, matrix_axes, tuple_text
-from ricci.compiler.plan.program import Form, Labels, Operand, Step, Value, einsum_text
+from ricci.compiler.plan.program_steps import Form, Labels, Operand, Step, Value
 
 
 class MatrixEmitter(Emitter):
@@ -86,7 +86,7 @@ class MatrixEmitter(Emitter):
             left, right = [self.stacked(o, batch, [summed], sizes) for o in (a, b)]
             return f"{self.helper('vecdot')}({left}, {right})"
         if self.by_einsum(volumes, any(across)):
-            return f"{self.helper('einsum')}('{einsum_text(step)}', {self.name(a[0])}, {self.name(b[0])})"
+            return f"{self.helper('einsum')}('{self.program.axes.spelled(step)}', {self.name(a[0])}, {self.name(b[0])})"
         if step.labels != (*batch, *rows, *columns):
             a, b, rows, columns, across = b, a, columns, rows, across[::-1]
         left = self.stacked(a, batch, [rows, summed], sizes, across[0])

@@ -13,7 +13,7 @@ from typing import Any
 from ricci.compiler.emit.dots import MatrixEmitter
 from ricci.compiler.emit.source import tuple_text
 from ricci.compiler.plan.plans import Plan
-from ricci.compiler.plan.program import ARITHMETIC, Form, Labels, Number, Result, Step, Value
+from ricci.compiler.plan.program_steps import ARITHMETIC, Form, Labels, Number, Result, Step, Value
 from ricci.errors import DTypeError
 
 OPERATORS = {name: op.sign for name, op in ARITHMETIC.items() if op.sign}

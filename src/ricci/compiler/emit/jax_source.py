@@ -17,7 +17,7 @@ from ricci.compiler.emit.numpy_calls import selected
 from ricci.compiler.emit.source import tuple_text
 from ricci.compiler.plan.loops import bound_by_memory
 from ricci.compiler.plan.plans import Plan
-from ricci.compiler.plan.program import ARITHMETIC, Result, Step, entrywise, rounded
+from ricci.compiler.plan.program_steps import ARITHMETIC, Result, Step, entrywise, rounded
 
 # Maps that do not end in a product, as powers and many functions do.
 SUMS = {*ARITHMETIC, "maximum", "minimum", "where", "stop_gradient"} - {"multiply", "square"}

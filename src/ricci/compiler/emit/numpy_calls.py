@@ -11,7 +11,7 @@ import numpy as np
 
 from ricci.compiler.backends.numpy_table import ELEMENTWISE, FUNCTIONS
 from ricci.compiler.emit.numpy_powers import power_by_products
-from ricci.compiler.plan.program import ARITHMETIC, Labels, distinct
+from ricci.compiler.plan.program_steps import ARITHMETIC, Labels, distinct
 from ricci.errors import AxisError, DTypeError
 
 Array = np.ndarray

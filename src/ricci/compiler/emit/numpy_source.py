@@ -33,14 +33,13 @@ from ricci.compiler.emit.numpy_calls import (
 from ricci.compiler.emit.source import INDENT, tuple_text
 from ricci.compiler.plan.loops import BlockRows, Loop
 from ricci.compiler.plan.plans import Plan
-from ricci.compiler.plan.program import (
+from ricci.compiler.plan.program_steps import (
     VIEWS,
     Form,
     Operand,
     Result,
     Step,
     Value,
-    letters,
     nbytes,
     number_key,
     placed_strides,
@@ -482,8 +481,8 @@ class NumpyEmitter(MatrixEmitter):
 
     def diagonal(self, step: Step, kept: Sequence[int]) -> str:
         """A diagonal, which is a view, or, summed over what is not kept, the sum of it."""
-        own = letters([form.terms[0][0] for form in step.params])
-        return f"{self.helper('einsum')}('{own}->{letters(kept)}', {self.name(step.args[0][0])})"
+        text = self.program.axes.spelled(step, kept)
+        return f"{self.helper('einsum')}('{text}', {self.name(step.args[0][0])})"
 
     def place(self, step: Step) -> None:
         has_base, parts = step.params

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ricci.compiler.plan.plans import Plan
-from ricci.compiler.plan.program import OUTSIDE, Labels, Number, Operand, Result, Step, Value, number_key
+from ricci.compiler.plan.program_steps import OUTSIDE, Labels, Number, Operand, Result, Step, Value, number_key
 
 INDENT = "    "
 PROGRAM, SOURCE = "<ricci program>", "__source__"  # its file, and where among its names its text is

@@ -19,7 +19,8 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from ricci.compiler.emit.source import matrix_axes
-from ricci.compiler.plan.program import Labels, Number, Operand, Program, Step, Value, entrywise, rounded
+from ricci.compiler.plan.program import Program
+from ricci.compiler.plan.program_steps import Labels, Number, Operand, Step, Value, entrywise, rounded
 
 SMALL = 4  # times as many entries as an operand has, from where on changing its sign costs next to nothing
 

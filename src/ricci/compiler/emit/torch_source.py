@@ -20,7 +20,7 @@ from ricci.compiler.emit.source import tuple_text
 from ricci.compiler.emit.torch_calls import Call, joined
 from ricci.compiler.plan.loops import bound_by_memory
 from ricci.compiler.plan.plans import Plan
-from ricci.compiler.plan.program import Form, Labels, Number, Operand, Result, Step, Value, placed_strides
+from ricci.compiler.plan.program_steps import Form, Labels, Number, Operand, Result, Step, Value, placed_strides
 from ricci.errors import AxisError
 
 OPERATORS = {"factors": "*", "minus": "-"}

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from ricci.compiler.fused.kernel_maps import FLOATING, SLOW, WHOLE
 from ricci.compiler.plan.loops import Loop
-from ricci.compiler.plan.program import Labels, Number, Step, Value, chosen, distinct, rounded
+from ricci.compiler.plan.program_steps import Labels, Number, Step, Value, chosen, distinct, rounded
 
 ROW = -1  # the label of the loop's axis
 

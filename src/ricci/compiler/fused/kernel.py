@@ -24,7 +24,7 @@ from ricci.compiler.fused.kernel_files import KernelFile
 from ricci.compiler.fused.kernel_source import DTYPES, KernelWriter
 from ricci.compiler.fused.memory import Group, Shelf
 from ricci.compiler.plan.loops import Loop
-from ricci.compiler.plan.program import Value
+from ricci.compiler.plan.program_steps import Value
 from ricci.errors import MissingPackageError
 
 Array = np.ndarray

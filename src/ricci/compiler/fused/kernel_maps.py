@@ -6,7 +6,7 @@ functions of the C library keep loops from being vectorised. This module does no
 
 from __future__ import annotations
 
-from ricci.compiler.plan.program import ARITHMETIC
+from ricci.compiler.plan.program_steps import ARITHMETIC
 from ricci.expr import OPS, Op
 
 ROWS_IN_KERNELS: dict[str, Op] = {

@@ -15,7 +15,8 @@ import numpy as np
 
 from ricci.compiler.fused.matrix_code import MatrixWriter, feasible
 from ricci.compiler.fused.segment_code import PART, STORED, TYPES, Layout, Lies, row_by_row
-from ricci.compiler.plan.program import Program, Result, Step, Value
+from ricci.compiler.plan.program import Program
+from ricci.compiler.plan.program_steps import Result, Step, Value
 from ricci.compiler.plan.rolled import Rolled
 
 COUNT, FIRST = 2, 3  # places among what a kernel is given: the number of steps, and the first input

@@ -27,7 +27,8 @@ from ricci.compiler.fused.memory import Group, grouped
 from ricci.compiler.fused.segments import ENTRIES, Segment, segmented, small_kernel
 from ricci.compiler.plan.loops import INSIDE, PER_BYTE, PER_STEP, Loop, Worth, bound_by_memory, looped, saving
 from ricci.compiler.plan.plans import Plan
-from ricci.compiler.plan.program import Program, Result, Step, Value
+from ricci.compiler.plan.program import Program
+from ricci.compiler.plan.program_steps import Result, Step, Value
 from ricci.compiler.run.runner import Runner, Switch
 
 WORTH_A_KERNEL = 4e-6  # seconds that each kernel must save, if nobody asked for it: calling it takes half of that
@@ -87,7 +88,7 @@ def with_copies(program: Program) -> Program:
         elif isinstance(value, Value):
             seen.add(value)
         results.append(result)
-    return Program(program.inputs, steps, results, program.constants)
+    return replace(program, steps=steps, results=results)
 
 
 class Filled:

@@ -15,7 +15,7 @@ import numpy as np
 from ricci.caches import LOCKS, once
 from ricci.compiler.fused.kernel_files import StoredCode
 from ricci.compiler.fused.segment_code import Lies
-from ricci.compiler.plan.program import Value
+from ricci.compiler.plan.program_steps import Value
 
 SPARE = 4  # pieces of memory that a function keeps
 # What LLVM does by the number of instructions, so that a program takes seconds at most: unrolls loops and looks for

@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from ricci.compiler.fused.segment_code import SHORT, CodeWriter, Lies, row_by_row, writable
-from ricci.compiler.plan.program import Step, Value
+from ricci.compiler.plan.program_steps import Step, Value
 
 OF_MATRICES = {"solve", "inv", "det", "logdet", "slogdet_sign", "cholesky", "triangular_solve"}
 ROWS = 32  # of a matrix: for larger ones LAPACK is faster

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ricci.caches import Pool
-from ricci.compiler.plan.program import Value
+from ricci.compiler.plan.program_steps import Value
 
 Array = np.ndarray
 LINE = 64  # bytes

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ricci.compiler.fused.function_code import WRITTEN, Scribe
-from ricci.compiler.plan.program import IDENTITIES, Form, Labels, Number, Operand, Step, Value
+from ricci.compiler.plan.program_steps import IDENTITIES, Form, Labels, Number, Operand, Step, Value
 from ricci.functions import FUNCTIONS
 
 PART = 48

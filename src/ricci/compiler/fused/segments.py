@@ -14,7 +14,8 @@ import numpy as np
 from ricci.compiler.fused.machine import SmallKernel
 from ricci.compiler.fused.segment_code import SLOW, CodeWriter, Layout, writable
 from ricci.compiler.plan.loops import Loop
-from ricci.compiler.plan.program import Program, Step, Value
+from ricci.compiler.plan.program import Program
+from ricci.compiler.plan.program_steps import Step, Value
 
 ENTRIES = 2048  # of a value in a segment
 OF_FUNCTIONS = 512  # where it is a function of the C library, which takes one entry at a time

@@ -21,7 +21,7 @@ from ricci.caches import cached, once
 from ricci.compiler.backends import numpy_table
 from ricci.compiler.lower.paths import REARRANGED
 from ricci.compiler.lower.windows import counting, read_of, unmerged
-from ricci.compiler.plan.program import (
+from ricci.compiler.plan.program_steps import (
     ARITHMETIC,
     OUTSIDE,
     Form,

@@ -24,7 +24,7 @@ from itertools import chain, pairwise
 
 from ricci.compiler.lower.builder import Builder, sizes_of
 from ricci.compiler.lower.paths import Pairs, Tree, best_tree
-from ricci.compiler.plan.program import Labels, Number, Operand, Value, distinct, repeats, volume
+from ricci.compiler.plan.program_steps import Labels, Number, Operand, Value, distinct, repeats, volume
 from ricci.expr.numbers import moves
 
 MOST_IN_TURNS = 12

@@ -25,7 +25,8 @@ from ricci.compiler.lower.paths import REARRANGED
 from ricci.compiler.lower.relations import relations_of
 from ricci.compiler.lower.separate import ProductParts, Separating
 from ricci.compiler.lower.signs import nonnegative
-from ricci.compiler.plan.program import OUTSIDE, Form, Labels, Number, Operand, Program, Result, Value, index, used
+from ricci.compiler.plan.program import Program, used
+from ricci.compiler.plan.program_steps import OUTSIDE, Form, Labels, Number, Operand, Result, Value, index
 from ricci.compiler.prepare.choices import HELD
 from ricci.errors import ShapeError
 from ricci.expr import (

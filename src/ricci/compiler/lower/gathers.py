@@ -16,7 +16,7 @@ from math import prod
 import numpy as np
 
 from ricci.compiler.lower.builder import Builder
-from ricci.compiler.plan.program import Operand, Value, distinct, volume
+from ricci.compiler.plan.program_steps import Operand, Value, distinct, volume
 
 MOST_ORDERED = 4  # gathers whose orders are tried
 

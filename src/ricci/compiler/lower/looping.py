@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from ricci.compiler.bind import Bound
-from ricci.compiler.plan.program import Form, Program, Step, Value
+from ricci.compiler.plan.program import Program
+from ricci.compiler.plan.program_steps import Form, Step, Value
 from ricci.compiler.plan.rolled import Branched, Rolled
 from ricci.compiler.prepare.prepared import prepared
 from ricci.expr import Function, Shape, Size, add, variable

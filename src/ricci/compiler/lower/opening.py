@@ -17,7 +17,7 @@ from fractions import Fraction
 
 from ricci.caches import lazy
 from ricci.compiler.lower.paths import EXACT, Pairs
-from ricci.compiler.plan.program import Labels
+from ricci.compiler.plan.program_steps import Labels
 from ricci.compiler.prepare.distribute import candidate, splits
 from ricci.expr import Elementwise, Expr, Product, Structure, Sum, Variable, one
 from ricci.expr.numbers import Number, number

@@ -15,7 +15,7 @@ from typing import Union
 
 from ricci.budget import spend
 from ricci.caches import cached
-from ricci.compiler.plan.program import Labels
+from ricci.compiler.plan.program_steps import Labels
 
 EXACT = 6
 DYNAMIC = 10

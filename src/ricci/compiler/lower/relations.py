@@ -20,7 +20,7 @@ import numpy as np
 from ricci.compiler.lower.builder import Builder, PlacedPart
 from ricci.compiler.lower.gathers import Gather, compose, scattered, taken
 from ricci.compiler.lower.running_sums import Running, runs
-from ricci.compiler.plan.program import Form, Labels, Operand, Value, index
+from ricci.compiler.plan.program_steps import Form, Labels, Operand, Value, index
 
 
 @dataclass(eq=False)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ricci.compiler.lower.builder import Builder
-from ricci.compiler.plan.program import Form, Operand, Value, index
+from ricci.compiler.plan.program_steps import Form, Operand, Value, index
 
 if TYPE_CHECKING:
     from ricci.compiler.lower.relations import Resolving

@@ -21,7 +21,7 @@ from ricci.compiler.lower.builder import Builder, PlacedPart
 from ricci.compiler.lower.contract import Contraction, product_where
 from ricci.compiler.lower.gathers import Gather, compose, groups, taken
 from ricci.compiler.lower.relations import Relation, Resolving, left_of, mask_of
-from ricci.compiler.plan.program import Labels, Number, Operand, Value, index, volume
+from ricci.compiler.plan.program_steps import Labels, Number, Operand, Value, index, volume
 
 LARGER = 4.0  # than the arrays that it is made of a part may be
 

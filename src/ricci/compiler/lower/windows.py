@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
-from ricci.compiler.plan.program import Form, Operand, Value
+from ricci.compiler.plan.program_steps import Form, Operand, Value
 
 Shape = tuple[int, ...]
 Place = tuple[int, ...]

@@ -14,7 +14,8 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from ricci.compiler.plan.program import Program, Step, Value, nbytes
+from ricci.compiler.plan.program import Program
+from ricci.compiler.plan.program_steps import Step, Value, nbytes
 
 CACHE = 768 * 1024  # bytes that the values of one block may take, of a usual L2
 WORTH = 2 * 1024 * 1024  # bytes that a loop must keep from going to memory

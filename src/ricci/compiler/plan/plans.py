@@ -8,7 +8,8 @@ from typing import Any
 
 from ricci.compiler.bind import Setting
 from ricci.compiler.plan.loops import Loop
-from ricci.compiler.plan.program import VIEWS, Program, Step, Value, nbytes
+from ricci.compiler.plan.program import Program
+from ricci.compiler.plan.program_steps import VIEWS, Step, Value, nbytes
 from ricci.grid import Grid, Shown
 
 

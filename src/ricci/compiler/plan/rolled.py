@@ -16,7 +16,9 @@ import numpy as np
 
 from ricci.caches import lazy
 from ricci.compiler.bind import Setting
-from ricci.compiler.plan.program import Program, Step, Value, shape_text
+from ricci.compiler.plan.axis_names import Names
+from ricci.compiler.plan.program import Program
+from ricci.compiler.plan.program_steps import Step, Value, shape_text
 
 
 @dataclass(eq=False)
@@ -65,8 +67,13 @@ class Rolled:
         named = {v: f"p{k}" if k < self.fixed else f"x{k - self.fixed}" for k, v in enumerate(inputs)}
         return {**named, **dict.fromkeys(added, "f"), state: "s"}
 
-    def listed(self, operands: Sequence[str], name: str, before: str) -> list[tuple[Step | None, tuple[str, str, str]]]:
-        """The rows of a table of steps: the head of the loop, its body, and the next state; the loop is ``name``."""
+    def listed(
+        self, operands: Sequence[str], name: str, before: str, axes: Sequence[Names]
+    ) -> list[tuple[Step | None, tuple[str, str, str]]]:
+        """The rows of a table of steps: the head of the loop, its body, and the next state; the loop is ``name``.
+
+        ``axes`` are what those of the operands are called.
+        """
         inner, (result,) = before + "  ", self.program.results
         own = {**self.names(), **{s.out: f"{name}.{k}" for k, s in enumerate(self.program.steps)}}
         told = []
@@ -76,8 +83,16 @@ class Rolled:
         start = f"s = {operands[-1]}{'[0]' if self.forced else ''}"
         new = own.get(result.value, "constant") if isinstance(result.value, Value) else str(result.value)
         head = f"{inner}{start}; for t in range({self.length}):{'  ' if told else ''}{', '.join(told)}"
-        body = self.program.listed(own, inner + "  ")
+        body = self.program.with_axes(self.axes(axes)).listed(own, inner + "  ")
         return [(None, ("", head, "")), *body, (None, ("", f"{inner}  s = {new}", shape_text(result.shape)))]
+
+    def axes(self, given: Sequence[Names]) -> dict[Value, Names]:
+        """What the axes of the inputs of a step are called, from those of the operands."""
+        fixed, slices, (last,) = given[: self.fixed], given[self.fixed : -1], given[-1:]
+        added = [last[1:]] if self.forced else []
+        state = last[1:] if self.forced else last
+        own = [*fixed, *[names[1:] for names in slices], *added, state]
+        return dict(zip(self.program.inputs.values(), own, strict=True))
 
     def listing(self) -> str:
         """The text of the loop, as NumPy would run it step by step."""

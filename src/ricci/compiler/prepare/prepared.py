@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from ricci.caches import Cache, lazy
 from ricci.compiler.prepare.choices import with_choices
 from ricci.compiler.prepare.distribute import distributed
+from ricci.compiler.prepare.halves import in_halves
 from ricci.compiler.prepare.solves import solved
 from ricci.compiler.prepare.triangles import FACTORISED, by_triangles
 from ricci.expr import Constant, Expr, Function, Size, Structure, Variable, dims, topological
 from ricci.expr.settle import SizeClasses, links, own_sizes
 from ricci.expr.walk import sized, with_bodies
+from ricci.functions.unknown import unknown_in
 from ricci.notation.context import Facts
 from ricci.simplify import simplify_all
 
@@ -96,6 +98,11 @@ class Prepared:
         return any(node.op.later for node in self.nodes if isinstance(node, Function))
 
     @lazy
+    def unknown(self) -> list[str]:
+        """The functions of which nothing is known: they can be differentiated, and not computed."""
+        return list(dict.fromkeys([what.name for what in unknown_in(*self.roots)]))
+
+    @lazy
     def plans(self) -> Cache | None:
         """Where the plans are kept, if functions of the user's are among the nodes: with these results alone, since
         such a function holds what it has captured."""
@@ -132,7 +139,7 @@ def prepared(
 ) -> Prepared:
     """``roots``, simplified unless they are to be computed as they are."""
     written = simplified(roots) if simplify else list(roots)
-    opened = with_bodies(written)
+    opened = with_bodies(in_halves(written))
     if facts is None:
         facts = Facts()
         for v in sorted({v for v in topological(*opened) if isinstance(v, Variable)}, key=lambda v: v.name):

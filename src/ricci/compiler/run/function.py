@@ -7,21 +7,24 @@ does not depend on sizes, the prepared expressions, is kept by the function.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
-from ricci.caches import MOST_PLANS, Cache, Counts, enrol
+from ricci.caches import MOST_PLANS, Cache, Counts, enrol, lazy
 from ricci.compiler.bind import Setting, check_names, check_sizes
-from ricci.compiler.pipeline import ready, whole
+from ricci.compiler.declared_values import as_declared
+from ricci.compiler.pipeline import emit, ready, whole
 from ricci.compiler.plan.plans import Plan
+from ricci.compiler.prepare.known_sizes import input_axes
 from ricci.compiler.prepare.prepared import Prepared
 from ricci.compiler.run.engines import target_named, target_of
 from ricci.compiler.run.matrix_faults import explained
 from ricci.compiler.run.runner import Runner, Switch
 from ricci.dispatch import call_formula, recorded, remember_calls, tracing
 from ricci.errors import InputError, LimitError, RicciError
+from ricci.markup import Carded, Element, block, code, folded
 
 MOST_SHORTCUTS = 64
 ASSUMED = 16
@@ -39,10 +42,11 @@ class TakenPrograms(SimpleNamespace):
         return Counts(0, len(self.__dict__), len(self.__dict__), MOST_PLANS)
 
 
-class Compiled:
+class Compiled(Carded):
     """A function of arrays, compiled from formulas. Call it with inputs by name, or in the order of ``inputs``."""
 
     other_orders: Callable[[Mapping[str, Any]], Compiled | None] | None = None  # of inputs whose order was assumed
+    functions: Callable[[Mapping[str, Any]], tuple[Compiled, dict[str, Any]]] | None = None  # of unknown ones
     typed = False  # whether results are given the types of a program afterwards
     road: Callable[[Prepared, Setting], Runner] = staticmethod(whole)
     _tracing: Any = None  # tells whether torch.compile is tracing the caller, where there is PyTorch
@@ -58,6 +62,7 @@ class Compiled:
         self.stage, self.inputs, self.single, self.options = stage, stage.inputs, single, options
         self.title = title or "formula"
         self._known = {*self.inputs, *stage.facts.inputs}
+        self._symmetries = stage.facts.symmetries  # what calls check of values
         self.backend = None if backend is None else target_named(backend)
         self._latest: Runner | Setting | None = None
         self._begin()
@@ -97,6 +102,9 @@ class Compiled:
             run = self._shortcuts.known.get(key) or self._shortcuts[key]
         except (AttributeError, TypeError):
             run = None
+        if run is not None and self._symmetries:
+            values = as_declared(self._symmetries, inputs or dict(zip(self.inputs, args, strict=True)))
+            ordered = [values[name] for name in self.inputs]
         try:
             return run(*ordered) if run is not None else self._first(args, inputs)  # type: ignore
         except Exception as error:
@@ -130,6 +138,11 @@ class Compiled:
         other = None if self.other_orders is None else self.other_orders(given)
         if other is not None:
             return other(**given, **({"sizes": sizes} if sizes else {}))
+        if self._symmetries:
+            given = as_declared(self._symmetries, given, self._tracing is not None and self._tracing())
+        if self.functions is not None:
+            known, given = self.functions(given)
+            return known(**given, **({"sizes": sizes} if sizes else {}))
         if self._is_recorded(given.values()):
             return self._recorded(given, sizes)
         check_names(self.stage, given)
@@ -188,7 +201,8 @@ class Compiled:
     def shortcut(self) -> Callable[..., Any] | None:
         """Where calls go whose inputs are passed on as they are, if all have been of one kind and that is settled."""
         known = list(self._shortcuts.known.values())
-        return known[0] if len(known) == 1 and not isinstance(known[0], Switch) else None
+        settled = len(known) == 1 and not isinstance(known[0], Switch) and not self._symmetries
+        return known[0] if settled else None
 
     def renew(self, before: Callable[..., Any], after: Callable[..., Any]) -> None:
         """Calls that went to one function go to another."""
@@ -197,6 +211,17 @@ class Compiled:
                 self._shortcuts.keep(key, after)
 
     # To look at
+
+    def told(self) -> Iterable[tuple[str, str]]:
+        """Its inputs with their axes, and of the latest call the plan and the source."""
+        orders = {v.name: v.order for v in self.stage.needed}
+        inputs = [f"{name}: {_axes(orders.get(name, self.stage.facts.inputs.get(name, 0)))}" for name in self.inputs]
+        yield "inputs", code(", ".join(inputs) or "none")
+        if isinstance(self._latest, Runner):
+            called = [f"{name} {shape}" for name, shape in self._latest.plan.setting.shapes]
+            yield "latest call", code(", ".join(called))
+            yield "", folded("plan", Element(self.plan._repr_html_()))
+            yield "", folded("source", block(self.source.rstrip()))
 
     @property
     def runner(self) -> Runner:
@@ -207,14 +232,22 @@ class Compiled:
     @property
     def plan(self) -> Plan:
         """The plan of the latest call; before any, one for assumed sizes."""
-        return self.runner.plan
+        plan = self.runner.plan
+        axes = {value: self._axes.get(name, ()) for name, value in plan.program.inputs.items()}
+        return replace(plan, program=plan.program.with_axes(axes))
+
+    @lazy
+    def _axes(self) -> dict[str, tuple[str, ...]]:
+        """What the axes of inputs are called: plans are shared by formulas that call them otherwise."""
+        return input_axes(self.stage)
 
     @property
     def source(self) -> str:
         """The source of the latest call; before any, for assumed sizes. What loops do stands above it."""
-        runner = self.runner
-        loops = [step.loop.listing() for step in runner.plan.program.steps if step.loop is not None]
-        return "\n\n".join([*dict.fromkeys(loops), runner.source.text])
+        source, plan = self.runner.source, self.plan
+        loops = [step.loop.listing() for step in plan.program.steps if step.loop is not None]
+        text = emit(plan).text if "einsum(" in source.text and not source.kernels else source.text
+        return "\n\n".join([*dict.fromkeys(loops), text])
 
     def _assumed(self) -> Runner:
         """A plan for sizes of :data:`ASSUMED` wherever a size is not known yet."""
@@ -239,3 +272,7 @@ class Compiled:
             raise InputError(f"There is no plan before the first call, which tells the sizes. ({error})") from error
         runner.plan = replace(runner.plan, note=f"Sizes are assumed to be {ASSUMED} until the first call.")
         return runner
+
+
+def _axes(order: int) -> str:
+    return ("number", "vector", "matrix")[order] if order < 3 else f"{order} axes"

@@ -26,7 +26,8 @@ from typing import Any
 from ricci.caches import Counts, enrol
 from ricci.compiler.backends.torch_table import torch
 from ricci.compiler.fused.deciding import WORKER
-from ricci.compiler.plan.program import OUTSIDE, Program
+from ricci.compiler.plan.program import Program
+from ricci.compiler.plan.program_steps import OUTSIDE
 
 FEW = 4  # calls before a record is made
 LEAST = 6  # kernels of a program below which launching them one by one is as fast

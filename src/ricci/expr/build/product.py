@@ -13,6 +13,7 @@ may be a label here; inside a node labels are integers. The local rules, in the 
 - *reshape and back*: the same merging of axes twice over one summed label is a delta for each axis;
 - *told twice*: what equal relations tell from the same labels is one label, and a delta where both are in the output;
 - *size*: a summed label that nothing carries counts;
+- *pairs*: ``eps[i,j,k] eps[i,l,m]`` is deltas, and so is ``Q[i,k] Q[j,k]`` of an orthogonal matrix;
 - *components*: factors fall into groups linked by summed labels, each group is a contraction of its own, and the
   product of the groups sums over nothing. So no factor is dragged through a contraction that does not need it.
 
@@ -26,6 +27,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ricci.expr import dims
+from ricci.expr.build.known_pairs import contraction_of_pair
 from ricci.expr.build.merging import cancel_reshapes, merge_labels, merge_told
 from ricci.expr.build.product_nodes import Factor, Label, components, without_sums
 from ricci.expr.build.scale import primitive, scale, whole_power
@@ -112,7 +114,16 @@ def _summed(
                     rest = [*factors[:position], *factors[position + 1 :]]
                     left = {label: n for label, n in size.items() if label not in labels or label in out}
                     return _times(coefs, _again([*rest, reduced], out, left))
-        factors = components(factors, summed, out)
+        told = contraction_of_pair(factors, summed)
+        if told is not None:
+            coef, gone, terms = told
+            left = {label: n for label, n in size.items() if label not in gone}
+            total = constructors.add([(sign, _again(inner, out, left)) for sign, inner in terms])
+            return _times([*coefs, coef], total)
+        sign, factors = components(factors, summed, out)
+        if not sign:
+            return zero(tuple([size[label] for label in out]))
+        coefs.append(sign)
         factors = _with_powers(factors) if len(factors) > 1 else factors
     return _times(coefs, without_sums(factors, out, size))
 
@@ -351,7 +362,7 @@ def _is_far(e: Product) -> bool:
 
 def _is_number(e: Expr) -> bool:
     """Whether a factor is a size, π, or a power of one."""
-    return isinstance(whole_power(e)[0], Constant)
+    return not e.shape and isinstance(whole_power(e)[0], Constant)
 
 
 def _relates_twice(e: Expr, labels: tuple[Label, ...]) -> bool:

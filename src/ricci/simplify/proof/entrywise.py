@@ -30,7 +30,7 @@ class Entrywise(Powers):
 
     def of(self, op: Op, args: Sequence[Poly]) -> Poly:
         """What is known of a function here, what its row says that it is, or it as it is."""
-        known = getattr(self, f"_{op.name}", None)
+        known = None if op.own else getattr(self, f"_{op.name}", None)
         if known is not None:
             return known(*args)
         return self.opaque(op, args) if op.means is None else op.means(Known(self), *[Part(self, x) for x in args]).poly

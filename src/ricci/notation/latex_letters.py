@@ -1,0 +1,235 @@
+r"""What the letters of a LaTeX text are, before it is parsed: indices, names, sizes.
+
+On paper ``x^k`` is a power or an entry, ``|i|`` an absolute value or a size, ``a_{12}`` one entry or another, and ``n``
+the last value of an index. Which it is, is seen elsewhere in the text: a letter below some name is an index, and one
+that stands by itself is a name. Where that does not tell, the parser refuses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Container
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from ricci.notation.latex_tokens import Tokens
+from ricci.notation.latex_words import (
+    ACCENT_COMMANDS,
+    CALLIGRAPHIC,
+    EQUALS,
+    FONTS,
+    FUNCTION_NAMES,
+    FUNCTIONS,
+    GREEK,
+    RELATIONS,
+)
+
+SUMS = frozenset((r"\sum", r"\prod"))
+ABOVE = frozenset(("i", "j", "k", "l", "mu", "nu", "rho", "sigma", "alpha", "beta"))  # surely indices above a name
+
+
+@dataclass
+class Letters:
+    """What was found: letters that are indices, how often a name stands alone, how many indices names have."""
+
+    indices: set[str] = field(default_factory=set)
+    summed: set[str] = field(default_factory=set)  # those under a sign
+    bare: Counter[str] = field(default_factory=Counter)
+    called: Counter[str] = field(default_factory=Counter)  # before a bracket
+    orders: dict[str, set[int]] = field(default_factory=dict)
+    above: Counter[str] = field(default_factory=Counter)
+    above_left: set[str] = field(default_factory=set)
+    defined: set[str] = field(default_factory=set)  # names at the beginning of a left side
+    explicit: bool = False  # whether indices stand at ``{}^`` and ``{}_``
+    raised: bool = False  # whether some stand at a bare ``^``
+
+    def is_size(self, name: str) -> bool:
+        """Whether ``|name|`` is the size of an index: of one of the text, or of a letter that is no usual name."""
+        return name in self.indices or (name not in self.bare and re.fullmatch("[i-t]|mu|nu", name) is not None)
+
+    def is_above(self, name: str) -> bool:
+        """Whether a letter above a name is an index."""
+        if name in self.indices:
+            return True
+        return not self.bare[name] and name in self.above_left and (name in ABOVE or self.above[name] > 1)
+
+
+def letter(token: str) -> str:
+    """The name that a token is as a letter, or an empty text."""
+    if token[:1].isalpha():
+        return token
+    if token.startswith("\\mathit "):
+        return token[8:]
+    return token[1:] if token[:1] == "\\" and token[1:] in GREEK else ""
+
+
+def letters(found: Tokens) -> Letters:
+    """What the letters of a text are."""
+    return _Scan(found).result
+
+
+class _Scan:
+    def __init__(self, found: Tokens):
+        self.tokens, self.result = found.tokens, Letters()
+        self.touches = found.touches
+        tokens = found.tokens
+        self.left, self.begins = True, ""
+        self.run(0, len(tokens))
+
+    def run(self, at: int, end: int) -> None:
+        while at < end and self.tokens[at]:
+            at = self.step(at)
+
+    def step(self, at: int) -> int:
+        token, result = self.tokens[at], self.result
+        if token == ";" or token in EQUALS:
+            self.result.defined |= {self.begins} - {""} if self.left and token != ";" else set()
+            self.left, self.begins = token == ";", ""
+            return at + 1
+        if token in SUMS or (
+            (token in FUNCTIONS or token.startswith("\\operatorname ")) and self.tokens[at + 1] == "_"
+        ):
+            if self.tokens[at + 1] == "_":
+                first, last, after = self.argument(at + 2)
+                names = self.names(first, self.until_relation(first, last))
+                result.indices |= names
+                result.summed |= names if token in SUMS else set()
+                return after
+            return at + 1
+        if token in (")", r"\right)") and self.tokens[at + 1] == "_":  # the entry of a matrix in brackets
+            first, last, after = self.argument(at + 2)
+            result.indices |= self.names(first, last)
+            return after
+        if token == r"\nosum":
+            while self.tokens[at] != r"\endnosum":
+                result.indices |= {letter(self.tokens[at])} - {""}
+                at += 1
+            return at
+        if token == "}" and self.tokens[at + 1] == "_":  # below a name that has a word below, {x_{\mathrm{o}}}_{i}
+            first, last, after = self.argument(at + 2)
+            result.indices |= self.names(first, last)
+            return after
+        name, after = self.name(at)
+        if self.left and (not at or self.tokens[at - 1] == ";") and name:
+            self.begins = name
+        return self.scripts(name, at, after) if name else at + 1
+
+    def name(self, at: int) -> tuple[str, int]:
+        """The name that begins at a token, and where it ends; accents and fonts around a letter belong to it."""
+        token = self.tokens[at]
+        if token in ACCENT_COMMANDS or token in FONTS:
+            first, last, after = self.argument(at + 1)
+            inside = [letter(t) for t in self.tokens[first:last]]
+            if token in FONTS and self.tokens[first:last] in (["1"], ["0"]):
+                return "1", after
+            word = "".join(inside[:1])
+            return (f"{word}_{ACCENT_COMMANDS[token]}" if token in ACCENT_COMMANDS else word), after
+        if token.startswith(("\\mathrm ", "\\operatorname ")):
+            return token.partition(" ")[2], at + 1
+        if token in ("1", "0") and self.tokens[at + 1] == "_":
+            return "1", at + 1
+        return letter(token), at + 1
+
+    def argument(self, at: int) -> tuple[int, int, int]:
+        """An argument: the first of its tokens, the one after them, and the one after its brace, if it has braces."""
+        if self.tokens[at] in FONTS and self.tokens[at + 1] == "{":
+            _, _, end = self.argument(at + 1)
+            return at, end, end
+        if self.tokens[at] != "{":
+            end = at + 1 if self.tokens[at] else at
+            return at, end, end
+        depth, first = 0, at
+        while True:
+            depth += (self.tokens[at] == "{") - (self.tokens[at] == "}")
+            if not depth:
+                return first + 1, at, at + 1
+            at += 1
+
+    def until_relation(self, first: int, last: int) -> int:
+        signs = (*RELATIONS, "=", r"\in")
+        return next((at for at in range(first, last) if self.tokens[at] in signs), last)
+
+    def names(self, first: int, last: int) -> set[str]:
+        """The letters among some tokens, but for those that gather, ``t_{b}``."""
+        tokens = self.tokens
+        words = {
+            letter(tokens[at])
+            for at in range(first, last)
+            if tokens[at + 1] != "_" and not CALLIGRAPHIC.intersection(tokens[max(at - 2, first) : at])
+        }
+        return words - {""}
+
+    def scripts(self, name: str, begin: int, at: int) -> int:
+        tokens, result = self.tokens, self.result
+        count: int | None = None
+        exponents, raised = [], False
+        while True:
+            explicit = tokens[at : at + 2] == ["{", "}"] and tokens[at + 2] in ("^", "_")
+            at += 2 * explicit
+            called = tokens[begin].startswith("\\operatorname ") and tokens[begin].partition(" ")[2] in FUNCTION_NAMES
+            if tokens[at] == "[" and not called and self.touches(at) and bracketed(tokens, at, result.indices):
+                close = tokens.index("]", at)
+                result.indices |= self.names(at + 1, close)
+                count, at = self.added(count, tokens[at + 1 : close]), close + 1
+                continue
+            if tokens[at] not in ("^", "_"):
+                break
+            first, last, after = self.argument(at + 1)
+            inside = tokens[first:last]
+            plain = all(letter(t) or t in (",", "'") for t in inside) and bool(inside)
+            if tokens[at] == "_" or explicit:
+                if not any(t in RELATIONS or t == "=" for t in inside):
+                    result.indices |= self.names(first, last)
+                    result.explicit |= explicit
+                    count = self.added(count, inside)
+            elif inside[-1:] == [","]:  # x^{0,} is an entry, and no power
+                raised = result.raised = True
+                result.orders.setdefault(name, set()).add(len(inside) // 2)
+            elif inside in (["T"], ["-", "T"]):
+                pass  # a transpose, unless the text has a number of that name
+            elif plain and name != "e":
+                words = [letter(t) for t in inside if letter(t)]
+                result.above.update(words)
+                result.above_left |= set(words) if self.left else set()
+                raised = result.raised = True
+            else:
+                exponents.append((first, last))
+            at = after
+        if tokens[begin - 1] == "(" and tokens[at : at + 2] == [")", "_"] and count is None:  # (A^{-1})_{ij}
+            first, last, _ = self.argument(at + 2)
+            count = self.added(None, tokens[first:last])
+        if count and name not in ("1", "delta", "varepsilon", "epsilon"):
+            result.orders.setdefault(name, set()).add(count)
+        power = name == "e" and bool(exponents)  # the exponential
+        barred = tokens[begin - 1] == "|" == tokens[at]
+        if count is None and not raised and not power and not barred and not tokens[begin].startswith("\\mathit"):
+            (result.called if tokens[at] == "(" else result.bare)[name] += 1
+        for first, last in exponents:
+            self.run(first, last)
+        return at
+
+    @staticmethod
+    def added(count: int | None, inside: list[str]) -> int:
+        """How many indices a name has with some more, and -1 where that is not sure: with digits it is not."""
+        words = [t for t in inside if not t.startswith("\\mathrm ")]
+        if count == -1 or not all(letter(t) or t in (",", "'") for t in words):
+            return -1
+        return (count or 0) + sum(1 for t in words if letter(t))
+
+
+def bracketed(tokens: list[str], at: int, known: Container[str]) -> bool:
+    """Whether the bracket at a token holds indices, as in ``x[i,j]``: letters between commas; sums of known ones."""
+    close = tokens.index("]", at) if "]" in tokens[at:] else at
+    inside = tokens[at + 1 : close]
+    if not inside or not all(letter(t) or t.isdigit() or t in (",", "'", "+", "-", "*", "|") for t in inside):
+        return False
+    simple = all(letter(t) or t.isdigit() or t in (",", "'") for t in inside)
+    apart = all(a in (",", "'") or b in (",", "'") for a, b in pairwise(inside))
+    return (simple and apart) or all(letter(t) in known for t in inside if letter(t))
+
+
+def known_order(found: Letters, name: str) -> int | None:
+    """How many indices a name has, where one place in the text tells for sure."""
+    orders = found.orders.get(name, set()) - {-1}
+    return next(iter(orders)) if len(orders) == 1 else None

@@ -1,0 +1,64 @@
+"""Code to keep of functions of arrays: traced with the arguments of a call, they are written as formulas are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ricci.checked_calls import shown
+from ricci.errors import InputError
+from ricci.kinds import kind_of
+from ricci.notation.text_scope import names_a_tensor
+from ricci.standalone.kept_code import KeptCode, check_backend, kept_code
+from ricci.tracing import trees
+from ricci.transforms.formula_functions import as_function
+from ricci.user.code_requests import wanted_of
+from ricci.user.explaining import as_traced, formulas
+from ricci.user.open_sizes import fixed_sizes, with_open_sizes
+from ricci.wrapping import MadeOf
+
+
+@dataclass(frozen=True)
+class TracedFormulas:
+    """What a function computes for some arguments: the leaves of its result, mostly formulas, and their tree."""
+
+    parts: list[Any]
+    form: trees.Form
+    name: str  # of the function, and what it was transformed to
+    arguments: tuple[str, ...]
+    fixed: Mapping[str, tuple[int | None, ...]]  # the sizes that arguments must have, where it is not for any
+
+
+def traced_formulas(function: Callable, args: tuple, kwargs: Mapping[str, Any]) -> TracedFormulas:
+    """The formulas that a function computes, transformed or not, for arguments like these of any sizes if possible."""
+    transformed = as_traced(as_function(function, "code"), "trace", {})
+    arguments = transformed.arguments(args, kwargs)
+    recording = transformed.observed(arguments)[0]
+    closed = transformed.derive(recording)
+    derived = with_open_sizes(transformed, arguments, closed) or closed
+    parts, form = trees.flatten(formulas(derived, transformed.what in ("trace", "compile")))
+    name = recording.name if names_a_tensor(recording.name) else "f"
+    what = "" if transformed.what in ("trace", "compile") else f"_{transformed.what}"
+    return TracedFormulas(parts, form, name + what, tuple([v.name for v in derived.inputs]), fixed_sizes(derived))
+
+
+class Coding(MadeOf):
+    """Writes the code of a function of arrays, for arguments like those of a call: it is traced with them."""
+
+    def __init__(self, function: Callable, backend: str, name: str | None, types: Any):
+        super().__init__(function)
+        check_backend(backend)
+        self.backend, self.name, self.types = backend, name, types
+
+    def __repr__(self) -> str:
+        return f"<rc.code of {self.function!r} in {self.backend}>"
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> KeptCode:
+        traced = traced_formulas(self.function, args, kwargs)
+        for part in traced.parts:
+            if kind_of(part) != "formula":
+                raise InputError(f"{self!r}: a result is {shown(part)}; code is written of arrays.")
+        single = traced.form == trees.LEAF
+        wanted = wanted_of(traced.parts, single, self.name or traced.name, self.types, {}, traced.arguments)
+        return kept_code(replace(wanted, fixed=traced.fixed), self.backend, wanted.stage.facts.values)
