@@ -30,7 +30,19 @@ from ricci.tracing import meanings, watched
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
 SOURCE = str(Path(rc.__file__).parent)
-STEMS = {"recording_mode", "nans", "watch", "frames", "watched", "meanings", "recording", "impure", "budget", "within"}
+STEMS = {
+    "recording_mode",
+    "observers",
+    "nans",
+    "watch",
+    "frames",
+    "watched",
+    "meanings",
+    "recording",
+    "impure",
+    "budget",
+    "within",
+}
 FILES = {str(path) for path in Path(SOURCE).rglob("*.py") if path.stem in STEMS}
 NOP = dis.opmap["NOP"]
 X = np.arange(1.0, 4.0)
@@ -93,7 +105,16 @@ def left() -> dict[str, Any]:
         "limits": budget._budget.get(),
         "profile": sys.getprofile(),
         "stand-ins": [] if type(A) is np.ndarray else [A],
+        "torch": _torch(),
     }
+
+
+def _torch() -> tuple:
+    """How many look at the calls of PyTorch, and whether gradients are recorded."""
+    torch = sys.modules.get("torch")
+    if torch is None:
+        return ()
+    return torch._C._len_torch_function_stack(), torch._C._len_torch_dispatch_stack(), torch.is_grad_enabled()
 
 
 class Raising:
@@ -198,6 +219,7 @@ def test_from_another_thread():
 
 def test_a_lock_that_an_interrupt_left_held_holds_nobody_up(monkeypatch):
     monkeypatch.setattr("ricci.caches.PATIENCE", 0.05)
+    monkeypatch.setattr(LOCKS, "tracing", threading.RLock())  # the tests above may have left one that this thread holds
     keeper = threading.Thread(target=LOCKS.tracing.acquire)
     keeper.start()
     keeper.join()

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
+from torch.utils import _python_dispatch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from ricci.errors import TraceError
@@ -35,6 +36,9 @@ from ricci.tracing.pytorch.traced_tensors import TracedTensor, plain_leaves, wra
 from ricci.tracing.trees import mapped
 from ricci.within import within
 
+_hidden: Any = torch._C
+_functions, _operations = _hidden._len_torch_function_stack, _hidden._len_torch_dispatch_stack  # how many observers
+
 # Tensors made of nothing while a function is traced, by id; none where calls are not watched.
 _MADE: ContextVar[dict[int, torch.Tensor] | None] = ContextVar("ricci_made", default=None)
 # Whether the user's code runs under torch.no_grad(), so that results are constants.
@@ -47,8 +51,41 @@ def watching() -> Iterator[None]:
     if _MADE.get() is not None:
         yield
         return
-    with within(_MADE, {}), OperationObserver(), FunctionObserver():
+    with _as_it_was(), within(_MADE, {}), OperationObserver(), FunctionObserver():
         yield
+
+
+@contextmanager
+def _as_it_was() -> Iterator[None]:
+    """Afterwards nobody sees PyTorch's calls who did not before, also where an interrupt came while an observer left.
+
+    What is taken back is taken back twice, as in ``ricci.within``.
+    """
+    before = _seen_by()
+    try:
+        try:
+            yield
+        finally:
+            _back_to(before)
+    finally:
+        _back_to(before)
+
+
+def _seen_by() -> tuple[int, int, dict[str, bool], bool]:
+    """How many observers of either kind PyTorch knows, what it has noted of them, and whether it records gradients."""
+    noted = {name: value for name, value in vars(_python_dispatch).items() if name.startswith("_is_in_")}
+    return _functions(), _operations(), noted, torch.is_grad_enabled()
+
+
+def _back_to(before: tuple[int, int, dict[str, bool], bool]) -> None:
+    functions, operations, noted, gradients = before
+    while _functions() > functions:
+        _hidden._pop_torch_function_stack()
+    while _operations() > operations:
+        _hidden._pop_torch_dispatch_stack(None)
+    vars(_python_dispatch).update(noted)
+    if torch.is_grad_enabled() != gradients:
+        torch.set_grad_enabled(gradients)
 
 
 def _made() -> dict[int, torch.Tensor]:
