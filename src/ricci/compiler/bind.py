@@ -36,6 +36,12 @@ class Setting:
     short: bool = False  # whether there are no integers of 64 bits
     options: tuple[tuple[str, Any], ...] = ()
 
+    def of_part(self, shapes: Mapping[str, tuple[int, ...]], kinds: Mapping[str, str]) -> Setting:
+        """That of a program inside of another, such as one step of a loop; a mesh is for the whole."""
+        options = tuple([option for option in self.options if option[0] != "mesh"])
+        made = {"shapes": tuple(shapes.items()), "kinds": tuple(kinds.items()), "sizes": (), "single": True}
+        return replace(self, **made, options=options)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Bound(Shown):

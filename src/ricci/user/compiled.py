@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -33,6 +33,8 @@ def compile(
     simplify: bool = True,
     fused: bool | None = None,
     jit: bool | None = None,
+    mesh: Any = None,
+    axes: Mapping[str, Any] | None = None,
 ) -> CompressedFunction: ...
 @overload
 def compile(
@@ -43,6 +45,8 @@ def compile(
     simplify: bool = True,
     fused: bool | None = None,
     jit: bool | None = None,
+    mesh: Any = None,
+    axes: Mapping[str, Any] | None = None,
 ) -> Compiled: ...
 @overload
 def compile(
@@ -51,6 +55,8 @@ def compile(
     *,
     fused: bool | None = None,
     jit: bool | None = None,
+    mesh: Any = None,
+    axes: Mapping[str, Any] | None = None,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
 ) -> Transformed[P, R]: ...
@@ -63,6 +69,8 @@ def compile(
     simplify: bool = True,
     fused: bool | None = None,
     jit: bool | None = None,
+    mesh: Any = None,
+    axes: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> Any:
     """A fast function of arrays. For several formulas it returns a tuple, and computes what they share once.
@@ -76,6 +84,8 @@ def compile(
     with ``fused=True``, never with ``fused=False``. On JAX functions are jitted unless ``jit=False``. On PyTorch they
     go through ``torch.compile`` with ``jit=True``; on a GPU, unless ``jit=False``, a program that is called again is
     captured as a graph, whose kernels are launched at once, and that is kept if it was measured to be faster.
+    On JAX with several devices, ``mesh=jax.make_mesh((8,), ("data",)), axes={"m": "data"}`` cuts the index ``m`` along
+    an axis of the mesh, in inputs and results; XLA does the rest. ``f.mesh_costs()`` says what is sent.
 
     >>> import numpy as np
     >>> from ricci import compile, parse
@@ -91,7 +101,8 @@ def compile(
     if callable(formulas) and kind_of(formulas) != "formula":
         from ricci.transforms.api import compile_function
 
-        options = {name: value for name, value in (("fused", fused), ("jit", jit)) if value is not None}
+        known = (("fused", fused), ("jit", jit), ("mesh", mesh), ("axes", axes))
+        options = {name: value for name, value in known if value is not None}
         return compile_function(formulas, backend, **options, **more)
     if more:
         raise InputError(f"compile knows no option {next(iter(more))!r} for formulas.")
@@ -116,12 +127,24 @@ def compile(
         made = CompressedFunction(stage, [part.indices for part in parts], backend, single, options, rows)
     else:
         made = Compiled(stage, backend, single, options)
-    again = partial(_compiled, single, backend, compressed=compressed, simplify=simplify, fused=fused, jit=jit)
+    if mesh is not None or axes is not None:
+        _put_on_mesh(made, None if compressed else [part.indices for part in parts], mesh, axes, backend, jit)
+    chosen = {"compressed": compressed, "simplify": simplify, "fused": fused, "jit": jit, "mesh": mesh, "axes": axes}
+    again = partial(_compiled, single, backend, **chosen)
     if facts.assumed:
         made.other_orders = OtherOrders(parts, again)
     if facts.unknown:
         made.functions = offered("functions_of_calls")(parts, again)
     return made
+
+
+def _put_on_mesh(made: Compiled, indices: Any, mesh: Any, axes: Any, backend: str | None, jit: bool | None) -> None:
+    from ricci.compiler.mesh.placement import of_formulas
+
+    placement = of_formulas(made.stage, indices, mesh, axes, backend, jit, "compile")
+    from ricci.compiler.mesh.mesh_target import put_on_mesh  # which imports JAX
+
+    put_on_mesh(made, placement)
 
 
 def _compiled(single: bool, backend: str | None, formulas: list[Formula], **options: Any) -> Any:

@@ -533,6 +533,8 @@ class Formula(FormulaMethods):
         simplify: bool = True,
         fused: bool | None = None,
         jit: bool | None = None,
+        mesh: Any = None,
+        axes: Mapping[str, Any] | None = None,
     ) -> CompressedFunction: ...
     @overload
     def compile(
@@ -543,6 +545,8 @@ class Formula(FormulaMethods):
         simplify: bool = True,
         fused: bool | None = None,
         jit: bool | None = None,
+        mesh: Any = None,
+        axes: Mapping[str, Any] | None = None,
     ) -> Compiled: ...
     @takes("f.compile")
     def compile(self, backend: str | None = None, **options: Any) -> Compiled:

@@ -39,7 +39,7 @@ def rolled_up(
         return tuple([size(n) for n in shape])
 
     shapes = {v.name: known(v.shape) for v in inputs}
-    setting = replace(bound.setting, shapes=(*shapes.items(),), kinds=(*kinds.items(),), sizes=(), single=True)
+    setting = bound.setting.of_part(shapes, kinds)
     program = lower(Bound(prepared([result]).roots, bound.sizes, shapes, setting))
     name = "_".join(map(str, (node.op.name, *shapes[body.state.name])))
     return Rolled(program, setting, size(body.length), len(body.fixed), body.forced, body.last, name)
@@ -56,7 +56,7 @@ def branched(
     body = node.op.branches.with_columns(node.shape[len(node.shape) - sum(node.params) :])
     shapes = {v.name: tuple([size(n) for n in v.shape]) for v in body.operands}
     kinds = {v.name: value.kind for v, value in zip(body.operands, operands[1:], strict=True)}
-    setting = replace(bound.setting, shapes=(*shapes.items(),), kinds=(*kinds.items(),), sizes=(), single=True)
+    setting = bound.setting.of_part(shapes, kinds)
     programs = [lower(Bound(prepared([e]).roots, bound.sizes, shapes, setting)) for e in body.results]
     shape = tuple([size(n) for n in node.shape])
     return Branched(programs, setting, shape, "_".join(map(str, (node.op.name, *shape))))

@@ -81,11 +81,11 @@ class Compiled(Carded):
         latest = self._latest
         if isinstance(latest, Runner):
             latest = replace(latest.plan.setting, single=self.single)
-        return {**kept, "backend": None if self.backend is None else self.backend.name, "_latest": latest}
+        return {**kept, "backend": None if self.backend is None else self.backend.travelling(), "_latest": latest}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
         vars(self).update(state)
-        self.backend = None if state["backend"] is None else target_named(state["backend"])
+        self.backend = target_named(self.backend) if isinstance(self.backend, str) else self.backend
         self._begin()
 
     def __repr__(self) -> str:

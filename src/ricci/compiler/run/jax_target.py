@@ -9,7 +9,10 @@ import numpy as np
 
 from ricci.compiler.backends.jax_table import jax, jnp
 from ricci.compiler.emit.jax_source import JaxEmitter
+from ricci.compiler.emit.source import Source
+from ricci.compiler.mesh.mesh_run import on_mesh
 from ricci.compiler.plan.plans import Plan
+from ricci.compiler.run.runner import Runner
 from ricci.compiler.run.target import Framework
 
 
@@ -38,6 +41,10 @@ class JaxTarget(Framework):
 
     def emitter(self, plan: Plan) -> JaxEmitter:
         return JaxEmitter(plan)
+
+    def runner(self, plan: Plan, source: Source) -> Runner:
+        placement = plan.option("mesh")
+        return super().runner(plan, source) if placement is None else on_mesh(plan, source, placement)
 
     def jitted(self, run: Callable[..., Any]) -> Callable[..., Any]:
         return jax.jit(run)

@@ -27,6 +27,10 @@ class Target:
     rearranged = REARRANGED  # what it costs to put an entry of a result in its place: here results may be views
     takes: tuple[str, ...] = ("fused", "bare", "rows")  # options of compile that its plans know
 
+    def travelling(self) -> Any:
+        """What goes along with a function to other processes: the name, by which it is found there."""
+        return self.name
+
     def tracing(self) -> bool:
         """Whether the call is being traced, so that plans have to be made aside."""
         return False

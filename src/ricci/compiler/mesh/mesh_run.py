@@ -1,0 +1,104 @@
+"""Programs of JAX on a mesh: inputs are put where they belong, results come where they belong, the rest is XLA's.
+
+Intermediates are not constrained: that made two of three programs send more. Inside, axes of a mesh are ``Auto``,
+whatever they are for the user; arrays that come out lie on the user's own mesh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ricci.compiler.backends.jax_table import jax
+from ricci.compiler.emit.source import Source
+from ricci.compiler.mesh.placement import Placement, Spec
+from ricci.compiler.mesh.same_axes import SameAxes
+from ricci.compiler.plan.plans import Plan
+from ricci.compiler.plan.program_steps import Result, Value
+from ricci.compiler.run.runner import Runner
+
+
+def on_mesh(plan: Plan, source: Source, placement: Placement) -> Runner:
+    """What runs a plan on a mesh."""
+    given, results = layout(plan, placement)
+    mesh, program = placement.mesh, plan.program
+    for (name, value), spec in zip(program.inputs.items(), given, strict=True):
+        placement.check(repr(name), value.shape, spec)
+    for number, (result, spec) in enumerate(zip(program.results, results, strict=True)):
+        name = "the result" if len(program.results) == 1 else f"result {number}"
+        placement.check(name, result.shape, spec)
+    run = PlacedRun(mesh, [_sharding(mesh, spec) for spec in given], _jitted(source.function(), plan, mesh, results))
+    return Runner(plan, source, run)
+
+
+def layout(plan: Plan, placement: Placement) -> tuple[list[Spec], list[Spec]]:
+    """How the inputs and the results of a plan lie; where nothing is said, as the index does elsewhere."""
+    program, told = plan.program, dict(placement.inputs)
+    known = {value: told.get(name, (None,) * len(value.shape)) for name, value in program.inputs.items()}
+    same = SameAxes(program)
+    cuts = same.spread(known)
+    given = [same.spec(value, cuts, spec) for value, spec in known.items()]
+    if placement.results is not None:
+        return given, list(placement.results)
+    cuts = {**same.spread(dict(zip(known, given, strict=True))), **{own: cut for own, cut in cuts.items() if cut}}
+    return given, [_of_result(result, same, cuts) for result in program.results]
+
+
+def _of_result(result: Result, same: SameAxes, cuts: Any) -> Spec:
+    spec: list[Any] = [()] * len(result.shape)
+    if isinstance(result.value, Value):
+        for axis, cut in zip(result.axes, same.spec(result.value, cuts), strict=True):
+            spec[axis] = cut
+    return tuple(spec)
+
+
+def _sharding(mesh: Any, spec: Spec) -> Any:
+    """A sharding of JAX; none where nothing at all is known of an array that has axes."""
+    if spec and all(cut is None for cut in spec):
+        return None
+    return jax.sharding.NamedSharding(mesh, _partition(spec))
+
+
+def _partition(spec: Spec) -> Any:
+    return jax.sharding.PartitionSpec(*[None if not cut else cut[0] if len(cut) == 1 else cut for cut in spec])
+
+
+def _jitted(run: Callable[..., Any], plan: Plan, mesh: Any, results: Sequence[Spec]) -> Callable[..., Any]:
+    """A program that gives its results where they belong."""
+    explicit = [name for name, kind in zip(mesh.axis_names, mesh.axis_types, strict=True) if kind.name == "Explicit"]
+    found = [_sharding(mesh, spec) for spec in results]
+    if explicit:  # which has no results that are left to XLA
+        whole = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
+        found = [whole if own is None else own for own in found]
+    out = found[0] if plan.setting.single else tuple(found)
+    if explicit:
+        return jax.jit(jax.sharding.auto_axes(run, axes=tuple(explicit), out_sharding=out))
+    return jax.jit(run, out_shardings=out)
+
+
+class PlacedRun:
+    """A program that puts its inputs where they belong. Arrays that are there already cost a comparison each."""
+
+    def __init__(self, mesh: Any, shardings: Sequence[Any], jitted: Callable[..., Any]):
+        self.mesh, self.shardings, self.jitted = mesh, tuple(shardings), jitted
+
+    def __call__(self, *arrays: Any) -> Any:
+        return self.jitted(*self.placed(arrays))
+
+    def placed(self, arrays: Sequence[Any]) -> list[Any]:
+        """The inputs on the mesh."""
+        return [
+            a if s is not None and getattr(a, "sharding", None) == s else self._put(a, s)
+            for a, s in zip(arrays, self.shardings, strict=True)
+        ]
+
+    def _put(self, array: Any, sharding: Any) -> Any:
+        """Where nothing is said of an array, it stays if it is on devices of the mesh, and else goes to all of them."""
+        if sharding is not None:
+            return jax.device_put(array, sharding)
+        if isinstance(array, jax.core.Tracer):
+            return array
+        own = getattr(array, "sharding", None)
+        if own is not None and own.device_set == set(self.mesh.devices.flat):
+            return array
+        return jax.device_put(array, jax.sharding.NamedSharding(self.mesh, jax.sharding.PartitionSpec()))
