@@ -449,6 +449,15 @@ def test_no_new_index_is_called_like_a_tensor():
     assert str(rc.parse("y[t] = x[t] t[t]")) == "y[t] = x[t] t[t]"  # as the author has called it
 
 
+@pytest.mark.parametrize(
+    "text", ["l = r[i] inv(S)[i,j] r[j] + logdet(S)", "f = i j k l det(S)", "k = logdet(S); l = k**2"]
+)
+def test_nor_is_one_that_a_table_of_derivatives_brings(text):
+    """In LaTeX a letter is an index or a number, not both."""
+    derivation = rc.parse(text).diff("S", "S").derivation()
+    assert rc.check(derivation) and rc.check(derivation.latex())
+
+
 @pytest.mark.parametrize("depth", [20, 50, 99])
 def test_derivations_of_deep_expressions_are_bounded(depth):
     """What has more lines, and longer ones, than anybody reads is said in named parts."""

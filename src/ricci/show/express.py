@@ -72,6 +72,7 @@ class SyntaxWriter(RecurrenceWriter):
         super().__init__(root, facts, Namer(facts, [root], self.page.linked), names)
         self.root = root
         self.namer.claims = self.page.claims
+        self.namer.named |= self.page.named
         self.heights = heights
         self.open: set[Expr] = set()  # definitions that are written out
         self.standing = Standing(facts.heights) if any(heights) or facts.heights else None

@@ -6,7 +6,7 @@ A function that works entry by entry needs no indices for that.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ricci.calculus.graph import pushforward
@@ -44,8 +44,11 @@ def resolved(
     return resolve_tree(program, sizes or {}, along, declared, orders)
 
 
-def one_line(expr: Expr, names: tuple[str, ...], facts: Facts, declared: Declarations) -> syntax.Node:
-    program = SyntaxWriter(expr, names, facts, (), Page(sided=True)).program(None)
+def one_line(
+    expr: Expr, names: tuple[str, ...], facts: Facts, declared: Declarations, beside: Iterable[str] = ()
+) -> syntax.Node:
+    """An expression as one tree, for a text in which there are tensors of these names ``beside`` it."""
+    program = SyntaxWriter(expr, names, facts, (), Page(sided=True, named=frozenset(beside))).program(None)
     body = program.statements[-1].body
     called = [n.name for n in syntax.within(body) if isinstance(n, syntax.CallNode)]
     if (
@@ -121,7 +124,7 @@ class Whole:
             if depends and u is not None:
                 changes[u] = variable(f"{CHANGE}{k}", (*u.shape, *shape))
         new = tuple([i.terms[0][1] for i in x.indices or ()])
-        tree = one_line(simplify(pushforward(expr, changes)), (*out, *new), made.context.facts, declared)
+        tree = one_line(simplify(pushforward(expr, changes)), (*out, *new), made.context.facts, declared, self.orders)
         free = {name: name for name in (*out, *new)}
         self.tree = self.put_in(TreeReader(fresh, {}).read(tree, free))
         missing = [(n, h) for n, h in heights.items() if n not in open_in(self.tree)]
