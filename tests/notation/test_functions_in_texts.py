@@ -319,6 +319,20 @@ def test_names_of_the_core_are_no_rules():
 OWN = [(np.tanh, "tanh(x[i])"), (steep, "x[i] tanh(x[i])"), (rc.softplus, "softplus(x[i])"), (np.square, "x[i]**2")]
 
 
+def spread(x, y):
+    return np.cumsum(x) * y.sum()
+
+
+@pytest.mark.parametrize("by", [("x",), ("x", "x"), ("y",), ("x", "y")])
+def test_latex_of_derivatives_of_functions_of_arrays_reads_back(by):
+    """A mark and axes are both below the name, so the marked name stands in braces."""
+    functions = {"f": spread, "running": np.cumsum}
+    f = rc.parse("t[i] = f[j,k](running[k](x[k])[j], y[k])[i]", functions=functions).diff(*by)
+    assert rc.parse(f.latex(), functions=functions) == f
+    with pytest.raises(rc.NotationError, match=r"Write its arguments: f\(x_i\)"):
+        rc.parse(r"t_i = {f'}_{i}", latex=True, functions=functions)
+
+
 @pytest.mark.parametrize(("function", "written"), OWN)
 def test_own_functions(function, written):
     f = rc.parse("y[i] = mine(x[i])", functions={"mine": function})

@@ -19,6 +19,7 @@ from ricci.notation.parser import parameters
 from ricci.notation.syntax import Index, Node
 
 MARK = re.compile(r"|'+|\^\(\d+\)|_\d+(?:_\d+)*")  # of a derivative of a function
+MARKS = ("'", r"\prime", "^", "_", "{", "}", "(", ")", ",")  # the tokens of one, beside numbers
 DERIVATIVE = "the derivative"
 ARGUMENT = "Put what it is applied to in brackets."
 
@@ -40,32 +41,39 @@ class LatexCalls(LatexTerms):
             return known
         return None
 
+    def group(self) -> Node:
+        own = self.own_function() if self.braced_head() else ""
+        return self.call_of_own(own) if own else super().group()
+
     def own_function(self) -> str:
-        """The function that was given beside the text which this token is."""
-        token = self.token
+        """The function that was given beside the text which this token is, or which stands in braces here."""
+        token = self.tokens[self.at + 1] if self.braced_head() else self.token
         upright = token.startswith(("\\operatorname ", "\\mathrm "))
         name = token.partition(" ")[2] if upright else letter(token)
         return name if name in self.functions and name not in IN_TEXT else ""
 
+    def braced_head(self) -> bool:
+        """Whether these braces hold a function with the mark of a derivative, and axes are below: ``{f'}_{j}(x_j)``."""
+        if self.token != "{":
+            return False
+        close = self._close(self.at)
+        marks = self.tokens[self.at + 2 : close]
+        return self.tokens[close + 1] == "_" and all(t.isdigit() or t in MARKS for t in marks)
+
     def call_of_own(self, name: str) -> Node:
         """A call of such a function, with the mark of a derivative, or axes, after its name."""
-        first, marked, axes = self.at, "", None
-        self.at += 1
-        while self.token == "'":
-            self.at, marked = self.at + 1, marked + "'"
-        while self.token in ("_", "^"):
-            below = self.token == "_"
+        first, braced, axes = self.at, self.braced_head(), None
+        self.at += 1 + braced
+        marked = self.derivative_mark(braced or name in self.unknown)
+        if braced and self.token == "}":
             self.at += 1
-            begin, end = self.argument(self.tokens[self.at - 1])
-            inside = self.tokens[begin:end]
-            if below and name in self.unknown:
-                marked = "_" + "".join(inside).replace(",", "_")
-            elif below:
-                axes = self.axes(begin, end, name)
-            else:
-                marked = "'" * len(inside) if set(inside) <= {r"\prime", "'"} else "^" + "".join(inside)
-        if self.token != "(" or (marked and name not in self.unknown) or not MARK.fullmatch(marked):
-            hint = f"Write its arguments: {self.source(first, first)}(x_i)."
+        if self.token == "_":
+            self.at += 1
+            axes = self.axes(*self.argument("_"), name)
+        marked += self.derivative_mark(False)
+        known = name not in self.unknown and axes is None
+        if self.token != "(" or (marked and known) or not MARK.fullmatch(marked):
+            hint = f"Write its arguments: {self.source(first + braced, first + braced)}(x_i)."
             self.fail(f"{name!r} is a function here, and is not called.", first, self.at - 1, hint)
         args, result = self.arguments(), None
         if axes is not None and self.scripted(self.at):
@@ -79,6 +87,23 @@ class LatexCalls(LatexTerms):
             hint = f"Write {name}'(x) for the derivative, and {name}_{{1}}(x, z) for that by the first argument."
             self.fail(f"{name!r} has {len(args)} arguments here, and {fault}.", first, self.at - 1, hint)
         return syntax.CallNode(start, end, name, args, axes, result, (), places)
+
+    def derivative_mark(self, below: bool) -> str:
+        """The mark of a derivative that stands here: primes, a number above, places ``below``."""
+        marked = ""
+        while self.token in ("'", "^") or (below and self.token == "_"):
+            sign = self.token
+            self.at += 1
+            if sign == "'":
+                marked += "'"
+                continue
+            begin, end = self.argument(sign)
+            inside = self.tokens[begin:end]
+            if sign == "_":
+                marked = "_" + "".join(inside).replace(",", "_")
+            else:
+                marked = "'" * len(inside) if set(inside) <= {r"\prime", "'"} else "^" + "".join(inside)
+        return marked
 
     def function(self, name: str) -> Node:
         first = self.at

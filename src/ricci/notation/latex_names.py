@@ -87,10 +87,14 @@ class LatexNames(LatexIndices):
             self.fail(message, at, at, rf"Write one of them as {name}_{{\mathrm{{1}}}}.")
 
     def _whole(self, first: int, last: int, what: str) -> str:
-        """A name with a word or digits below: ``\\bar{x_{1}}``; and nothing after it."""
+        """A name with a word or digits below: ``\\bar{x_{1}}``; and nothing after it.
+
+        ``what`` is the command that it stands in, if not braces alone.
+        """
         here, self.at = self.at, first
+        inside = what or "the braces"
         if first == last or not self.begins_name():
-            self.fail(f"A name is missing in {what}.", max(first - 2, 0), last, rf"Write {what}{{x}}.")
+            self.fail(f"A name is missing in {inside}.", max(first - 2, 0), last, rf"Write {what}{{x}}.")
         name = self.base()
         if self.token == "_" and self.at < last:
             self.at += 1
@@ -98,10 +102,12 @@ class LatexNames(LatexIndices):
             suffix = self._word(begin, end)
             digits = "".join(self.tokens[begin:end])
             if not suffix and not digits.isdigit():
-                self.fail(f"Indices stand after {what}.", begin, max(begin, end - 1), rf"Write {what}{{{name}}}_{{i}}.")
+                self.fail(
+                    f"Indices stand after {inside}.", begin, max(begin, end - 1), rf"Write {what}{{{name}}}_{{i}}."
+                )
             name = f"{name}_{suffix}" if suffix else name + digits
         if self.at != last:
-            self.fail(f"In {what} stands one name.", first, last - 1, rf"Write {what}{{x}}.")
+            self.fail(f"In {inside} stands one name.", first, last - 1, rf"Write {what}{{x}}.")
         self.at = here
         return name
 
@@ -119,7 +125,7 @@ class LatexNames(LatexIndices):
         if not self.begins_name():
             self.at = at
             return ""
-        name = self._whole(at + 1, last, "the braces")
+        name = self._whole(at + 1, last, "")
         self.at = last + 1
         return name
 
