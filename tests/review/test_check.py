@@ -333,3 +333,24 @@ def test_an_index_of_one_line_is_one_in_all():
     """
     assert rc.check(text)
     assert not rc.check(text.replace(r"q_{is}}{\sqrt{|d|}}", r"q_{is}}{\sqrt{|i|}}"))
+
+
+DECLARED = [
+    ("f = x[i] A[i,j] x[j]", {"symmetric": "A"}),
+    ("l = (Q[i,j] x[j] - y[i])**2 1[i]", {"orthogonal": "Q"}),
+    ("s = x_{i} x^i", {"metric": "g"}),
+    ("y[i] = point(x[i]) both(x[i], z[i])", {"functions": "point both"}),
+]
+
+
+@pytest.mark.parametrize(("text", "declared"), DECLARED)
+def test_a_derivation_knows_what_is_declared(text, declared):
+    derivation = rc.parse(text, **declared).diff("x").derivation()
+    assert rc.check(derivation).ok and rc.check(derivation, **declared).ok
+    assert not rc.check("\n".join(step.text for step in derivation)).ok
+
+
+def test_what_is_said_beside_a_derivation_goes_first():
+    derivation = rc.parse("f = x[i] A[i,j] x[j]", symmetric="A").diff("x").derivation()
+    assert rc.check(derivation, positive="A").ok
+    assert not rc.check(derivation, antisymmetric="A").ok

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 from unicodedata import normalize
 
@@ -99,6 +99,13 @@ class Declarations:
                 message = f"{name!r} is declared {word}, and the text has no such input;"
                 listed = ", ".join(inputs) or "none"
                 raise InputError(f"{message} the inputs are {listed}. {nearest(name, inputs)}".rstrip())
+
+    def beside(self, text: Declarations) -> Declarations:
+        """These, and what a text has with it of names of which nothing is said here."""
+        said = {name for name, _ in (*self.symmetries(), *self.functions)}
+        words = {w: (*getattr(self, w), *[n for n in getattr(text, w) if n not in said]) for w in SYMMETRIES}
+        functions = (*self.functions, *[pair for pair in text.functions if pair[0] not in said])
+        return replace(self, metric=self.metric or text.metric, functions=functions, **words)
 
     @property
     def function_names(self) -> frozenset[str]:

@@ -76,8 +76,9 @@ def check(
     declared = Declarations(latex, metric, *said, functions=functions_by_name(functions))
     if matrix is not None:
         declared = in_matrices(declared, matrix)
-    whole = text if isinstance(text, str) else "\n".join(step.text for step in text)
-    return Checker(whole, sizes or {}, declared).report()
+    if not isinstance(text, str):
+        declared, text = declared.beside(text.declared), "\n".join(step.text for step in text)
+    return Checker(text, sizes or {}, declared).report()
 
 
 def in_matrices(declared: Declarations, text: str) -> Declarations:

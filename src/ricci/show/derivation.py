@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from ricci.checked_calls import takes
 from ricci.notation import syntax
+from ricci.notation.declarations import PLAIN, Declarations
 from ricci.show import latex as latex_form
 from ricci.show import text as text_form
 from ricci.show.breaking import WIDTH, broken, row
@@ -52,10 +53,14 @@ class DerivationStep:
 
 
 class Derivation(Sequence[DerivationStep]):
-    """The steps of a derivation. Printing shows them numbered; ``latex()`` gives an aligned display."""
+    """The steps of a derivation. Printing shows them numbered; ``latex()`` gives an aligned display.
 
-    def __init__(self, steps: Sequence[DerivationStep]):
+    ``declared`` is what its lines do not say of their names: which matrices are symmetric, what is a function.
+    """
+
+    def __init__(self, steps: Sequence[DerivationStep], declared: Declarations = PLAIN):
         self.steps: list[DerivationStep] = []
+        self.declared = declared
         shown: set[str] = set()
         said = syntax.SizeLine((), ())
         own_words: frozenset[str | None] = frozenset()  # names that the author's text, the first step, has defined

@@ -18,7 +18,7 @@ from ricci.expr.settle import settled
 from ricci.expr.structures import is_zero
 from ricci.notation import syntax
 from ricci.notation.context import Facts
-from ricci.notation.declarations import PLAIN
+from ricci.notation.declarations import PLAIN, SYMMETRIES, Declarations
 from ricci.notation.heights import flipped
 from ricci.notation.occurrences import names_in
 from ricci.notation.resolve import read_program
@@ -50,7 +50,7 @@ def derivation(formula: Formula, detail: str = "normal", sums: bool = False) -> 
         if derived.origin.by.kind == "part":
             raise _refusal(derived.origin.by)
     steps = _on_the_board(formula, page, detail, sums)
-    return Derivation(_by_engine(formula, page) if steps is None else steps)
+    return Derivation(_by_engine(formula, page) if steps is None else steps, _declared(formula))
 
 
 def _refusal(by: By) -> InputError:
@@ -58,6 +58,16 @@ def _refusal(by: By) -> InputError:
         f"The derivative by {by.name!r} is not derived step by step: "
         "that is done for inputs, and for defined names before what they are made of."
     )
+
+
+def _declared(formula: Formula) -> Declarations:
+    """What is known of the names of a formula that its lines do not say."""
+    facts = formula.context.facts
+    words = {w: tuple([name for name, said in facts.symmetries.items() if said == w]) for w in SYMMETRIES}
+    functions = [(name, None if name in facts.unknown else own) for name, own in facts.functions.items()]
+    source = root_of(formula if formula.route is None else formula.route.formula).source
+    metric = source[3].metric if source is not None else next(iter(facts.moved.values()), None)
+    return Declarations(metric=metric, functions=tuple(functions), **words)
 
 
 def _on_the_board(formula: Formula, page: Page, detail: str, sums: bool) -> list[DerivationStep] | None:
@@ -165,7 +175,7 @@ def _of_route(formula: Formula, detail: str, sums: bool) -> Derivation:
             f"{'The pullback to' if hasattr(route, 'y_bar') else 'The pushforward along'} "
             f"{_names_by(route)} is not derived step by step; the derivative is: f.diff(…).derivation()."
         )
-    return Derivation(steps)
+    return Derivation(steps, _declared(formula))
 
 
 def _with_facts(given: Given, formula: Formula) -> Given:
