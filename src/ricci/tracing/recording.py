@@ -125,16 +125,18 @@ class Recording:
     writes: bool = False  # whether the function changes arguments in place
     unrolled: list[tuple[CodePlace | None, str]] = field(default_factory=list)  # loops that are not rolled up, and why
     rows: list[int] | None = None  # of results that are matrices to look at, how many of their axes are rows
-    axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # the names that a signature gives to axes
+    axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # the names that are given to axes
     drawn: bool = False  # whether random numbers were drawn, so that the next call gives something else
 
     def groups(self) -> list[tuple[str, tuple[tuple[str, int], ...]]]:
-        """The names of axes, each with the axes of arguments that have it."""
+        """The names of axes, each with the axes of arguments and captured arrays that have it."""
         found: dict[str, list[tuple[str, int]]] = {}
-        for v in self.inputs:
-            for axis, name in enumerate(self.axes.get(v.name, ())[: v.order]):
+        orders = {v.name: v.order for v in self.inputs}
+        orders |= {name: len(array.shape) for name, array in self.captured.items()}
+        for own, order in orders.items():
+            for axis, name in enumerate(self.axes.get(own, ())[:order]):
                 if name:
-                    found.setdefault(name, []).append((v.name, axis))
+                    found.setdefault(name, []).append((own, axis))
         return [(name, tuple(axes)) for name, axes in found.items()]
 
     def with_outputs(self, form: Form, outputs: Sequence[Output], dtypes: Sequence[np.dtype]) -> Recording:

@@ -426,5 +426,6 @@ def elementwise_grad(function: Callable, argnums: Argnums = 0, **options: Any) -
 
 def compile_function(function: Callable[P, R], backend: str | None = None, **options: Any) -> Transformed[P, R]:
     """The function itself, traced and compiled."""
-    known = {k: options.pop(k) for k in ("static_argnums", "static_argnames", "fused", "roll") if k in options}
+    own = ("static_argnums", "static_argnames", "fused", "roll", "mesh", "axes")
+    known = {k: options.pop(k) for k in own if k in options}
     return Transformed(function, identity, "compile", backend=backend, options=options, **known)

@@ -7,10 +7,10 @@ operand that does not depend on the direction meets one that does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from ricci.transforms.on_tensors import on_tensors
 from ricci.transforms.transformed import Transformed, Version, placed
 from ricci.transforms.typed import R, X
 
+Axes = Mapping[str, Any] | None
 _kept = OfFunctions("transformed functions", 16)
 
 
@@ -45,6 +46,19 @@ def kept(function: Callable, kind: Hashable, make: Callable[[], Transformed]) ->
         return _kept.made(function, kind, make)
     except TypeError:  # not hashable
         return make()
+
+
+class LinearOptions(TypedDict, total=False):
+    """The options of linear functions."""
+
+    fused: bool | None
+    mesh: Any
+    axes: Axes
+
+
+def _kind(options: Mapping[str, Any]) -> tuple:
+    """What tells options apart."""
+    return tuple([(name, value if name == "mesh" else repr(value)) for name, value in sorted(options.items())])
 
 
 def identity(recording: Recording) -> Recording:
@@ -68,6 +82,8 @@ def jvp(
     has_aux: Literal[False] = False,
     *,
     fused: bool | None = None,
+    mesh: Any = None,
+    axes: Axes = None,
 ) -> tuple[R, R]: ...
 @overload
 def jvp(
@@ -77,6 +93,8 @@ def jvp(
     has_aux: Literal[True],
     *,
     fused: bool | None = None,
+    mesh: Any = None,
+    axes: Axes = None,
 ) -> tuple[R, R, X]: ...
 @takes("rc.jvp", function="function", has_aux="flag", fused="flag or None")
 def jvp(
@@ -86,10 +104,12 @@ def jvp(
     has_aux: bool = False,
     *,
     fused: bool | None = None,
+    mesh: Any = None,
+    axes: Axes = None,
 ) -> tuple:
     """The value and its derivative along ``tangents``: one for each argument, of its shape.
 
-    ``fused`` is as in ``rc.grad``.
+    ``fused``, ``mesh`` and ``axes`` are as in ``rc.grad``.
 
     >>> import numpy as np, ricci as rc
     >>> rc.jvp(np.sin, (0.0,), (2.0,))
@@ -100,9 +120,10 @@ def jvp(
     if len(primals) != len(tangents):
         raise InputError(f"rc.jvp: there are {len(primals)} primals and {len(tangents)} tangents; one for each.")
     count = len(primals)
-    more: Any = {"extras": count, "has_aux": has_aux, "fused": fused}
+    options: Any = {"fused": fused, "mesh": mesh, "axes": axes}
+    more: Any = {"extras": count, "has_aux": has_aux, **options}
     make = lambda: Transformed(function, partial(_pushed, count=count), "jvp", **more)  # noqa: E731
-    return kept(function, f"jvp {count} {has_aux} {fused}", make)(*primals, *tangents)
+    return kept(function, ("jvp", count, has_aux, *_kind(options)), make)(*primals, *tangents)
 
 
 def _directions(recording: Recording, count: int, what: str) -> tuple[Wanted, list[Variable]]:
@@ -130,9 +151,14 @@ class Staged(Transformed):
     """A function whose result is a value and a linear function at the arguments."""
 
     def __init__(
-        self, function: Callable, what: str, backwards: bool, has_aux: bool = False, fused: bool | None = None
+        self,
+        function: Callable,
+        what: str,
+        backwards: bool,
+        has_aux: bool = False,
+        **options: Unpack[LinearOptions],
     ):
-        super().__init__(function, identity, what, has_aux=has_aux, fused=fused)
+        super().__init__(function, identity, what, has_aux=has_aux, **options)
         self.backwards = backwards
 
     def _made(self, recording: Recording, arguments: Arguments, guards: Guards) -> Any:
@@ -171,7 +197,8 @@ class Stages:
         linear = pulled(ys, moving, wanted.inputs) if owner.backwards else along(ys, wanted.inputs, moving)
         constant, stand_ins, linear = split(linear, moving)
         self.recording, self.has_aux, self.what = recording, recording.aux is not None, owner.what
-        self.backend = target_of([*arguments.traced, *recording.captured.values()]).name
+        self.backend = owner.backend or target_of([*arguments.traced, *recording.captured.values()]).name
+        names = [recording.axes.get(x.name, ()) for x in wanted.inputs]
         form, like = (recording.out_form, ys) if owner.backwards else (wanted.form, wanted.inputs)
         self.takes: tuple[Form, list[Any]] = form, [e.shape for e in like]
         aux_form, aux, aux_dtypes = recording.aux or (("none", None, ()), [], [])
@@ -180,13 +207,14 @@ class Stages:
         self.derived = recording.with_outputs(
             ("tuple", 3, forms), [*ys, *aux, *constant], [*recording.out_dtypes, *aux_dtypes, *own]
         )
-        self.options = owner.options
-        self.first = Version(self.derived, recording, self.backend, arguments.traced, options=self.options)
+        self.options = {"options": owner.options, "cut": owner.cut}
+        self.first = Version(self.derived, recording, self.backend, arguments.traced, **self.options)
         second = replace(
             recording,
             inputs=[*stand_ins, *moving],
             dtypes=[*own, *(recording.out_dtypes if owner.backwards else wanted.dtypes)],
             captured={},
+            axes={} if owner.backwards else dict(zip([v.name for v in moving], names, strict=True)),
         )
         form, dtypes = (wanted.form, wanted.dtypes) if owner.backwards else (recording.out_form, recording.out_dtypes)
         self.second = second.with_outputs(form, linear, dtypes)
@@ -242,8 +270,7 @@ class Linear(Carded):
             return on_tensors(self, stages.what, direction, {})
         arrays = [*self.held, *moving]
         if stages.program is None:
-            options = stages.options
-            stages.program = Version(stages.second, stages.recording, stages.backend, arrays, options=options)
+            stages.program = Version(stages.second, stages.recording, stages.backend, arrays, **stages.options)
         result = stages.program.run(arrays)
         nans.check(stages.program, arrays, result, self.point)
         return result
@@ -279,17 +306,17 @@ def _at_once(args: tuple) -> bool:
 
 @overload
 def vjp(
-    function: Callable[..., R], *primals: Any, has_aux: Literal[False] = False, fused: bool | None = None
+    function: Callable[..., R], *primals: Any, has_aux: Literal[False] = False, **options: Unpack[LinearOptions]
 ) -> tuple[R, Callable[[Any], tuple[Any, ...]]]: ...
 @overload
 def vjp(
-    function: Callable[..., tuple[R, X]], *primals: Any, has_aux: Literal[True], fused: bool | None = None
+    function: Callable[..., tuple[R, X]], *primals: Any, has_aux: Literal[True], **options: Unpack[LinearOptions]
 ) -> tuple[R, Callable[[Any], tuple[Any, ...]], X]: ...
-@takes("rc.vjp", function="function", has_aux="flag", fused="flag or None")
-def vjp(function: Callable, *primals: Any, has_aux: bool = False, fused: bool | None = None) -> tuple:
+@takes("rc.vjp", function="function", has_aux="flag")
+def vjp(function: Callable, *primals: Any, has_aux: bool = False, **options: Unpack[LinearOptions]) -> tuple:
     """The value, and a function from gradients by the results to gradients by the arguments.
 
-    ``fused`` is as in ``rc.grad``.
+    ``fused``, ``mesh`` and ``axes`` are as in ``rc.grad``.
 
     >>> import numpy as np, ricci as rc
     >>> y, back = rc.vjp(lambda x, w: x * w, np.array([1.0, 2.0]), 3.0)
@@ -298,10 +325,10 @@ def vjp(function: Callable, *primals: Any, has_aux: bool = False, fused: bool | 
     """
     function = as_function(function, "vjp")
     if _at_once(primals):
-        make = lambda: Staged(function, "vjp", True, has_aux, fused)  # noqa: E731
-        return kept(function, f"vjp {has_aux} {fused}", make)(*primals)
-    value = Transformed(function, identity, "vjp", has_aux=has_aux, fused=fused)(*primals)
-    back = Transformed(function, _back, "vjp", extras=1, has_aux=has_aux, fused=fused)
+        make = lambda: Staged(function, "vjp", True, has_aux, **options)  # noqa: E731
+        return kept(function, ("vjp", has_aux, *_kind(options)), make)(*primals)
+    value = Transformed(function, identity, "vjp", has_aux=has_aux, **options)(*primals)
+    back = Transformed(function, _back, "vjp", extras=1, has_aux=has_aux, **options)
     linear = partial(back, *primals)
     return (value[0], linear, value[1]) if has_aux else (value, linear)
 
@@ -321,17 +348,17 @@ def _back(recording: Recording) -> Recording:
 
 @overload
 def linearize(
-    function: Callable[..., R], *primals: Any, has_aux: Literal[False] = False, fused: bool | None = None
+    function: Callable[..., R], *primals: Any, has_aux: Literal[False] = False, **options: Unpack[LinearOptions]
 ) -> tuple[R, Callable[..., R]]: ...
 @overload
 def linearize(
-    function: Callable[..., tuple[R, X]], *primals: Any, has_aux: Literal[True], fused: bool | None = None
+    function: Callable[..., tuple[R, X]], *primals: Any, has_aux: Literal[True], **options: Unpack[LinearOptions]
 ) -> tuple[R, Callable[..., R], X]: ...
-@takes("rc.linearize", function="function", has_aux="flag", fused="flag or None")
-def linearize(function: Callable, *primals: Any, has_aux: bool = False, fused: bool | None = None) -> tuple:
+@takes("rc.linearize", function="function", has_aux="flag")
+def linearize(function: Callable, *primals: Any, has_aux: bool = False, **options: Unpack[LinearOptions]) -> tuple:
     """The value, and the derivative as a function of directions, one for each argument.
 
-    ``fused`` is as in ``rc.grad``.
+    ``fused``, ``mesh`` and ``axes`` are as in ``rc.grad``.
 
     >>> import numpy as np, ricci as rc
     >>> y, along = rc.linearize(lambda x: np.sin(x).sum(), np.zeros(3))
@@ -340,12 +367,12 @@ def linearize(function: Callable, *primals: Any, has_aux: bool = False, fused: b
     """
     function = as_function(function, "linearize")
     if _at_once(primals):
-        make = lambda: Staged(function, "linearize", False, has_aux, fused)  # noqa: E731
-        return kept(function, f"linearize {has_aux} {fused}", make)(*primals)
-    value = Transformed(function, identity, "linearize", has_aux=has_aux, fused=fused)(*primals)
-    linear = partial(_tangent, function, primals, has_aux, fused)
+        make = lambda: Staged(function, "linearize", False, has_aux, **options)  # noqa: E731
+        return kept(function, ("linearize", has_aux, *_kind(options)), make)(*primals)
+    value = Transformed(function, identity, "linearize", has_aux=has_aux, **options)(*primals)
+    linear = partial(_tangent, function, primals, has_aux, options)
     return (value[0], linear, value[1]) if has_aux else (value, linear)
 
 
-def _tangent(function: Callable, primals: tuple, has_aux: bool, fused: bool | None, /, *tangents: Any) -> Any:
-    return jvp(function, primals, tangents, has_aux, fused=fused)[1]
+def _tangent(function: Callable, primals: tuple, has_aux: bool, options: Any, /, *tangents: Any) -> Any:
+    return jvp(function, primals, tangents, has_aux, **options)[1]

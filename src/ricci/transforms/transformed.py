@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from typing import Any, Generic, overload
+from typing import TYPE_CHECKING, Any, Generic, overload
 
 import numpy as np
 
@@ -38,9 +38,10 @@ from ricci.tracing.impure import unwatched
 from ricci.tracing.likeness import like_tensor
 from ricci.tracing.meanings import of_torch
 from ricci.tracing.reach import Reach
-from ricci.tracing.recording import ANY_TYPE, Arguments, Recording, Static, carried, check_apart, record
+from ricci.tracing.recording import ANY_TYPE, Arguments, Recording, Static, carried, check_apart, names_of, record
 from ricci.tracing.watched import observed
 from ricci.transforms import nans
+from ricci.transforms.axes_named import AxesNamed
 from ricci.transforms.formula_functions import as_function
 from ricci.transforms.on_tensors import on_tensors
 from ricci.transforms.typed import AnyArray, ArrayT, Blocks, P, R_co, ResultT
@@ -48,8 +49,11 @@ from ricci.transforms.unfinished import BOUNDS, StepBounds, Unfinished, with_mor
 from ricci.within import within
 from ricci.wrapping import MadeOf
 
+if TYPE_CHECKING:
+    from ricci.compiler.mesh.mesh_costs import MeshCosts
+
 MOST_PROGRAMS = 256
-_OPTIONS = ("argnums", "has_aux", "static_argnums", "static_argnames", "backend", "fused", "roll")
+_OPTIONS = ("argnums", "has_aux", "static_argnums", "static_argnames", "backend", "fused", "roll", "mesh", "axes")
 COMPILER_OPTIONS = ("jit",)  # of all transforms: how programs are compiled further
 MATRICES = ("jacobian", "jacfwd", "jacrev", "hessian")
 Derive = Callable[[Recording], Recording]
@@ -74,6 +78,8 @@ class Transformed(MadeOf, Generic[P, R_co]):
         argnums: Any = None,
         fused: bool | None = None,
         roll: bool = True,
+        mesh: Any = None,
+        axes: Any = None,
         options: Mapping[str, Any] | None = None,
         **unknown: Any,
     ):
@@ -109,8 +115,19 @@ class Transformed(MadeOf, Generic[P, R_co]):
         given = {**(options or {}), **chosen}
         given = {name: value for name, value in given.items() if value is not None}
         self.options = tuple(sorted({"fused": fused, **given}.items()))
+        self.cut = self._cut(mesh, axes, given.get("jit"))
         self.bounds: tuple[int, ...] = ()  # of loops that end by themselves
         self.forget()
+
+    def _cut(self, mesh: Any, axes: Any, jit: bool | None) -> AxesNamed | None:
+        """What is said of the axes of arguments, and where they lie."""
+        if mesh is None and axes is None:
+            return None
+        if mesh is not None and self.sparse:
+            raise InputError(f"rc.{self.what}: sparse= makes arrays of SciPy, on the host; drop mesh= or sparse=.")
+        made = AxesNamed(f"rc.{self.what}", mesh, axes, self.backend, jit)
+        self.backend = self.backend if mesh is None else "jax"
+        return made
 
     def forget(self) -> None:
         """Nothing is known of earlier calls."""
@@ -172,6 +189,27 @@ class Transformed(MadeOf, Generic[P, R_co]):
         """
         return public("code")(self, backend, name=name, types=types)
 
+    def mesh_costs(self, devices: Any = None, *, axes: Mapping[str, Any] | None = None) -> Callable[P, MeshCosts]:
+        """What tells the costs on meshes of so many devices, for arguments like those of a call, which is not made.
+
+        ``axes`` says which index lies along which axis of a mesh that is not there: see ``f.mesh_costs`` of formulas.
+
+        >>> import numpy as np, ricci as rc
+        >>> gradient = rc.grad(lambda w, X: ((X @ w)**2).sum(), axes={"X": "m n"})
+        >>> gradient.mesh_costs([8, 64], axes={"m": "data"})(np.ones(50), np.ones((4096, 50)))
+        devices  mesh     FLOPs a device  memory a device  sent by a device  collectives
+              8  data 8          102,450         210.1 kB         700 bytes            1
+             64  data 64          12,850          27.3 kB         788 bytes            1
+        With 8 devices:
+        all-reduce of t1 (50, summed over m) along data: 400 bytes
+        """
+
+        def costs(*args: Any, **kwargs: Any) -> MeshCosts:
+            program = self.program(self.arguments(args, kwargs))
+            return program.compiled.mesh_costs(devices, axes=axes, sizes={}, dtype=program.floating.name)
+
+        return costs
+
     # A call with arrays
 
     def arguments(self, args: tuple, kwargs: Mapping[str, Any]) -> Arguments:
@@ -227,6 +265,8 @@ class Transformed(MadeOf, Generic[P, R_co]):
             raise InputError(_unhashable(arguments)) from None
         if found is None or not found.guards.hold():
             recording, guards = self.observed(arguments)
+            if self.cut is not None:
+                recording = self.cut.named(recording, names_of(self.function, *arguments.form[:2]))
             found = self._made(recording, arguments, guards)
             if not found.recording.drawn:  # otherwise the next call draws other numbers
                 self._programs.keep(key, found)
@@ -276,7 +316,7 @@ class Transformed(MadeOf, Generic[P, R_co]):
         given = [*arrays, *recording.captured.values()] if tensor is None else [tensor]
         backend = self.backend or target_of(given).name
         derived = self.derive(recording)
-        program = Version(derived, recording, backend, arrays, self.compressed, self.sparse, self.options)
+        program = Version(derived, recording, backend, arrays, self.compressed, self.sparse, self.options, self.cut)
         program.guards = guards
         return program
 
@@ -393,6 +433,7 @@ class Version:
         compressed: bool = False,
         sparse: str | None = None,
         options: tuple = (),
+        cut: AxesNamed | None = None,
     ):
         self.derived, self.recording, self.backend = derived, recording, backend
         facts = Facts(mentions={}, inputs={}, groups=derived.groups())
@@ -409,6 +450,8 @@ class Version:
         else:
             self.compiled = Compiled(stage, backend, False, options)
         self.compiled.typed = True
+        if cut is not None:
+            cut.put(self.compiled, derived)
         place = {v.name: k for k, v in enumerate(derived.inputs)}
         self.order = [(name, place.get(name)) for name in self.compiled.inputs]
         self.floating = _floating(derived.dtypes, arrays)

@@ -6,7 +6,7 @@ what is made of it: hence ``bound=Any``, which lets its body be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypedDict, TypeVar
 
 P = ParamSpec("P")
@@ -30,6 +30,8 @@ class TransformOptions(TypedDict, total=False):
     jit: bool | None
     fused: bool | None
     roll: bool
+    mesh: Any
+    axes: Mapping[str, Any] | None
 
 
 class AnyArray(Protocol):

@@ -3,5 +3,5 @@
 Indices have names, so ``axes={"m": "data"}`` is all that has to be said. ``placement.py`` makes of it where inputs and
 results lie, ``same_axes.py`` finds the axes that it does not name through the steps of a program, ``mesh_target.py``
 and ``mesh_run.py`` run programs of JAX there, ``layouts.py`` and ``mesh_costs.py`` say what is sent between devices
-without having any, and ``collectives.py`` reads what XLA's compiled module sends. Stages up to ``run`` are imported.
+without having any. Stages up to ``run`` are imported.
 """

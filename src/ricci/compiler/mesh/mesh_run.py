@@ -11,17 +11,16 @@ from typing import Any
 
 from ricci.compiler.backends.jax_table import jax
 from ricci.compiler.emit.source import Source
+from ricci.compiler.mesh.layouts import layout
 from ricci.compiler.mesh.placement import Placement, Spec
-from ricci.compiler.mesh.same_axes import SameAxes
 from ricci.compiler.plan.plans import Plan
-from ricci.compiler.plan.program_steps import Result, Value
 from ricci.compiler.run.runner import Runner
 
 
 def on_mesh(plan: Plan, source: Source, placement: Placement) -> Runner:
     """What runs a plan on a mesh."""
-    given, results = layout(plan, placement)
     mesh, program = placement.mesh, plan.program
+    given, results = layout(program, dict(placement.inputs), placement.results)
     for (name, value), spec in zip(program.inputs.items(), given, strict=True):
         placement.check(repr(name), value.shape, spec)
     for number, (result, spec) in enumerate(zip(program.results, results, strict=True)):
@@ -29,27 +28,6 @@ def on_mesh(plan: Plan, source: Source, placement: Placement) -> Runner:
         placement.check(name, result.shape, spec)
     run = PlacedRun(mesh, [_sharding(mesh, spec) for spec in given], _jitted(source.function(), plan, mesh, results))
     return Runner(plan, source, run)
-
-
-def layout(plan: Plan, placement: Placement) -> tuple[list[Spec], list[Spec]]:
-    """How the inputs and the results of a plan lie; where nothing is said, as the index does elsewhere."""
-    program, told = plan.program, dict(placement.inputs)
-    known = {value: told.get(name, (None,) * len(value.shape)) for name, value in program.inputs.items()}
-    same = SameAxes(program)
-    cuts = same.spread(known)
-    given = [same.spec(value, cuts, spec) for value, spec in known.items()]
-    if placement.results is not None:
-        return given, list(placement.results)
-    cuts = {**same.spread(dict(zip(known, given, strict=True))), **{own: cut for own, cut in cuts.items() if cut}}
-    return given, [_of_result(result, same, cuts) for result in program.results]
-
-
-def _of_result(result: Result, same: SameAxes, cuts: Any) -> Spec:
-    spec: list[Any] = [()] * len(result.shape)
-    if isinstance(result.value, Value):
-        for axis, cut in zip(result.axes, same.spec(result.value, cuts), strict=True):
-            spec[axis] = cut
-    return tuple(spec)
 
 
 def _sharding(mesh: Any, spec: Spec) -> Any:

@@ -34,11 +34,7 @@ class Placement:
     results: tuple[Spec, ...] | None = None
 
     def __reduce__(self) -> Any:
-        """Devices do not travel; those of the same numbers are taken where it arrives."""
-        mesh = self.mesh
-        ids = [int(device.id) for device in mesh.devices.flat]
-        known = (ids, mesh.devices.shape, mesh.axis_names, [kind.name for kind in mesh.axis_types])
-        return _arrived, (known, self.along, self.inputs, self.results)
+        return _arrived, (parts_of_mesh(self.mesh), self.along, self.inputs, self.results)
 
     def check(self, name: str, shape: Sequence[int], spec: Spec) -> None:
         """An error where an array cannot be cut in equal parts."""
@@ -53,10 +49,20 @@ class Placement:
                 )
 
 
-def _arrived(known: tuple, along: tuple, inputs: tuple, results: Any) -> Placement:
+def _arrived(parts: tuple, along: tuple, inputs: tuple, results: Any) -> Placement:
+    return Placement(mesh_of(*parts), along, inputs, results)
+
+
+def parts_of_mesh(mesh: Any) -> tuple:
+    """What travels of a mesh. Devices do not; those of the same numbers are taken where it arrives."""
+    ids = [int(device.id) for device in mesh.devices.flat]
+    return ids, mesh.devices.shape, mesh.axis_names, [kind.name for kind in mesh.axis_types]
+
+
+def mesh_of(ids: list[int], shape: tuple[int, ...], names: tuple[str, ...], kinds: list[str]) -> Any:
+    """A mesh that has travelled."""
     import jax
 
-    ids, shape, names, kinds = known
     devices = {device.id: device for device in jax.devices()}
     lacking = [number for number in ids if number not in devices]
     if lacking:
@@ -68,7 +74,7 @@ def _arrived(known: tuple, along: tuple, inputs: tuple, results: Any) -> Placeme
 
     types = tuple([getattr(jax.sharding.AxisType, kind) for kind in kinds])
     placed = np.array([devices[number] for number in ids], object).reshape(shape)
-    return Placement(jax.sharding.Mesh(placed, names, axis_types=types), along, inputs, results)
+    return jax.sharding.Mesh(placed, names, axis_types=types)
 
 
 def listed(words: Iterable[str] | None) -> str:
@@ -98,7 +104,7 @@ def check_mesh(mesh: Any, backend: str | None, what: str, jit: Any = None) -> No
 
 def along_mesh(axes: Any, mesh_axes: Names | None, what: str, form: str = '{"m": "data"}') -> dict[str, Cut]:
     """For each index the axes of a mesh that it lies along; ``mesh_axes`` are those that the mesh has."""
-    if not isinstance(axes, Mapping) or not axes or not all(isinstance(index, str) for index in axes):
+    if not isinstance(axes, Mapping) or not all(isinstance(index, str) for index in axes):
         raise InputError(f"{what}: axes= says which index lies along which axis of the mesh: axes={form}.")
     found = {}
     for index, cut in axes.items():
@@ -181,8 +187,12 @@ class IndexNames:
         return [name for axis in self.axes.get(index, ()) for name in self.at[axis]]
 
     def specs(self, along: Along) -> tuple[tuple[str, Spec], ...]:
-        """How the inputs lie."""
-        return tuple([(name, spec_of(names, along)) for name, names in self.inputs().items()])
+        """How the inputs lie; nothing is known of an axis that has no name."""
+        found = []
+        for name, names in self.inputs().items():
+            cuts = spec_of(names, along)
+            found.append((name, tuple([cut if any(own) else None for own, cut in zip(names, cuts, strict=True)])))
+        return tuple(found)
 
     def result(self, indices: Names, along: Along) -> Spec:
         """How a result lies that has these indices."""
@@ -196,7 +206,7 @@ def of_formulas(
     if mesh is None:
         raise InputError(f"{what}: axes= says which index lies along which axis of a mesh; give mesh= too.")
     check_mesh(mesh, backend, what, jit)
-    along = along_mesh(axes, mesh.axis_names, what)
+    along = along_mesh(axes or None, mesh.axis_names, what)
     names = IndexNames(stage)
     check_indices(along, names.known(), what)
     results = None if indices is None else tuple([names.result(own, along) for own in indices])

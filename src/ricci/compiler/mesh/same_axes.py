@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 
 from ricci.compiler.mesh.placement import Cut, Spec
 from ricci.compiler.plan.program import Program
-from ricci.compiler.plan.program_steps import Form, Step, Value
+from ricci.compiler.plan.program_steps import Form, Labels, Step, Value
+from ricci.functions import FUNCTIONS
 
 Axis = tuple[Value, int]
 
@@ -59,7 +60,7 @@ class SameAxes:
 def meetings(step: Step) -> Iterator[tuple[Axis, Axis]]:
     """Pairs of axes that are one index in a step."""
     at: dict[int, Axis] = {}
-    for axis, label in enumerate(step.labels):
+    for axis, label in enumerate(labels_of(step)):
         at.setdefault(label, (step.out, axis))
     if step.op == "read":
         yield from _places(step.operands[0], step.params, at)
@@ -76,6 +77,13 @@ def meetings(step: Step) -> Iterator[tuple[Axis, Axis]]:
     for value, labels in args:
         for axis, label in enumerate(labels if isinstance(value, Value) else ()):
             yield at.setdefault(label, (value, axis)), (value, axis)  # type: ignore[misc]
+
+
+def labels_of(step: Step) -> Labels:
+    """The labels of a result; that of a function along an axis which stays, such as softmax, is its operand's."""
+    if step.op == "call" and step.name in FUNCTIONS and FUNCTIONS[step.name].kind == "keep":
+        return (*step.labels[:-1], step.args[0][1][-1])
+    return step.labels
 
 
 def _places(whole: Value, forms: tuple[Form, ...], at: Mapping[int, Axis]) -> Iterator[tuple[Axis, Axis]]:

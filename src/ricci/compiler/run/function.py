@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ricci.caches import MOST_PLANS, Cache, Counts, enrol, lazy
 from ricci.compiler.bind import Setting, check_names, check_sizes
@@ -25,6 +25,9 @@ from ricci.compiler.run.runner import Runner, Switch
 from ricci.dispatch import call_formula, recorded, remember_calls, tracing
 from ricci.errors import InputError, LimitError, RicciError
 from ricci.markup import Carded, Element, block, code, folded
+
+if TYPE_CHECKING:
+    from ricci.compiler.mesh.mesh_costs import MeshCosts
 
 MOST_SHORTCUTS = 64
 ASSUMED = 16
@@ -249,6 +252,57 @@ class Compiled(Carded):
         text = emit(plan).text if "einsum(" in source.text and not source.kernels else source.text
         return "\n\n".join([*dict.fromkeys(loops), text])
 
+    def mesh_costs(
+        self,
+        devices: Any = None,
+        *,
+        axes: Mapping[str, Any] | None = None,
+        sizes: Mapping[str, int] | None = None,
+        dtype: str = "float32",
+    ) -> MeshCosts:
+        """What each device computes, holds and sends on meshes of so many ``devices``, which need not be there.
+
+        Without ``axes`` it is for those that the function was compiled with; with ``sizes``, by index, for arrays of
+        ``dtype`` that are not there either, and else for those of the latest call.
+
+        >>> from ricci import parse
+        >>> loss = parse("l = 1[m] log(1 + exp(-y[m] X[m,n] w[n]))")
+        >>> f = loss.diff("w", "w").compile()
+        >>> f.mesh_costs([8, 4000], axes={"m": "data"}, sizes={"m": 10**8, "n": 100})
+        devices  mesh        FLOPs a device  memory a device  sent by a device  collectives
+              8  data 8     253,850,000,000          10.1 GB           70.0 kB            1
+          4,000  data 4000      507,700,000          20.2 MB           80.0 kB            1
+        With 8 devices:
+        all-reduce of t10 (100×100, summed over m) along data: 40.0 kB
+        """
+        from ricci.compiler.mesh.asked import costs_asked
+
+        known = dict(self.options).get("mesh")
+        plan = self.plan if sizes is None else self._planned(check_sizes(sizes), dtype)
+        return costs_asked(self.stage, plan, known, devices, axes)
+
+    def _planned(self, sizes: Mapping[str, int], dtype: str) -> Plan:
+        """A plan for indices of these sizes, as if there were one device."""
+        shapes = {}
+        for v in self.stage.needed:
+            names = self._axes[v.name]
+            lacking = [x for x, n in zip(names, v.shape, strict=True) if not isinstance(n, int) and x not in sizes]
+            if lacking:
+                raise InputError(f"sizes= lacks index {lacking[0] or 'without a name'!r} of {v.name}; it needs all.")
+            shapes[v.name] = tuple([n if isinstance(n, int) else sizes[x] for x, n in zip(names, v.shape, strict=True)])
+        used = {name for names in self._axes.values() for name in names}
+        free = {name: size for name, size in sizes.items() if name not in used}
+        setting = self._setting(shapes, free, dtype)
+        plan = self.road(self.stage, replace(setting, options=setting.of_part({}, {}).options)).plan
+        return replace(plan, program=plan.program.with_axes({v: self._axes[n] for n, v in plan.program.inputs.items()}))
+
+    def _setting(self, shapes: Mapping[str, tuple[int, ...]], sizes: Mapping[str, int], dtype: str) -> Setting:
+        """That of a call with floating arrays of these shapes, which are not there."""
+        kinds = {name: "i" if name in self.stage.facts.integers else "f" for name in shapes}
+        target = self.backend or target_named("numpy")
+        made = target.setting({}, sizes, self.single, self.options, self.typed)
+        return replace(made, shapes=tuple(shapes.items()), kinds=tuple(kinds.items()), dtype=dtype)
+
     def _assumed(self) -> Runner:
         """A plan for sizes of :data:`ASSUMED` wherever a size is not known yet."""
         stage, facts = self.stage, self.stage.facts
@@ -256,16 +310,8 @@ class Compiled(Carded):
         for v in stage.needed:
             shapes[v.name] = tuple([n if isinstance(n, int) else ASSUMED for n in v.shape])
         free = {name: ASSUMED for name, size in stage.names.items() if not isinstance(size, int)}
-        kinds = {name: "i" if name in facts.integers else "f" for name in shapes}
-        target = self.backend or target_named("numpy")
-        setting = replace(
-            target.setting({}, free, self.single, self.options, self.typed),
-            shapes=tuple(shapes.items()),
-            kinds=tuple(kinds.items()),
-            dtype="float64",
-        )
         try:
-            runner = self.road(stage, setting)
+            runner = self.road(stage, self._setting(shapes, free, "float64"))
         except LimitError:
             raise
         except RicciError as error:
