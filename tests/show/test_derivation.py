@@ -458,6 +458,19 @@ def test_nor_is_one_that_a_table_of_derivatives_brings(text):
     assert rc.check(derivation) and rc.check(derivation.latex())
 
 
+def test_nor_like_an_index_of_another_size():
+    """Such a line would not be the author's, and the derivation that of the engine."""
+    of_samples = "-1/2 (x[n,i] - 1[n] m[i]) inv(S)[i,j] (x[n,j] - 1[n] m[j]) - |n|/2 logdet(S)"
+    derivation = rc.parse(f"l = {of_samples}").diff("S[a,b]").derivation()
+    assert derivation[1].text == f"D(l, S[a,b]) = D({of_samples}, S[a,b])"
+    assert rc.check(derivation).ok
+
+
+def test_what_is_put_for_an_index_stays_beside_it():
+    for _, derivation in of_identities():
+        assert not re.search(r"→\)?$|^\s*\(?→", str(derivation), re.M)
+
+
 @pytest.mark.parametrize("depth", [20, 50, 99])
 def test_derivations_of_deep_expressions_are_bounded(depth):
     """What has more lines, and longer ones, than anybody reads is said in named parts."""

@@ -76,4 +76,6 @@ def row(lines: list[str], rule: str, column: int, hanging: int, width: int) -> l
     column = max(len(last), min(column, width - 3 - len(rule)))
     if column + 3 + len(rule) <= width:
         return [*before, f"{last:<{column}}   {rule}".rstrip()]
-    return [*lines, *[" " * hanging + f"({part})" for part in wrap(rule, max(10, width - hanging - 2))]]
+    whole = rule.replace(" → ", "\xa0→\xa0")  # what is put for what stays together
+    parts = wrap(whole, max(10, width - hanging - 2))
+    return [*lines, *[" " * hanging + f"({part})".replace("\xa0", " ") for part in parts]]

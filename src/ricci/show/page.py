@@ -22,7 +22,7 @@ class Page:
     claims: dict[str, Size] = field(default_factory=dict)  # the sizes of indices
     sizes: syntax.SizeLine = field(default_factory=lambda: syntax.SizeLine((), ()))  # what was said of them
     sided: bool = False  # whether a left side beside each text says how large its indices are
-    named: frozenset[str] = frozenset()  # tensors in the texts beside it: no new index is called like one of them
+    named: frozenset[str] = frozenset()  # what is named in a text beside it: no new index is called so
 
     @classmethod
     def of(cls, *roots: Expr) -> Page:

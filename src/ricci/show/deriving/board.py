@@ -58,6 +58,7 @@ class Board:
             body = TreeReader(self.fresh, given.heights).read(statement.body, free)
             self.definitions[statement.name] = Defined(statement.name, statement.indices or (), body)
         self.told = SizesTold(given.statements, given.stated, given.sizes)
+        self.axes = {name: self.told.called(name, order) for name, order in given.orders.items()}
         self.known: dict[tuple[str, str], tuple[syntax.Node, tuple[str, ...]]] = {}
         self.lines: list[Line] = []
         self.length = 0  # of these

@@ -31,7 +31,7 @@ class Rules:
     shape: tuple  # the sizes of its axes
     fresh: Fresh
     live: set[str] = field(default_factory=set)  # the names that depend on it, itself among them
-    orders: Mapping[str, int] = field(default_factory=dict)  # of all names
+    axes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # what those of all tensors are called
     declared: Declarations = PLAIN
 
     def depends(self, node: syntax.Node) -> bool:
@@ -157,7 +157,7 @@ class Rules:
             return self.spreading(body), f"derivative of {body.name}{self.chained(body, depending)}"
         if not entry_wise:
             live = [at in depending for at in range(len(body.args))]
-            made = Whole(body, live, self.x, self.shape, self.orders, self.declared, self.fresh)
+            made = Whole(body, live, self.x, self.shape, self.axes, self.declared, self.fresh)
             return made.tree, f"derivative of {body.name}" + self.chained(body, depending)
         wanted = open_in(body)
         terms = []

@@ -38,8 +38,8 @@ class Section:
     def __init__(self, board: Board, d: Defined, x: syntax.TensorNode, shape: tuple, live: set[str], main: bool):
         self.board, self.d, self.x, self.main = board, d, x, main
         given = board.given
-        orders = {**given.orders, **{n: len(e.indices) for n, e in board.definitions.items()}}
-        self.rules = Rules(x, shape, board.fresh, live, orders, given.declared)
+        axes = {**board.axes, **{n: tuple(e.free) for n, e in board.definitions.items()}}
+        self.rules = Rules(x, shape, board.fresh, live, axes, given.declared)
         board.free_are(d.free, x)
         self.left: syntax.Node | None = syntax.Derivative(0, 0, d.tensor, x)
         self.rules_since: list[str] = []

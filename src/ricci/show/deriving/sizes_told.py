@@ -16,6 +16,7 @@ from ricci.notation import syntax
 from ricci.notation.recurrences import recurrences
 from ricci.notation.text_scope import TextScope
 from ricci.show.deriving.typed_trees import names_of
+from ricci.show.index_names import LETTERS
 from ricci.show.phrases import index_of
 from ricci.show.size_line import indices_without_tensor, linked_in
 from ricci.show.standing import indices_in
@@ -93,6 +94,17 @@ class SizesTold:
         """The sizes of the indices of a tensor whose axes the program knows."""
         indices = [i.terms[0][1] for i in tensor.indices or ()]
         return {name: self.scope.axis_size(tensor.name, axis) for axis, name in enumerate(indices)}
+
+    def called(self, tensor: str, order: int) -> tuple[str, ...]:
+        """Names for the indices of an input: the author's that have these sizes, and letters that mean nothing yet."""
+        taken = {*self.names, *[s.name for s in self.statements], *self.scope.facts.inputs}
+        letters = [letter for letter in LETTERS if letter not in taken]
+        found: list[str] = []
+        for axis in range(order):
+            size = self.settled.of(self.scope.axis_size(tensor, axis))
+            own = [name for name in sorted(self.names) if self.size(name) == size]
+            found.append(next(name for name in [*own, *letters, f"i{axis}"] if name not in found))
+        return tuple(found)
 
     def size(self, name: str) -> Size:
         """That of an index of the program; one that nothing tells is its own."""

@@ -19,7 +19,16 @@ from ricci.notation.declarations import Declarations
 from ricci.notation.occurrences import indices_in
 from ricci.notation.resolve import Resolved, resolve_tree
 from ricci.show.deriving.making import ones, times
-from ricci.show.deriving.typed_trees import Fresh, TreeReader, UnreadError, open_in, refreshed, renamed
+from ricci.show.deriving.typed_trees import (
+    Fresh,
+    TreeReader,
+    UnreadError,
+    bound_within,
+    hint,
+    open_in,
+    refreshed,
+    renamed,
+)
 from ricci.show.express import SyntaxWriter
 from ricci.show.page import Page
 from ricci.simplify import simplify
@@ -47,7 +56,7 @@ def resolved(
 def one_line(
     expr: Expr, names: tuple[str, ...], facts: Facts, declared: Declarations, beside: Iterable[str] = ()
 ) -> syntax.Node:
-    """An expression as one tree, for a text in which there are tensors of these names ``beside`` it."""
+    """An expression as one tree, for a text in which tensors have the names ``beside`` it."""
     program = SyntaxWriter(expr, names, facts, (), Page(sided=True, named=frozenset(beside))).program(None)
     body = program.statements[-1].body
     called = [n.name for n in syntax.within(body) if isinstance(n, syntax.CallNode)]
@@ -101,11 +110,11 @@ class Whole:
         live: list[bool],
         x: syntax.TensorNode,
         shape: tuple,
-        orders: Mapping[str, int],
+        axes: Mapping[str, tuple[str, ...]],
         declared: Declarations,
         fresh: Fresh,
     ):
-        self.node, self.x, self.fresh, self.orders = node, x, fresh, orders
+        self.node, self.x, self.fresh, self.axes = node, x, fresh, axes
         self.own = [self._indices(a) for a in node.args]
         stand_ins = tuple([self._stand_in(k) for k in range(len(node.args))])
         call = syntax.CallNode(0, 0, node.name, stand_ins, node.axes, node.result, node.params)
@@ -124,19 +133,18 @@ class Whole:
             if depends and u is not None:
                 changes[u] = variable(f"{CHANGE}{k}", (*u.shape, *shape))
         new = tuple([i.terms[0][1] for i in x.indices or ()])
-        tree = one_line(simplify(pushforward(expr, changes)), (*out, *new), made.context.facts, declared, self.orders)
+        tree = one_line(simplify(pushforward(expr, changes)), (*out, *new), made.context.facts, declared, axes)
         free = {name: name for name in (*out, *new)}
-        self.tree = self.put_in(TreeReader(fresh, {}).read(tree, free))
+        self.tree = self.put_in(self.called(TreeReader(fresh, {}).read(tree, free)))
         missing = [(n, h) for n, h in heights.items() if n not in open_in(self.tree)]
         if missing:
             self.tree = times([*ones(missing), (1, self.tree)])
 
     def _indices(self, arg: syntax.Node) -> tuple[str, ...]:
         if isinstance(arg, syntax.TensorNode) and arg.indices is None and self.node.axes is None:
-            order = self.orders.get(arg.name)
-            if order is None:
+            if arg.name not in self.axes:
                 raise UnreadError("a tensor of unknown order")
-            return tuple([self.fresh("ijklmn"[k]) for k in range(order)])
+            return tuple([self.fresh(name) for name in self.axes[arg.name]])
         return tuple(open_in(arg))
 
     def _stand_in(self, k: int) -> syntax.TensorNode:
@@ -146,6 +154,17 @@ class Whole:
         stand = open_in(arg)
         indices = [syntax.Index(0, 0, ((1, n),), plain=True, height=stand[n]) for n in self.own[k]]
         return syntax.TensorNode(0, 0, f"{ARGUMENT}{k}", tuple(indices) or None)
+
+    def called(self, tree: syntax.Node) -> syntax.Node:
+        """The indices that the table sums over by the names of the axes on which they stand."""
+        bound, names = set(bound_within(tree)), {}
+        for node in syntax.within(tree):
+            if isinstance(node, syntax.TensorNode) and node.name.startswith((ARGUMENT, CHANGE)):
+                own = self.own[int(node.name.removeprefix(CHANGE).removeprefix(ARGUMENT))]
+                for index, name in zip(node.indices or (), own, strict=False):
+                    if index.plain and index.terms[0][1] in bound:
+                        names.setdefault(index.terms[0][1], self.fresh(hint(name)))
+        return renamed(tree, names)
 
     def put_in(self, tree: syntax.Node) -> syntax.Node:
         if isinstance(tree, syntax.TensorNode) and tree.name.startswith((ARGUMENT, CHANGE)):
