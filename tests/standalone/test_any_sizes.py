@@ -76,6 +76,57 @@ def framed(x):
     return np.sum(np.pad(x, 1) ** 2) + np.concatenate([x, x[:2]]) @ np.ones(len(x) + 2)
 
 
+def least_squares(X, y):
+    b = np.linalg.solve(X.T @ X, X.T @ y)  # nothing that is square, and singular where X has few rows
+    return np.sum((X @ b - y) ** 2)
+
+
+def garch(r, p):
+    v, total = r.var(), 0.0
+    for t in range(1, len(r)):
+        v = p[0] ** 2 + p[1] ** 2 * r[t - 1] ** 2 + p[2] ** 2 * v  # two parameters are too few
+        total = total + np.log(v + 1) + r[t] ** 2 / (v + 1)
+    return total / (len(r) - 1)
+
+
+def embedded(table, at, y):
+    return np.sum((table[at].sum(-1) - y) ** 2)  # small tables end before the places
+
+
+def pooled(x):
+    return np.sum(x.reshape(x.shape[0] // 2, 2, 3, 2).max(axis=(1, 3)) ** 2)  # even numbers of rows
+
+
+def written(x, y):
+    return np.mean(100 * (y - x**2) ** 2 + (1 - x) ** 2)  # numbers like 100 that are no sizes
+
+
+def masked(x):
+    n = len(x)
+    s = np.where(np.tril(np.ones((n, n), bool)), np.outer(x, x), -1e9)
+    return np.exp(s - s.max(axis=1, keepdims=True)).sum()
+
+
+def ranked(x):
+    return np.sort(x) @ np.arange(len(x)) / np.arange(1, len(x) + 1).sum() + np.linspace(0, 1, len(x)) @ x
+
+
+def centred(X):
+    n = len(X)
+    return np.trace(X.T @ (np.eye(n) - np.ones((n, n)) / n) @ X)
+
+
+def cross_entropy(X, at):
+    return np.mean(np.log(np.exp(X).sum(1)) - X[np.arange(len(X)), at])
+
+
+def smoothed(x):
+    h = 0.0
+    for i in range(len(x)):
+        h = np.tanh(0.5 * h + x[i])
+    return h
+
+
 CALLS = [
     (errors, (drawn(3), drawn(4, 3), drawn(4)), (drawn(5), drawn(7, 5), drawn(7))),
     (merged, (drawn(4, 3),), (drawn(5, 7),)),
@@ -88,6 +139,15 @@ CALLS = [
     (causal, (drawn(4),), (drawn(6),)),
     (halves, (drawn(6),), (drawn(9),)),
     (framed, (drawn(4),), (drawn(7),)),
+    (least_squares, (drawn(4, 3), drawn(4)), (drawn(7, 2), drawn(7))),
+    (garch, (drawn(12), drawn(3)), (drawn(15), drawn(4))),
+    (embedded, (drawn(5, 3), np.array([4, 0, 4, -1]), drawn(4)), (drawn(9, 2), np.array([8, 3]), drawn(2))),
+    (written, (drawn(3), drawn(3)), (drawn(5), drawn(5))),
+    (masked, (drawn(4),), (drawn(7),)),
+    (ranked, (drawn(4),), (drawn(7),)),
+    (centred, (drawn(4, 2),), (drawn(5, 3),)),
+    (cross_entropy, (drawn(4, 3), np.array([0, 2, 1, -1])), (drawn(2, 5), np.array([4, 1]))),
+    (smoothed, (drawn(9),), (drawn(14),)),
 ]
 
 
@@ -99,6 +159,14 @@ def test_one_trace_is_code_for_all_sizes(function, given, others):
         assert "raise ValueError" not in code and "sizes: |i| =" not in code
         for arguments in (given, others):
             np.testing.assert_allclose(code(*arguments), transform(function)(*arguments), rtol=1e-6, atol=1e-9)
+
+
+def test_sizes_that_must_be_even():
+    """The rows may be any even number; the columns are three pairs in the function itself."""
+    code = rc.grad(pooled).code()(drawn(6, 6))
+    given = drawn(10, 6)
+    np.testing.assert_allclose(code(given), rc.grad(pooled)(given))
+    assert "Axis 1 of x must have the size 6" in code and "Axis 0" not in code
 
 
 def test_axes_of_one_size_need_not_be_one():
@@ -140,13 +208,39 @@ def test_captured_arrays_keep_their_sizes():
 
 
 def test_a_wrong_reading_is_found(monkeypatch):
-    readings = open_sizes._readings
-    monkeypatch.setattr(open_sizes, "_readings", lambda sizes: {n: s + 1 for n, s in readings(sizes).items()})
+    read = open_sizes.scaled_sizes
+    twice = lambda *of: {n: (2 * found[0], *found[1:]) for n, found in read(*of).items()}  # noqa: E731
+    monkeypatch.setattr(open_sizes, "scaled_sizes", twice)
     assert "if w.shape != (3,):" in rc.grad(errors).code()(*CALLS[0][1])
 
 
+def falling(x):
+    falls = np.exp(-(np.arange(len(x)) ** 1.5))  # arrays that follow from sizes in a way that cannot be told
+    return np.where(np.arange(len(x)) % 3 == 0, x, TABLE * x) @ falls
+
+
+TABLE = drawn(4)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "torch", "jax", "julia"])
+def test_what_a_function_makes_for_its_sizes_is_written_out(backend):
+    if backend != "julia":
+        pytest.importorskip(backend)
+    code = rc.grad(falling).code(backend)(drawn(4))
+    assert "f_grad(x, TABLE)" in code.replace("falling_grad", "f_grad") and re.search(r"\bfalls = .*", code)
+    if backend == "numpy":
+        np.testing.assert_allclose(code(np.ones(4)), rc.grad(falling)(np.ones(4)))
+
+
+def test_states_that_begin_with_numbers_have_the_type_of_the_arguments():
+    torch = pytest.importorskip("torch")
+    x = np.linspace(0, 1, 9, dtype=np.float32)
+    assert rc.grad(smoothed).code()(x)(x).dtype == np.float32
+    assert rc.grad(smoothed).code("torch")(x)(torch.tensor(x)).dtype == torch.float32
+
+
 def test_a_branch_on_sizes_is_found_where_only_small_ones_differ(monkeypatch):
-    monkeypatch.setattr(open_sizes.Tracer, "agrees", lambda *_: True)
+    monkeypatch.setattr(open_sizes.Tracer, "holds", lambda *_: True)
     assert "raise ValueError" not in rc.grad(branching).code()(drawn(4))  # so the test is what finds it
 
 

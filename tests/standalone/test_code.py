@@ -210,6 +210,26 @@ def test_loops():
         np.testing.assert_allclose(f.code()(**inputs), f(**inputs))
 
 
+@pytest.mark.parametrize("backend", ["numpy", "torch", "jax"])
+def test_several_gathers_by_one_index(backend):
+    """A count in a table of two axes, by the same places; what nothing else has is counted once."""
+    library = pytest.importorskip(backend)
+    make = library.tensor if backend == "torch" else library.numpy.asarray if backend == "jax" else library.asarray
+    s, t = np.array([1, 0, 0, 1]), np.array([0, 2, 2, 1])
+    f = rc.parse("y[a,b] = delta[s[n],a] delta[t[n],b]", sizes={"a": 2, "b": 3})
+    wanted = np.zeros((2, 3))
+    np.add.at(wanted, (s, t), 1)
+    np.testing.assert_array_equal(f.code(backend)(make(s), make(t)), wanted)
+    counted = rc.parse("y[a] = 1[n] 1[m] delta[s[n],a] x[m]", sizes={"a": 2}).code(backend)
+    np.testing.assert_array_equal(counted(make(s), make(np.ones(3))), [6, 6])
+
+
+def test_places_are_counted_as_such():
+    code = rc.grad(lambda x: x @ np.arange(len(x))).code()(np.ones(4))
+    assert "np.arange(i, dtype=x.dtype)" in code
+    np.testing.assert_array_equal(code(np.ones(6)), np.arange(6))
+
+
 def test_windows_gathers_and_reshapes():
     rng = np.random.default_rng(0)
     table, tokens = rng.normal(size=(4, 3)), np.array([[3, 0], [1, 1]])

@@ -121,10 +121,10 @@ class TextScope:
             if isinstance(node, syntax.Delta):
                 if node.sign == "==" and all(index.plain for index in node.indices):
                     self._unite(*[index.terms[0][1] for index in node.indices])
-                for index in node.indices:
+                for index in reversed(node.indices):  # as all of them are met from the last to the first
                     if index.tensor is not None:
                         self.facts.integers.add(index.tensor.name)
-                        self._tensor(index.tensor, None)
+                        tensors.append((index.tensor, None))
             if isinstance(node, syntax.Epsilon):
                 self.symbols.append(node)
             if isinstance(node, syntax.TensorNode):

@@ -248,6 +248,9 @@ class Lowered:
             work.zero = True
         elif kind == "at":
             value, axes = self.done[node.args[0]]
+            if places_themselves(value):
+                work.relations.append(("==", Form(((labels[axes[0]], 1), (labels[-1], -1)), 0)))
+                return
             if isinstance(value, Value) and value.kind in "fb":
                 value, axes = self.build.emit("cast", "i", [(value, axes)], axes, value.shape, "i")
             if not isinstance(value, Value):
@@ -365,6 +368,14 @@ class Lowered:
         labels = tuple(range(len(node.shape)))
         value, own = self.build.spread(self.done[node], labels, dict(enumerate(self.sizes.shape(node))))
         return value, tuple([self.build.fresh() for _ in own])
+
+
+def places_themselves(value: Any) -> bool:
+    """Whether an array is 0, 1, 2, …"""
+    step = value.step if isinstance(value, Value) else None
+    if step is not None and step.op == "cast":
+        return places_themselves(step.args[0][0])
+    return step is not None and step.op == "mask" and step.name == "places"
 
 
 def used(steps: Sequence[Step], results: Sequence[tuple[Operand, tuple]]) -> list[Step]:

@@ -318,11 +318,13 @@ class ArrayCode:
 
     def _as_numbers(self, mask: Step | None, out: Value) -> CodePiece | None:
         """A mask as an array of zeros and ones that libraries make."""
-        if mask is None or mask.op != "mask" or mask.name == "places":
+        if mask is None or mask.op != "mask":
             return None
         n = [self.sizes.piece(size).text for size in mask.out.shape]
-        (form,) = mask.params
         of_type = f"dtype={self.dtype}"
+        if mask.name == "places":
+            return CodePiece(f"{self.np}.arange({n[0]}, {of_type})")
+        (form,) = mask.params
         if _is_delta(form, mask):
             self.symmetric |= {out, mask.out} if len(out.shape) == 2 else {mask.out}
             return CodePiece(f"{self.np}.eye({n[0]}, {of_type})")
@@ -363,10 +365,11 @@ class ArrayCode:
     def _spread(self, step: Step) -> CodePiece:
         ((value, own),) = given(step)
         missing = [x for x in step.labels if x not in own]
-        if not missing:
+        number = not isinstance(value, Value) or value.kind == "n"
+        if not missing and not number:
             return self.arranged((value, own), step.labels)
         shape = self.shape(step.out.shape)
-        if not isinstance(value, Value) or value.kind == "n":
+        if number:
             if value in (0, 1) and not isinstance(value, Value):
                 return CodePiece(f"{self.np}.{'ones' if value == 1 else 'zeros'}({shape}, dtype={self.dtype})")
             return CodePiece(f"{self.np}.full({shape}, {self.piece(value).text}, dtype={self.floating})")

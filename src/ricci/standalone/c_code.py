@@ -114,6 +114,9 @@ class CCode(EntryCode):
     def truth(self, piece: CodePiece) -> CodePiece:
         return CodePiece(f"(double)({piece.text})") if piece.rank == COMPARES else piece
 
+    def real(self, piece: CodePiece) -> CodePiece:
+        return CodePiece(f"(double){piece.at(ATOM)}")
+
     def place_text(self, piece: CodePiece) -> str:
         return f"(long){piece.at(ATOM)}" if "[" not in piece.text else piece.at(ATOM)
 

@@ -75,6 +75,10 @@ class EntryCode:
         """Truths as numbers."""
         return piece
 
+    def real(self, piece: CodePiece) -> CodePiece:
+        """Whole numbers as numbers that are divided."""
+        return piece
+
     def division(self, a: str, b: str) -> str:
         """The whole quotient of places, for reshapes."""
         raise NotImplementedError
@@ -160,7 +164,8 @@ class EntryCode:
 
     def _cast(self, step: Step) -> Entry:
         (operand,) = given(step)
-        return lambda places: self.truth(self.entry(operand, dict(zip(step.labels, places, strict=True))))
+        as_number = self.real if operand[0].kind == "i" and step.name == "f" else self.truth
+        return lambda places: as_number(self.entry(operand, dict(zip(step.labels, places, strict=True))))
 
     def _spread(self, step: Step) -> Entry:
         (operand,) = given(step)

@@ -17,7 +17,7 @@ from ricci.standalone.entry_code import EntryCode
 from ricci.standalone.julia_code import HELPERS, LINEAR, SPECIAL, JuliaCode
 from ricci.standalone.latex_code import LatexCode, in_commands
 from ricci.standalone.line_breaking import INDENT, comprehended
-from ricci.standalone.pages import about, arguments, axis_names, tellers, titles
+from ricci.standalone.pages import about, arguments, axis_names, tellers, titles, written_out
 from ricci.standalone.pieces import FreeNames, SizeTexts
 from ricci.standalone.places import EntryPlace
 from ricci.standalone.requests import CodeWanted
@@ -52,6 +52,7 @@ class EntryPage:
         self.wanted = wanted
         self.known = KnownSizes(wanted.stage, wanted.sizes, wanted.named_sizes)
         self.steps = steps_of(wanted.stage, self.known, wanted.definitions, trailing=True)
+        self.written = written_out(wanted, self.steps)
         self.names = FreeNames([*self.reserved.split(), *self.helped])
         self.function = self.names.new(wanted.name)
         self.arguments = {name: self.names.new(name) for name in arguments(wanted)}
@@ -74,6 +75,10 @@ class EntryPage:
     def constant(self, code: EntryCode, value: Value) -> None:
         """A line for an array that is known now."""
         raise NotImplementedError
+
+    def name_of(self, constant: Value) -> str:
+        """A name for an array that is known now."""
+        return self.names.new(self.written[constant]) if constant in self.written else self.names.numbered("c")
 
 
 def constants(steps: AnySizeSteps) -> list[Value]:
@@ -135,7 +140,7 @@ class JuliaPage(EntryPage):
         return [f'{test} || throw(DimensionMismatch("{place} must have the size {n}"))' for test, place, n in told]
 
     def constant(self, code: EntryCode, value: Value) -> None:
-        name = self.names.numbered("c")
+        name = self.name_of(value)
         shape = ", ".join(map(str, value.shape))
         flat = ", ".join([_julia_number(x) for x in value.source.transpose().ravel().tolist()])
         code.lines.append(f"{name} = reshape([{flat}], {shape})" if value.shape else f"{name} = {flat}")
@@ -226,7 +231,7 @@ class CPage(EntryPage):
         return None
 
     def constant(self, code: EntryCode, value: Value) -> None:
-        name = self.names.numbered("c")
+        name = self.name_of(value)
         text = re.sub(r"\binf\b", "INFINITY", re.sub(r"\bnan\b", "NAN", repr(value.source.tolist())))
         text = text.replace("[", "{").replace("]", "}").replace("True", "1").replace("False", "0")
         shape = "".join([f"[{n}]" for n in value.shape])

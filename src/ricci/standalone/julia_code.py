@@ -165,6 +165,9 @@ class JuliaCode(EntryCode):
         text = f"[{piece.text} for {loops}]" if ranges else piece.text
         self.lines.append(f"{name} = {text}" + (f"  # {title}" if title else ""))
 
+    def real(self, piece: CodePiece) -> CodePiece:
+        return CodePiece(f"float({piece.text})")
+
     def division(self, a: str, b: str) -> str:
         return f"div({a}, {b})"
 

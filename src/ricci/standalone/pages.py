@@ -38,6 +38,7 @@ class ArrayPage:
         self.wanted, self.library = wanted, library
         self.known = KnownSizes(wanted.stage, wanted.sizes, wanted.named_sizes)
         self.steps = steps_of(wanted.stage, self.known, wanted.definitions)
+        self.written = written_out(wanted, self.steps)
         self.names = FreeNames({*WORDS, *keyword.kwlist})
         self.function = self.names.new(wanted.name)
         self.arguments = {name: self.names.new(name) for name in arguments(wanted)}
@@ -99,7 +100,7 @@ class ArrayPage:
         for value in found:
             if value in code.known:
                 continue
-            name = self.names.numbered("c")
+            name = self.names.new(self.written[value]) if value in self.written else self.names.numbered("c")
             of_type = f", dtype={of_fractions(self.library, self.dtype())}" if value.kind == "f" else ""
             array = "tensor" if self.library.name == "torch" else "array"
             text = array_text(value.source)
@@ -170,7 +171,18 @@ class ArrayPage:
 
 def arguments(wanted: CodeWanted) -> tuple[str, ...]:
     """The names of the arguments."""
-    return wanted.order or wanted.stage.inputs
+    return tuple([name for name in wanted.order or wanted.stage.inputs if name not in wanted.written])
+
+
+def written_out(wanted: CodeWanted, steps: AnySizeSteps) -> dict[Value, str]:
+    """The inputs that are arrays known now, which are constants then, with their names."""
+    found: dict[Value, str] = {}
+    for name, array in wanted.written.items():
+        value = steps.inputs.pop(name, None)
+        if value is not None:
+            value.source = array
+            found[value] = name
+    return found
 
 
 def tellers(sizes: SizeTexts, read: Collection[str]) -> tuple[dict[str, dict[int, str]], list[str]]:

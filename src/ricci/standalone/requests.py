@@ -26,6 +26,7 @@ class CodeWanted:
     lefts: tuple[str, ...] = ()  # what stands on the left of each in LaTeX
     fixed: Mapping[str, tuple[int | None, ...]] = field(default_factory=dict)  # sizes that arguments must have
     order: tuple[str, ...] = ()  # the arguments, where it is not that of the text
+    written: Mapping[str, Any] = field(default_factory=dict)  # arrays that are written out, by name
 
     @property
     def named_sizes(self) -> list[tuple[str, Size]]:

@@ -80,7 +80,7 @@ class Rest:
         for place, (kind, form) in enumerate(self.relations):
             if kind == ">=":
                 del self.relations[place]
-                if self._summed_up(form):
+                if self._summed_up(form) or self._counted(form):
                     return True
                 self.relations.insert(place, (kind, form))
         return False
@@ -244,6 +244,24 @@ class Rest:
                 return True
         return False
 
+    def _counted(self, form: Form) -> bool:
+        """``[i >= j+1]`` summed over ``j``, which nothing else has, is the place ``i``."""
+        if len(form.terms) != 2 or sorted([c for _, c in form.terms if isinstance(c, int)]) != [-1, 1]:
+            return False
+        ((i, _), (j, _)) = sorted(form.terms, key=lambda term: -term[1])
+        first = form.const + 1
+        alone = j not in self.kept and not self._in_relations(j) and all(j not in labels_of(r) for r in self.reads)
+        last = self.sizes[j] - self.sizes[i] - form.const
+        if i == j or not alone or self._is_told(form) or not never_negative(first) or not never_negative(last):
+            return False
+        value, labels = self.build.emit("mask", "places", [], (i,), [self.sizes[i]], "i")
+        value, labels = self.build.emit("cast", "f", [(value, labels)], labels, value.shape, "f")
+        if first != 0:
+            value, labels = self.build.map("add", (value, labels), (first, ()))
+        self.live.discard(j)
+        self.arrays.append((value, [index(x) for x in labels]))
+        return True
+
     def _mask(self, kind: str, form: Form) -> None:
         """A relation as an array of truths."""
         labels = tuple([x for x, _ in form.terms])
@@ -307,7 +325,7 @@ class Rest:
     def count(self, operands: Sequence[Operand]) -> Size:
         """How often each term is counted: the sizes of summed labels that nothing carries."""
         carried = {x for _, labels in operands for x in labels} | {g.label for g in self.gathers}
-        return math.prod([self.sizes[x] for x in self.live - carried - set(self.kept)])  # type: ignore[arg-type]
+        return math.prod([self.sizes[x] for x in self.live - carried - {*self.kept, *self.wanted()}])  # type: ignore[arg-type]
 
     def wanted(self) -> list[int]:
         """The labels that what is computed keeps: gathers that are scattered need those of their places."""
@@ -388,8 +406,8 @@ class Rest:
             for x, _ in form.terms:
                 if x in told:
                     places[x] = self._taken(read(self.build, *told[x].at, self.sizes))
-        needed = list(dict.fromkeys([x for f in forms for x, _ in f.terms if x not in told]))
-        needed += [x for _, labels in places.values() for x in labels if x not in needed]
+        plain = [x for f in forms for x, _ in f.terms if x not in told]
+        needed = list(dict.fromkeys([*plain, *[x for _, labels in places.values() for x in labels]]))
         sizes = {**self.sizes, **sizes_of([core])}
         rest = [x for x in core[1] if x not in needed]
         core = self.build.sum(core, needed) if rest else core

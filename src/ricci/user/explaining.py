@@ -13,7 +13,7 @@ from ricci.caches import lazy
 from ricci.checked_calls import takes
 from ricci.errors import InputError
 from ricci.expr import Dim, Expr, Variable, axis_size, topological, variables
-from ricci.notation.context import Context, Facts
+from ricci.notation.context import Check, Context, Facts
 from ricci.notation.text_scope import names_a_tensor
 from ricci.tracing import trees
 from ricci.tracing.recording import Recording, Static
@@ -81,10 +81,10 @@ class Tracing(MadeOf):
         return formulas(transformed.derive(recording), transformed.what in ("trace", "compile"))
 
 
-def formulas(recording: Recording, named: bool = True) -> Any:
+def formulas(recording: Recording, named: bool = True, checks: Sequence[Check] = ()) -> Any:
     """The results of a recording as formulas, in their tree; with the name of the function unless they are others."""
     carried = {name: carrying_array(_plain(array), name) for name, array in recording.captured.items()}
-    facts = Facts(groups=recording.groups())
+    facts = Facts(groups=recording.groups(), checks=list(checks))
     for v, dtype in zip(recording.inputs, recording.dtypes, strict=True):
         facts.inputs[v.name], facts.mentions[v.name] = v.order, None
         if dtype.kind in "iu":

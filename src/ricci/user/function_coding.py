@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
+
+import numpy as np
 
 from ricci.checked_calls import shown
 from ricci.errors import InputError
@@ -15,8 +19,10 @@ from ricci.tracing import trees
 from ricci.transforms.formula_functions import as_function
 from ricci.user.code_requests import wanted_of
 from ricci.user.explaining import as_traced, formulas
-from ricci.user.open_sizes import fixed_sizes, with_open_sizes
+from ricci.user.open_sizes import fixed_sizes, rooms, with_open_sizes
 from ricci.wrapping import MadeOf
+
+MOST_WRITTEN = 100  # entries of an array that the function makes, which is written out; larger ones are arguments
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,7 @@ class TracedFormulas:
     name: str  # of the function, and what it was transformed to
     arguments: tuple[str, ...]
     fixed: Mapping[str, tuple[int | None, ...]]  # the sizes that arguments must have, where it is not for any
+    made: list[np.ndarray]  # small arrays that the function makes itself
 
 
 def traced_formulas(function: Callable, args: tuple, kwargs: Mapping[str, Any]) -> TracedFormulas:
@@ -37,10 +44,27 @@ def traced_formulas(function: Callable, args: tuple, kwargs: Mapping[str, Any]) 
     recording = transformed.observed(arguments)[0]
     closed = transformed.derive(recording)
     derived = with_open_sizes(transformed, arguments, closed) or closed
-    parts, form = trees.flatten(formulas(derived, transformed.what in ("trace", "compile")))
+    parts, form = trees.flatten(formulas(derived, transformed.what in ("trace", "compile"), rooms(derived)))
     name = recording.name if names_a_tensor(recording.name) else "f"
     what = "" if transformed.what in ("trace", "compile") else f"_{transformed.what}"
-    return TracedFormulas(parts, form, name + what, tuple([v.name for v in derived.inputs]), fixed_sizes(derived))
+    own = made_inside(transformed.function, derived.captured.values())
+    return TracedFormulas(parts, form, name + what, tuple([v.name for v in derived.inputs]), fixed_sizes(derived), own)
+
+
+def made_inside(function: Callable, captured: Iterable[Any]) -> list[np.ndarray]:
+    """The small arrays among captured ones to which no name around the function leads: it makes them when it runs."""
+    try:
+        around = inspect.getclosurevars(inspect.unwrap(function))
+        known = [*around.nonlocals.values(), *around.globals.values()]
+    except TypeError:  # an object that can be called
+        known = []
+    plain = [getattr(array, "value", array) for array in captured if not any(_is(x, array) for x in known)]
+    return [np.asarray(array) for array in plain if np.size(array) <= MOST_WRITTEN]
+
+
+def _is(value: Any, array: Any) -> bool:
+    """Whether a value is the captured array, or what that was watched as."""
+    return value is array or value is getattr(array, "value", None) or value is getattr(array, "origin", None)
 
 
 class Coding(MadeOf):
@@ -61,4 +85,8 @@ class Coding(MadeOf):
                 raise InputError(f"{self!r}: a result is {shown(part)}; code is written of arrays.")
         single = traced.form == trees.LEAF
         wanted = wanted_of(traced.parts, single, self.name or traced.name, self.types, {}, traced.arguments)
-        return kept_code(replace(wanted, fixed=traced.fixed), self.backend, wanted.stage.facts.values)
+        values = wanted.stage.facts.values
+        written = {
+            name: values[name] for name in values if any(map(partial(np.array_equal, values[name]), traced.made))
+        }
+        return kept_code(replace(wanted, fixed=traced.fixed, written=written), self.backend, values)

@@ -4,8 +4,12 @@ A traced function holds for the sizes that it was traced with: they are numbers 
 ``x.mean()`` or ``range(len(x))``. So it is traced once more, with sizes that nobody writes, each of its own, and every
 number in which one of these is found again, ``101`` or ``1 / 101`` or ``101 * 103``, becomes the size of an axis.
 
-Whether that was right is tested: for the sizes of the call, and for two other choices of small ones, it must give what
-the function gives there. Where it does not, as where a branch depends on a size, the sizes stay as they are.
+It is traced twice so, since a number that both traces have is one that somebody wrote, whatever size it looks like. An
+axis whose size must be even, or a multiple of another number, has such sizes.
+
+Whether that was right is tested: for the sizes of the call, and for two other choices of small ones that the function
+takes, it must give what the function gives there. Where it does not, as where a branch depends on a size, the sizes
+stay as they are.
 """
 
 from __future__ import annotations
@@ -20,12 +24,14 @@ from typing import Any
 import numpy as np
 
 from ricci.budget import limits
+from ricci.errors import LimitError
 from ricci.expr import (
     Constant,
     Dim,
     Expr,
     Function,
     Size,
+    Structure,
     Sum,
     Variable,
     axis_size,
@@ -38,17 +44,20 @@ from ricci.expr import (
 from ricci.expr.structures import affine
 from ricci.expr.walk import rewritten
 from ricci.kinds import kind_of
+from ricci.notation.context import Check
 from ricci.tracing import trees
 from ricci.tracing.recording import Arguments, Recording, Static
 from ricci.transforms.transformed import Transformed
 from ricci.user.explaining import formulas
+from ricci.user.size_readings import SMALL, is_large, nearest, readings, scaled_sizes
 
 UNLIKELY = (101, 193, 307, 431, 563, 701, 853, 1009)  # far from one another, since a little may be added
 ALIKE = (107, 199, 313, 439, 571, 709, 857, 1013)  # to find the floating numbers that change with sizes
 FEWER = ((47, 61, 79, 101, 127, 151, 181, 211), (53, 67, 83, 107, 131, 157, 187, 217))  # where there are many
-OTHERS = ((2, 3, 5, 6, 7, 8, 9, 10), (6, 4, 3, 5, 7, 10, 8, 9))  # for tests
-SMALL = 40  # numbers up to this are taken as they are
-MOST_TRIED = 40  # calls to find out which axes go together
+OTHERS = ((2, 3, 5, 6, 7, 8, 9, 10), (6, 4, 3, 5, 7, 10, 8, 9))  # for tests, and, as functions may want large ones,
+OTHERS = (*OTHERS, (5, 7, 9, 11, 12, 13, 14, 15), (8, 9, 12, 14, 15, 16, 17, 18), (11, 12, 13, 16, 17, 18, 19, 20))
+TESTED = 2  # of these, so many that the function takes
+MOST_TRIED = 60  # calls to find out which axes go together
 MOST_TOGETHER = 6  # axes of one size among which groups are looked for
 MOST_COMPARED = 1_000_000  # entries of arguments that are tested with
 SECONDS = 10  # that may be spent on it
@@ -77,15 +86,37 @@ def _opened(tracer: Tracer, derived: Recording) -> Recording | None:
     groups = tracer.groups()
     if not groups or len(groups) > len(UNLIKELY):
         return None
-    unlikely, alike = (UNLIKELY, ALIKE) if len(groups) < 4 else FEWER
-    sizes = dict(zip(groups, unlikely, strict=False))
+    choices = (UNLIKELY, ALIKE) if len(groups) < 4 else FEWER
+    tried = [tracer.sizes(groups, choice) for choice in choices]
+    for sizes, other in (tried, tried[::-1]):
+        found = _found(tracer, sizes, other)
+        if found is not None and tracer.agrees(found, {}, derived) and tracer.holds(found, groups):
+            return found
+    return None
+
+
+def _found(tracer: Tracer, sizes: Mapping[Group, int], other: Mapping[Group, int]) -> Recording | None:
+    """What is derived for some sizes, with all numbers as sizes that can be told to be sizes."""
     source = tracer.derived(sizes)
     opened = Opened(source, sizes)
-    if any(isinstance(n, float) for n in numbers(source)):
-        opened.changing(tracer.derived(dict(zip(groups, alike, strict=False))), alike)
-    found = opened.recording()
-    agrees = tracer.agrees(found, {}, derived)
-    return found if agrees and all(tracer.agrees(found, dict(zip(groups, n))) for n in OTHERS) else None
+    if any(is_large(n) for n in numbers(source)):
+        opened.compare(tracer.derived(other), list(other.values()))
+    try:
+        return opened.recording()
+    except NotOpen:
+        return None
+
+
+def rooms(recording: Recording) -> list[Check]:
+    """That axes of arguments, of sizes left open, are as long as what is read at numbers, ``p[2]``, asks for."""
+    own = {axis_size(v.name, axis): f"{v.name}[…]" for v in recording.inputs for axis in range(len(v.shape))}
+    found = []
+    for node in topological(*[out for out in recording.outputs if isinstance(out, Expr)]):
+        if isinstance(node, Structure) and node.relation[0] == "==" and node.relation[1] in ((1,), (-1,)):
+            (size,), place = node.shape, -node.relation[1][0] * node.relation[2]
+            if size in own and isinstance(place, int):
+                found.append(Check(size - 1 - place, f"{own[size]} is read at the place {place}.", "", 0, 0))
+    return found
 
 
 def fixed_sizes(recording: Recording) -> dict[str, tuple[int | None, ...]]:
@@ -100,6 +131,11 @@ class Tracer:
     def __init__(self, transformed: Transformed, arguments: Arguments, shapes: Sequence[tuple[int, ...]]):
         self.transformed, self.arguments, self.shapes = transformed, arguments, shapes
         self.tried = 0
+        self.multiple: dict[Group, int] = {}  # of what the size of a group must be a multiple
+
+    def sizes(self, groups: Sequence[Group], sizes: Sequence[int]) -> dict[Group, int]:
+        """A size for each group."""
+        return {group: n * self.multiple[group] for group, n in zip(groups, sizes, strict=False)}
 
     def groups(self) -> list[Group]:
         """The axes that must have one size, for all that can change."""
@@ -110,16 +146,17 @@ class Tracer:
                     sizes.setdefault(n, []).append((k, axis))
         found: list[Group] = []
         for n in sorted(sizes):
-            found += self._apart(sizes[n])
+            found += self._apart(sizes[n], n)
         return found
 
-    def _apart(self, axes: list[Axis]) -> Iterator[Group]:
+    def _apart(self, axes: list[Axis], n: int) -> Iterator[Group]:
         """Axes of one size in the smallest groups that can change by themselves."""
         left = list(axes)
         while left and len(left) <= MOST_TOGETHER:
             first, *others = left
-            options = ((first, *more) for count in range(len(left)) for more in combinations(others, count))
+            options = [(first, *more) for count in range(len(left)) for more in combinations(others, count)]
             group = next((option for option in options if self.works(option)), None)
+            group = group or next((o for o in options[:1] + options[-1:] if self.works_in_parts(o, n)), None)
             if group is None:
                 left.remove(first)
                 continue
@@ -128,16 +165,21 @@ class Tracer:
         if len(left) > MOST_TOGETHER and self.works(tuple(left)):
             yield tuple(left)
 
-    def works(self, group: Group) -> bool:
-        """Whether the function takes arguments in which these axes have another size."""
+    def works(self, group: Group, multiple: int = 1) -> bool:
+        """Whether the function takes arguments in which these axes have another size, a multiple of some number."""
         self.tried += 1
         if self.tried > MOST_TRIED:
-            raise NotOpen
+            return False
+        self.multiple[group] = multiple
         try:
-            self.recorded({group: UNLIKELY[0]})
+            self.recorded(self.sizes([group], UNLIKELY))
         except Exception:
             return False
         return True
+
+    def works_in_parts(self, group: Group, n: int) -> bool:
+        """Whether axes of the size ``n`` can have another size that is divided as this one can be."""
+        return any(n % multiple == 0 and self.works(group, multiple) for multiple in range(2, min(n, 8) + 1))
 
     def given(self, sizes: Mapping[Group, int], make: Callable[[Any, tuple[int, ...]], Any]) -> Arguments:
         """The arguments, some axes of which have other sizes."""
@@ -164,12 +206,44 @@ class Tracer:
         if sum([np.size(array) for array in arrays]) > MOST_COMPARED:
             return there is not None  # the sizes of the call; the others are small
         there = there or self.derived(sizes)
-        one, other = values(found, arrays), values(there, arrays)
-        return len(one) == len(other) and all(map(close, one, other))
+        return same(values(found, arrays), values(there, arrays))
+
+    def holds(self, found: Recording, groups: Sequence[Group]) -> bool:
+        """Whether what was found gives what the function gives, for other sizes that the function takes."""
+        tested = 0
+        for choice in OTHERS:
+            sizes = self.sizes(groups, choice)
+            arrays = [plain(leaf) for leaf in self.given(sizes, alike).traced]
+            try:
+                there = self.derived(sizes)
+                wanted, near = [values(there, some) for some in (arrays, list(map(nearly, arrays)))]
+            except LimitError:
+                raise
+            except Exception:  # too small for the function, say, or places in an array that end before
+                continue
+            if not same(wanted, near):  # as where a matrix has more columns than rows
+                continue
+            if not same(values(found, arrays), wanted):
+                return False
+            tested += 1
+            if tested == TESTED:
+                return True
+        return False
+
+
+def same(some: Sequence[np.ndarray], others: Sequence[np.ndarray]) -> bool:
+    return len(some) == len(others) and all(map(close, some, others))
 
 
 def close(a: np.ndarray, b: np.ndarray) -> bool:
     return a.shape == b.shape and np.allclose(a, b, rtol=1e-4, atol=1e-6, equal_nan=True)
+
+
+def nearly(array: np.ndarray) -> np.ndarray:
+    """An array with entries that are others by what rounding could do."""
+    return (
+        array if array.dtype.kind != "f" else array * (1 + 1e-13 * np.cos(np.arange(array.size)).reshape(array.shape))
+    )
 
 
 def plain(leaf: Any) -> Any:
@@ -221,21 +295,20 @@ class Opened:
         names = [v.name for v in recording.inputs]
         self.source = recording
         self.sizes = {n: axis_size(names[group[0][0]], group[0][1]) for group, n in sizes.items()}
-        self.known = _readings(self.sizes)
+        self.known = readings(self.sizes)
         self.captured: dict[str, Expr] = {}
-        self.floats: dict[float, Expr] = {}
+        self.written: set[Any] = set()  # numbers that are no sizes
+        self.scaled: dict[Any, Expr] = {}  # those that are some constant times a power of a size
 
-    def changing(self, other: Recording, sizes: Sequence[int]) -> None:
-        """Find the floating numbers that are others for other sizes: some constant times a power of a size."""
-        here, there = [{abs(n) for n in numbers(r) if isinstance(n, float) and n} for r in (self.source, other)]
-        powers = (Fraction(1), Fraction(-1), Fraction(1, 2), Fraction(-1, 2), Fraction(2), Fraction(-2))
-        for a in here - there:
-            for b in there - here:
-                for (n, size), m in zip(self.sizes.items(), sizes, strict=False):
-                    for power in powers:
-                        scale = float(n) ** float(power)
-                        if math.isclose(a / b, scale / float(m) ** float(power), rel_tol=1e-11):
-                            self.floats.setdefault(a, constant(_plain(a / scale)) * constant(size) ** power)
+    def compare(self, other: Recording, sizes: Sequence[int]) -> None:
+        """Find the numbers that are others for other sizes, and what they are."""
+        here, there = [{abs(n) for n in numbers(r) if is_large(n)} for r in (self.source, other)]
+        self.written = here & there
+        own = list(self.sizes.items())
+        pairs = [(n, m) for (n, _), m in zip(own, sizes, strict=True)]
+        found = scaled_sizes([*here - there], [*there - here], pairs)
+        for number, (scale, place, more, power) in found.items():
+            self.scaled[number] = constant(scale) * constant(own[place][1] + more) ** power
 
     def recording(self) -> Recording:
         for name, array in self.source.captured.items():
@@ -276,15 +349,15 @@ class Opened:
 
     def number(self, value: Any) -> Expr:
         """A number, in which sizes may be hidden."""
-        exact = Fraction(value) if isinstance(value, (int, Fraction)) else None
-        if exact is None:
-            found = self.floats.get(abs(value)) if isinstance(value, float) else None
-            return constant(value) if found is None else math.copysign(1, value) * found
-        above, below = abs(exact.numerator), exact.denominator
-        if above <= SMALL and below <= SMALL:
+        if not is_large(value) or abs(value) in self.written:
             return constant(value)
-        sign = -1 if exact < 0 else 1
-        return sign * constant(self.size(above)) / constant(self.size(below))
+        sign = -1 if value < 0 else 1
+        found = self.scaled.get(abs(value))
+        if found is not None or isinstance(value, float):
+            return constant(value) if found is None else sign * found
+        exact = Fraction(value)
+        above, below = [constant(self.known.get(n, n)) for n in (abs(exact.numerator), exact.denominator)]
+        return sign * above / below
 
     def of_array(self, array: np.ndarray) -> Expr | None:
         """An array that the function made for its sizes; none if it is one of the user's."""
@@ -292,7 +365,7 @@ class Opened:
             return None
         shape = tuple([self.size(n) for n in array.shape])
         if array.size and (array == array.flat[0]).all():
-            return self.times(_plain(array.flat[0]), one(shape))
+            return self.times(nearest(array.flat[0]), one(shape))
         if array.ndim == 1:
             return self._steps(array, shape[0])
         if array.ndim == 2:
@@ -305,7 +378,7 @@ class Opened:
         if not np.allclose(array, first + step * np.arange(len(array)), rtol=1e-12, atol=1e-12):
             raise NotOpen
         places = product([(affine(">=", (1, -1), -1, (size, size)), (0, 1))], (0,))
-        return self.times(_plain(step), places) + self.times(_plain(first), one((size,)))
+        return self.times(nearest(step), places) + self.times(nearest(first), one((size,)))
 
     def _by_places(self, array: np.ndarray, shape: tuple[Size, ...]) -> Expr:
         """A matrix that has one value on a diagonal, or on one side of it, and another one elsewhere."""
@@ -316,9 +389,9 @@ class Opened:
                 hits = along == 0 if relation == "==" else along >= 0
                 inside, outside = array[hits], array[~hits]
                 if inside.size and outside.size and (inside == inside[0]).all() and (outside == outside[0]).all():
-                    low, high = _plain(outside[0]), _plain(inside[0])
-                    if not math.isfinite(low) or not math.isfinite(high):
+                    if not math.isfinite(outside[0]) or not math.isfinite(inside[0]):
                         raise NotOpen
+                    low, high = nearest(outside[0]), nearest(inside[0])
                     mask = affine(relation, coefs, shift, shape)
                     return self.times(high - low, mask) + self.times(low, one(shape)) if low else self.times(high, mask)
         raise NotOpen
@@ -331,47 +404,3 @@ def numbers(recording: Recording) -> Iterator[Any]:
             yield from node.coefs
         elif isinstance(node, Constant) and not node.shape:
             yield node.value
-
-
-def _plain(number: Any) -> Any:
-    value = float(number)
-    return int(value) if value.is_integer() else value
-
-
-def _readings(sizes: Mapping[int, Dim]) -> dict[int, Size]:
-    """Numbers that sizes explain, each by the simplest of what explains it."""
-    found: dict[int, Size] = {}
-
-    def note(number: int, size: Size) -> None:
-        if number > SMALL:
-            found.setdefault(number, size)
-
-    single = list(sizes.items())
-    for n, size in single:
-        note(n, size)
-    for n, size in single:
-        for k in range(1, 9):
-            for at in (k, -k):
-                note(n + at, size + at)
-    pairs = [(n * m, a * b) for (n, a), (m, b) in combinations(single, 2)]
-    pairs += [(n * n, a * a) for n, a in single]
-    triples = [(n * m, a * b) for n, a in pairs for m, b in single]
-    if len(single) < 4:
-        triples += [(n * m, a * b) for n, a in pairs for m, b in pairs]
-    for n, size in [*pairs, *triples]:
-        note(n, size)
-    for n, size in [*single, *pairs, *triples]:
-        for k in range(2, 9):
-            note(k * n, k * size)
-            if n in sizes:
-                note(k * n + 1, k * size + 1)
-                note(k * n - 1, k * size - 1)
-    for n, size in [*single, *pairs]:
-        for k in (2, 3, 4):
-            note(n // k, size // k)
-            note(-(-n // k), (size + k - 1) // k)
-    for (n, a), (m, b) in combinations(single, 2):
-        for at in range(-2, 3):
-            note(n + m + at, a + b + at)
-            note(abs(n - m) + at, (a - b if n > m else b - a) + at)
-    return found
