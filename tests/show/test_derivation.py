@@ -471,6 +471,20 @@ def test_what_is_put_for_an_index_stays_beside_it():
         assert not re.search(r"→\)?$|^\s*\(?→", str(derivation), re.M)
 
 
+@pytest.mark.parametrize(
+    ("text", "by", "last"),
+    [
+        ("l = -1/2 (x - m)**2 / s**2 - log(s)", "s", "(x - m)**2 / s**3 - 1/s"),
+        ("f = (1 - x)**2 + b (y - x**2)**2 - x", "x", "2 x - 4 x (y - x**2) b - 3"),
+        ("f = (a[i] - x[i]) (b[j] - x[j]) P[i,j] + (x[i] - a[i])**3 1[i]", "P[p,q]", "(a[p] - x[p]) (b[q] - x[q])"),
+    ],
+)
+def test_brackets_of_results_are_the_authors(text, by, last):
+    derivation = rc.parse(text).diff(by).derivation()
+    assert rights(derivation)[-1] == last
+    assert rc.check(derivation).ok
+
+
 @pytest.mark.parametrize("depth", [20, 50, 99])
 def test_derivations_of_deep_expressions_are_bounded(depth):
     """What has more lines, and longer ones, than anybody reads is said in named parts."""

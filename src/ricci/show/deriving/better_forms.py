@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ricci.notation import syntax
-from ricci.show.deriving.finishing import everywhere
+from ricci.show.deriving.making import everywhere
 
 
 def stable(node: syntax.Node) -> tuple[syntax.Node, list[str]]:

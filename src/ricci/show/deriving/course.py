@@ -15,8 +15,9 @@ from ricci.show.derivation import DerivationStep
 from ricci.show.deriving.better_forms import stable
 from ricci.show.deriving.board import Board
 from ricci.show.deriving.definition import Defined, Given, Line
-from ricci.show.deriving.finishing import everywhere, with_deltas_substituted
-from ricci.show.deriving.making import ONE, is_zero, minus, plus, times
+from ricci.show.deriving.finishing import with_deltas_substituted
+from ricci.show.deriving.making import ONE, everywhere, is_zero, minus, plus, times
+from ricci.show.deriving.own_brackets import as_typed
 from ricci.show.deriving.typed_trees import (
     SummedTerm,
     TreeReader,
@@ -181,7 +182,7 @@ class DerivationCourse:
         if any(text_form.statement(s) not in known for s in before):
             return result
         tree = TreeReader(board.fresh, self.given.heights).read(last.body, {name: name for name in heights})
-        tree = everywhere(tree, self.by_name)
+        tree = as_typed(everywhere(tree, self.by_name), board.own)
         if key(tree, None, True) == key(result, None, True) or is_zero(result):
             return result
         used = [name for name, word in self.given.declared.symmetries() if word != "orthogonal"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
@@ -10,7 +10,8 @@ from math import prod
 from ricci.expr import Number
 from ricci.notation import syntax
 from ricci.show.deriving.differentiation import based, raised
-from ricci.show.deriving.making import divided, is_zero, opened, plus, rebuilt, signed_term, times
+from ricci.show.deriving.making import divided, everywhere, is_zero, opened, plus, signed_term, times
+from ricci.show.deriving.own_brackets import is_own
 from ricci.show.deriving.typed_trees import (
     Fresh,
     SummedTerm,
@@ -25,15 +26,6 @@ from ricci.show.deriving.typed_trees import (
 from ricci.show.phrases import number_of
 
 MOST_TERMS = 24
-
-
-def everywhere(node: syntax.Node, change: Callable[[syntax.Node], syntax.Node]) -> syntax.Node:
-    """A tree changed from the leaves on, but for what is still to be differentiated."""
-    if isinstance(node, syntax.Derivative):
-        return node
-    parts = syntax.children(node)
-    new = {id(a): b for a in parts if (b := everywhere(a, change)) is not a}
-    return change(rebuilt(node, new) if new else node)
 
 
 def sizes_in(node: syntax.Node) -> dict[int, int]:
@@ -143,9 +135,6 @@ class Collector:
     names: list[tuple[str, syntax.Indices, syntax.Node]]
     own: Sequence[syntax.Node]
 
-    def is_own(self, node: syntax.Node) -> bool:
-        return any(matched(p, node, {}, frozenset(open_in(p))) is not None for p in self.own)
-
     def multiplied(self, node: syntax.Node) -> syntax.Node:
         """Brackets multiplied out, but for those that the author has written."""
 
@@ -153,7 +142,7 @@ class Collector:
             if not isinstance(part, SummedTerm):
                 return part
             for at, (exponent, factor) in enumerate(part.factors):
-                if exponent > 0 and isinstance(factor, syntax.SumNode) and not self.is_own(factor):
+                if exponent > 0 and isinstance(factor, syntax.SumNode) and not is_own(factor, self.own):
                     if len(factor.terms) > MOST_TERMS:
                         return part
                     found = multiplied_out(part, at, self.fresh)
@@ -228,7 +217,7 @@ class Collector:
         return everywhere(everywhere(node, combined), self._factored)
 
     def _factored(self, node: syntax.Node) -> syntax.Node:
-        if not isinstance(node, syntax.SumNode) or self.is_own(node):
+        if not isinstance(node, syntax.SumNode) or is_own(node, self.own):
             return node
         node = like_terms(node)
         if not isinstance(node, syntax.SumNode):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -229,3 +229,12 @@ def rebuilt(node: syntax.Node, values: dict[int, syntax.Node]) -> syntax.Node:
     if isinstance(node, syntax.SumNode):
         return plus([(s, f) for (s, _), f in zip(node.terms, new, strict=True)])
     return minus(new[0]) if isinstance(node, syntax.Neg) else syntax.with_children(node, new)
+
+
+def everywhere(node: syntax.Node, change: Callable[[syntax.Node], syntax.Node]) -> syntax.Node:
+    """A tree changed from the leaves on, but for what is still to be differentiated."""
+    if isinstance(node, syntax.Derivative):
+        return node
+    parts = syntax.children(node)
+    new = {id(a): b for a in parts if (b := everywhere(a, change)) is not a}
+    return change(rebuilt(node, new) if new else node)

@@ -18,11 +18,10 @@ from ricci.show.deriving.finishing import (
     MOST_TERMS,
     Collector,
     cancelled,
-    everywhere,
     monomials,
     with_deltas_substituted,
 )
-from ricci.show.deriving.making import ONE, ZERO, is_zero, opened, plus, rebuilt, spliced, times
+from ricci.show.deriving.making import ONE, ZERO, everywhere, is_zero, opened, plus, rebuilt, spliced, times
 from ricci.show.deriving.typed_trees import SummedTerm, derivatives_in, hint, key, open_in, refreshed, renamed
 
 if TYPE_CHECKING:
