@@ -44,14 +44,16 @@ def _partition(spec: Spec) -> Any:
 def _jitted(run: Callable[..., Any], plan: Plan, mesh: Any, results: Sequence[Spec]) -> Callable[..., Any]:
     """A program that gives its results where they belong."""
     explicit = [name for name, kind in zip(mesh.axis_names, mesh.axis_types, strict=True) if kind.name == "Explicit"]
-    found = [_sharding(mesh, spec) for spec in results]
-    if explicit:  # which has no results that are left to XLA
-        whole = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
-        found = [whole if own is None else own for own in found]
-    out = found[0] if plan.setting.single else tuple(found)
-    if explicit:
-        return jax.jit(jax.sharding.auto_axes(run, axes=tuple(explicit), out_sharding=out))
-    return jax.jit(run, out_shardings=out)
+    if explicit:  # of which no result is left to XLA
+        results = [tuple([cut or () for cut in spec]) for spec in results]
+        told = [tuple([tuple([one for one in cut or () if one in explicit]) for cut in spec]) for spec in results]
+        inside = _one_or_all(plan, [_sharding(mesh, spec) for spec in told])
+        run = jax.sharding.auto_axes(run, axes=tuple(explicit), out_sharding=inside)
+    return jax.jit(run, out_shardings=_one_or_all(plan, [_sharding(mesh, spec) for spec in results]))
+
+
+def _one_or_all(plan: Plan, found: list[Any]) -> Any:
+    return found[0] if plan.setting.single else tuple(found)
 
 
 class PlacedRun:

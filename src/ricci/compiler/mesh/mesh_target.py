@@ -20,7 +20,10 @@ class MeshTarget(JaxTarget):
     takes = (*JaxTarget.takes, "mesh")
 
     def array(self, value: Any, like: Any) -> Any:
-        return value if isinstance(value, jax.Array) else np.asarray(value)
+        if isinstance(value, jax.Array):
+            return value
+        array = np.asarray(value)
+        return array.astype(jax.dtypes.canonicalize_dtype(array.dtype), copy=False)  # as JAX takes arrays of NumPy
 
     def travelling(self) -> Any:
         return self

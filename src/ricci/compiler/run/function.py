@@ -283,13 +283,14 @@ class Compiled(Carded):
 
     def _planned(self, sizes: Mapping[str, int], dtype: str) -> Plan:
         """A plan for indices of these sizes, as if there were one device."""
+        known = {v.name: v.shape for v in self.stage.needed}
         shapes = {}
-        for v in self.stage.needed:
-            names = self._axes[v.name]
-            lacking = [x for x, n in zip(names, v.shape, strict=True) if not isinstance(n, int) and x not in sizes]
+        for name in self.inputs:
+            own = [*zip(self._axes[name], known.get(name, self._axes[name]), strict=True)]
+            lacking = [x for x, n in own if not isinstance(n, int) and x not in sizes]
             if lacking:
-                raise InputError(f"sizes= lacks index {lacking[0] or 'without a name'!r} of {v.name}; it needs all.")
-            shapes[v.name] = tuple([n if isinstance(n, int) else sizes[x] for x, n in zip(names, v.shape, strict=True)])
+                raise InputError(f"sizes= lacks index {lacking[0] or 'without a name'!r} of {name}; it needs all.")
+            shapes[name] = tuple([n if isinstance(n, int) else sizes[x] for x, n in own])
         used = {name for names in self._axes.values() for name in names}
         free = {name: size for name, size in sizes.items() if name not in used}
         setting = self._setting(shapes, free, dtype)
