@@ -34,6 +34,7 @@ LARGE = np.ones((600, 600))
 
 loss = rc.parse("l = 1[m] log(1 + exp(-y[m] X[m,n] w[n]))")
 compiled = rc.parse("y[i] = exp(2 A[i,j] x[j]) + x[i]").compile("numpy", fused=False)
+in_blocks = rc.parse("y[i] = A[i,j] x[j]").compile(blocks={"i": 1})
 compressed = rc.parse("f = 1[i,j] (T[i,j] - U[i,k] V[j,k])**2").diff("U", "U").compile("numpy", compressed=True)
 gradient = rc.grad(lambda x: np.tanh(x).sum())
 named = rc.vmap(lambda x: (x * x).sum(), axis_name="b")
@@ -210,6 +211,7 @@ USES: dict[str, Callable[[], Any]] = {
     "programs of transformed functions": lambda: gradient(V),
     "rules of functions on tensors": lambda: backward(lambda x: apply(energy, "energy", (x,), {}), V),
     "rules of one's own on formulas": lambda: twice(rc.variable("x[i]"))(x=V),
+    "schedules of blocks": lambda: in_blocks(A=np.ones((3, 3)), x=V),
     "shapes of calls on patterns": lambda: einops.rearrange(X, "a b -> (a b)"),
     "shapes of layers": lambda: layer("turned", lambda m: m.Rearrange("a b -> b a"))(torch_module().ones(2, 3)).shape,
     "shapes of signatures": lambda: project(X, Y),

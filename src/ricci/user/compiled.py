@@ -7,6 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ricci.checked_calls import shown, takes
+from ricci.compiler.blocks.block_inputs import read_blocks
+from ricci.compiler.blocks.blocked_function import blocked
 from ricci.compiler.compressed.result import CompressedFunction
 from ricci.compiler.pipeline import prepare
 from ricci.compiler.run.function import Compiled
@@ -47,6 +49,10 @@ def compile(
     jit: bool | None = None,
     mesh: Any = None,
     axes: Mapping[str, Any] | None = None,
+    blocks: Mapping[str, int | str | None] | str | Sequence[str] | None = None,
+    memory: int | str | None = None,
+    progress: bool | Callable[[int, int], Any] = False,
+    threads: int | None = None,
 ) -> Compiled: ...
 @overload
 def compile(
@@ -60,7 +66,9 @@ def compile(
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
 ) -> Transformed[P, R]: ...
-@takes("rc.compile", compressed="flag", simplify="flag", fused="flag or None", jit="flag or None")
+@takes(
+    "rc.compile", compressed="flag", simplify="flag", fused="flag or None", jit="flag or None", threads="count or None"
+)
 def compile(
     formulas: Formula | Iterable[Formula] | Callable,
     backend: str | None = None,
@@ -71,6 +79,10 @@ def compile(
     jit: bool | None = None,
     mesh: Any = None,
     axes: Mapping[str, Any] | None = None,
+    blocks: Mapping[str, int | str | None] | str | Sequence[str] | None = None,
+    memory: int | str | None = None,
+    progress: bool | Callable[[int, int], Any] = False,
+    threads: int | None = None,
     **more: Any,
 ) -> Any:
     """A fast function of arrays. For several formulas it returns a tuple, and computes what they share once.
@@ -86,6 +98,12 @@ def compile(
     captured as a graph, whose kernels are launched at once, and that is kept if it was measured to be faster.
     On JAX with several devices, ``mesh=jax.make_mesh((8,), ("data",)), axes={"m": "data"}`` cuts the index ``m`` along
     an axis of the mesh, in inputs and results; XLA does the rest. ``f.mesh_costs()`` says what is sent.
+
+    ``blocks={"m": 4096}`` computes block by block along the index ``m``, on NumPy: data may lie in a file, of which no
+    more is read at once, and no array of its size is made. ``blocks="m"`` takes blocks as long as ``memory="1 GB"``
+    allows; ``memory`` alone cuts what has to be cut. ``progress`` shows how far a run is, ``threads`` says how many
+    blocks are computed at once. Calls take ``out=``, files or arrays for results, and ``resume=``, the name of a file
+    from which a run goes on that ended early. ``f.plan`` tells how often the data are read.
 
     >>> import numpy as np
     >>> from ricci import compile, parse
@@ -122,7 +140,11 @@ def compile(
     facts = merged(part.context for part in parts).facts
     stage = prepare([part.expr for part in parts], names, facts, by, simplify)
     options = (("fused", fused), *([("jit", jit)] if jit is not None else []))
-    if compressed:
+    cut = blocks is not None or memory is not None or progress or threads is not None
+    if cut or backend == "dask":
+        _check_blocks(backend, compressed=compressed, mesh=mesh, jit=jit)
+        made = blocked(stage, backend, read_blocks(blocks, memory, progress, threads), single, (("fused", fused),))
+    elif compressed:
         rows = [part.order - part._columns for part in parts]
         made = CompressedFunction(stage, [part.indices for part in parts], backend, single, options, rows)
     else:
@@ -130,12 +152,23 @@ def compile(
     if mesh is not None or axes is not None:
         _put_on_mesh(made, None if compressed else [part.indices for part in parts], mesh, axes, backend, jit)
     chosen = {"compressed": compressed, "simplify": simplify, "fused": fused, "jit": jit, "mesh": mesh, "axes": axes}
+    chosen |= {"blocks": blocks, "memory": memory, "progress": progress, "threads": threads}
     again = partial(_compiled, single, backend, **chosen)
     if facts.assumed:
         made.other_orders = OtherOrders(parts, again)
     if facts.unknown:
         made.functions = offered("functions_of_calls")(parts, again)
     return made
+
+
+def _check_blocks(backend: str | None, **others: Any) -> None:
+    """An error where something else is asked for that blocks do not go with."""
+    if backend not in (None, "numpy", "dask"):
+        hint = " On JAX, mesh= and axes= cut an index among devices." if backend == "jax" else ""
+        raise InputError(f'blocks= and memory= run on NumPy, or with the backend "dask", not on {backend!r}.{hint}')
+    clash = next((name for name, value in others.items() if value), None)
+    if clash is not None:
+        raise InputError(f"What runs in blocks has no {clash}=; leave out one of them.")
 
 
 def _put_on_mesh(made: Compiled, indices: Any, mesh: Any, axes: Any, backend: str | None, jit: bool | None) -> None:

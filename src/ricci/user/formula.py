@@ -547,6 +547,10 @@ class Formula(FormulaMethods):
         jit: bool | None = None,
         mesh: Any = None,
         axes: Mapping[str, Any] | None = None,
+        blocks: Mapping[str, int | str | None] | str | Sequence[str] | None = None,
+        memory: int | str | None = None,
+        progress: bool | Callable[[int, int], Any] = False,
+        threads: int | None = None,
     ) -> Compiled: ...
     @takes("f.compile")
     def compile(self, backend: str | None = None, **options: Any) -> Compiled:
@@ -555,6 +559,11 @@ class Formula(FormulaMethods):
         >>> from ricci import parse
         >>> f = parse("y[i] = A[i,j] x[j]").compile("numpy")
         >>> f(A=[[1.0, 2.0], [3.0, 4.0]], x=[1.0, 1.0])
+        array([3., 7.])
+
+        ``blocks={"i": 1}`` computes it block by block along an index: see ``rc.compile``.
+
+        >>> parse("y[i] = A[i,j] x[j]").compile(blocks={"i": 1})(A=[[1.0, 2.0], [3.0, 4.0]], x=[1.0, 1.0])
         array([3., 7.])
         """
         return public("compile")(self, backend, **options)

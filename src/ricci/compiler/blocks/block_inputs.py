@@ -1,0 +1,81 @@
+"""What users say of blocks, and what they give to be read: arrays, and files that look like them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ricci.checked_calls import is_whole
+from ricci.errors import InputError
+
+UNITS = {unit: 1000**k for k, unit in enumerate(["B", "KB", "MB", "GB", "TB"])}
+UNITS |= {unit: 1024**k for k, unit in enumerate(["B", "KIB", "MIB", "GIB", "TIB"])}
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """How the work is cut: the indices with the lengths of their blocks, or none where memory decides."""
+
+    lengths: tuple[tuple[str, int | None], ...]
+    memory: int | None = None
+    progress: Any = None
+    threads: int | None = None
+
+
+def read_blocks(blocks: Any, memory: Any, progress: Any = None, threads: int | None = None) -> Blocks:
+    """What a user says: ``blocks={"m": 4096}``, ``blocks="m"``, ``memory="1 GB"``."""
+    if isinstance(blocks, str):
+        blocks = dict.fromkeys(blocks.replace(",", " ").split())
+    elif blocks is None or isinstance(blocks, (list, tuple)):
+        blocks = dict.fromkeys(blocks or ())
+    if not isinstance(blocks, Mapping) or not all(isinstance(name, str) for name in blocks):
+        raise InputError(f'blocks gives the lengths of blocks by index, as in blocks={{"m": 4096}}, not {blocks!r}.')
+    for name, length in blocks.items():
+        known = length is None or length == "auto"
+        if not known and (isinstance(length, bool) or not isinstance(length, (int, np.integer)) or length < 1):
+            raise InputError(f'A block of index {name!r} has 1 place or more, or "auto"; it cannot have {length!r}.')
+    lengths = tuple([(name, None if n in (None, "auto") else int(n)) for name, n in blocks.items()])
+    return Blocks(lengths, None if memory is None else read_bytes(memory), progress, threads)
+
+
+def read_bytes(memory: Any) -> int:
+    """A number of bytes, or a text such as "1 GB".
+
+    >>> read_bytes("1.5 GB"), read_bytes("64 MiB")
+    (1500000000, 67108864)
+    """
+    if is_whole(memory) and int(memory) > 0:
+        return int(memory)
+    found = re.fullmatch(r"\s*(\d+(?:\.\d*)?)\s*([A-Za-z]+)\s*", memory) if isinstance(memory, str) else None
+    if found is None or found[2].upper() not in UNITS or float(found[1]) <= 0:
+        raise InputError(f'memory is a number of bytes, or a text as in memory="1 GB", not {memory!r}.')
+    return int(float(found[1]) * UNITS[found[2].upper()])
+
+
+class Source:
+    """An input of a run: an array, or a file that looks like one, of which slices are read, in the type of the run."""
+
+    def __init__(self, array: Any, dtype: np.dtype, name: str, stored: bool):
+        self.array, self.dtype, self.name, self.stored = array, dtype, name, stored
+        self._whole: Any = None
+
+    def __getitem__(self, place: Any) -> np.ndarray:
+        return np.asarray(self.array[place]).astype(self.dtype, copy=False)
+
+    def whole(self) -> Any:
+        if self._whole is None:
+            if self.stored:
+                raise InputError(
+                    f"All of the input {self.name!r} is needed at once, and it lies in a file. Write "
+                    f"{self.name}[...] to load it, or cut an index that it has."
+                )
+            self._whole = self[...]
+        return self._whole
+
+
+def whole(value: Any) -> Any:
+    return value.whole() if isinstance(value, Source) else value
