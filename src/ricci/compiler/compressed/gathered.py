@@ -4,7 +4,8 @@ The Hessian of a sum over observations, each of which reads one camera and one p
 of them puts numbers of the observations in their places: ``sum[m](delta[camera[m],i] delta[point[m],j] t[m,…])``. The
 contractions and sums that hide these places are opened, whatever that costs at first; then the terms of one *frame*,
 the same index arrays to the same axes, are added up to one core with an entry for each observation. What would be a
-whole matrix by any other way has as many numbers as there are observations.
+whole matrix by any other way has as many numbers as there are observations. Slices and shifts, whose places equations
+tell, are opened and added up in the same way: see ``linked_axes`` and ``aligned``.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from ricci.compiler.compressed.aligned import Labelled, aligned
+from ricci.compiler.compressed.linked_axes import Links
 from ricci.compiler.compressed.parts_terms import Factor, Labels, Term, renamed
 from ricci.expr import Elementwise, Expr, Number, Product, Size, Structure, Sum, add, product, rebuild
 from ricci.expr.structures import is_delta
@@ -20,14 +23,10 @@ DEEPEST = 40  # how far into an expression a read goes
 MOST_OPENED = 1000  # terms that a result is multiplied out to
 
 
-class TermOpener(Protocol):
+class TermOpener(Labelled, Protocol):
     """What opens terms, and knows the sizes of labels."""
 
-    order: int
-    written: dict[int, Size]
-
-    def label(self, label: int, size: Size) -> int: ...
-    def flat(self, coef: Number, factors: Sequence[Factor]) -> list[Term]: ...
+    def size(self, size: Size) -> int: ...
     def opened(self, term: Term, at: int) -> list[Term]: ...
     def distributed(self, term: Term, at: int) -> list[Term]: ...
 
@@ -38,10 +37,11 @@ class Frames:
     def __init__(self, search: TermOpener, root: Expr):
         self.search, self.root = search, root
         self.known: dict[Expr, frozenset[int]] = {}
+        self.links = Links(search.size)
 
     def terms(self) -> list[Term] | None:
-        """The result with one core for each frame; none where nothing is scattered, or there are too many terms."""
-        if not self.scattered(self.root):
+        """The result with one core for each frame; none where nothing is hidden, or there are too many terms."""
+        if not self.opens(self.root):
             return None
         waiting = self.search.flat(1, [(self.root, tuple(range(self.search.order)))])
         finished: list[Term] = []
@@ -59,7 +59,8 @@ class Frames:
         return self.added(finished[::-1])
 
     def opens(self, e: Expr) -> bool:
-        return isinstance(e, (Product, Sum)) and bool(self.scattered(e))
+        """Whether something is hidden in an expression: entries whose places index arrays say, or long links."""
+        return isinstance(e, (Product, Sum)) and (bool(self.scattered(e)) or self.links.long(e))
 
     def scattered(self, e: Expr) -> frozenset[int]:
         """The axes of an expression whose places some index array says; found without recursion."""
@@ -89,7 +90,8 @@ class Frames:
         frames: dict[tuple, list[Term]] = {}
         for term in terms:
             frames.setdefault(self.frame(term), []).append(term)
-        return [one for frame, own in frames.items() for one in (self.joined(own) if frame else own)]
+        others = aligned(self.search, frames.pop((), []))
+        return others + [one for own in frames.values() for one in self.joined(own)]
 
     def places(self, term: Term) -> list[Factor]:
         """The factors that say where numbers go: gathers to axes of the result, and deltas between those."""

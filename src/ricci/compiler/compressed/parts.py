@@ -97,7 +97,7 @@ class _Search:
         self.root, self.env, self.order = root, env, len(root.shape)
         self.sizes: dict[int, int] = {}
         self.written: dict[int, Size] = {}
-        self.tries = 0
+        self.tries = self.least = 0  # numbers of a term that matters
         self._groupings: dict[Term, Grouping] = {}
         for axis, size in enumerate(root.shape):
             self.label(axis, size)
@@ -136,9 +136,26 @@ class _Search:
         terms = self.flat(1, [(self.root, tuple(range(self.order)))])
         framed = Frames(self, self.root).terms()
         if framed is not None and 2 * self.cost(framed)[0] < self.cost(terms)[0]:
-            return framed
-        found = [best for term in terms for best in self.best_of(term, frozenset())]
+            framed = self.refined(framed) if len(framed) <= MOST_AT_ROOT else framed
+            if not any(map(self.contracts, framed)):
+                return framed
+        found = self.refined(terms)
         return found if framed is None or self.cost(found) < self.cost(framed) else framed
+
+    def contracts(self, term: Term) -> bool:
+        """Whether something is summed over in a term that structures do not tell."""
+        told = {x for e, labels in term.factors if isinstance(e, Structure) for x in labels}
+        return any(x >= self.order and x not in told for _, labels in term.factors for x in labels)
+
+    def refined(self, terms: list[Term]) -> list[Term]:
+        """The terms taken apart, the large ones first: what is small beside the rest waits until that is small too."""
+        while True:
+            cost = self.cost(terms)
+            self.least, self.tries = cost[0] // SMALL, 0
+            found = [best for term in terms for best in self.best_of(term, frozenset())]
+            if self.cost(found) >= cost or cost[0] < SMALL:
+                return found if self.cost(found) < cost else terms
+            terms = found
 
     def best_of(self, term: Term, whole: frozenset[Expr]) -> list[Term]:
         """The cheapest form that was found of a term, the factors ``whole`` staying as they are.
@@ -146,6 +163,8 @@ class _Search:
         Factors are taken apart one at a time, the largest first; those that are small beside the rest do not matter.
         """
         cost = self.cost([term])
+        if cost[0] < self.least:
+            return [term]
         places = [(-math.prod([self.sizes[x] for x in labels]), p) for p, (_, labels) in enumerate(term.factors)]
         for entries, at in sorted(places):
             e = term.factors[at][0]
