@@ -220,3 +220,27 @@ def test_a_name_with_digits_is_not_written_as_an_entry(name):
         f = rc.parse(text)
         assert rc.parse(read(f.latex())) == f
     assert rc.parse(f"y = z[{name}] w[{name}]").latex() != rc.parse(f"y = z[{stem}[{digits}]] w[0]").latex()
+
+
+@pytest.mark.parametrize(
+    ("text", "by"),
+    [
+        ("L = 1/2 g_{m n} v^m v^n - 1/2 m p**2", "v"),
+        ("y[m] = m x[m] n; s = y[m] y[m] n", "x"),
+        ("f = sigma sigmoid(x[i] a[i]) i", "x"),
+    ],
+)
+def test_a_letter_is_one_thing_in_all_lines(text, by):
+    """A number with the letter of an index is upright, in each line of a derivation and on each side of an equation."""
+    f = rc.parse(text)
+    derivation = f.diff(by).derivation()
+    assert rc.check(derivation.latex(), latex=True).ok
+    equation = f.equation
+    assert rc.parse(equation.latex(), latex=True).equation == equation
+
+
+def test_so_it_is_in_systems_and_reports():
+    system = rc.parse("m v[m] x[k] = p[m] k x[k]").equation.expand(m=2)
+    assert system.latex().splitlines()[1] == r"m v_{0} x_{k} &= p_{0} \mathrm{k} x_{k} \\"
+    report = rc.check(r"y_m = \mathrm{m} v_m x \\ \frac{\partial y_m}{\partial x} = -\mathrm{m} v_m")
+    assert report[1].suggestion == r"\frac{\partial y_m}{\partial x} = \mathrm{m} v_{m}"

@@ -25,6 +25,7 @@ from ricci.review.report import CheckReport
 from ricci.review.rules import rules_of
 from ricci.review.saying import Chain, Verdicts, message_of
 from ricci.review.sides import AGREES, FALSE, OPEN, PROVED, Side, compared, in_place
+from ricci.show import latex as latex_form
 from ricci.show.derivation import Derivation
 from ricci.user.entry import functions_by_name
 
@@ -106,6 +107,7 @@ class Checker(Verdicts):
         self.trees = [side.node for line in self.lines for side in [line.head, *line.sides] if side and side.node]
         self.trees = [tree for tree in self.trees if tree is not None]
         tensors = [node for tree in self.trees for node in syntax.within(tree) if isinstance(node, syntax.TensorNode)]
+        self.letters = latex_form.letters_of(self.trees, [])
         self.orders = {node.name: len(node.indices or ()) for node in tensors}  # the numbers of indices of all names
         for program in self.reader.programs:
             self.bench.take_in(program)

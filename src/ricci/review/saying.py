@@ -47,6 +47,7 @@ class Verdicts:
         self.bench = Workbench(text, sizes, declared)
         self.verdicts: list[LineVerdict] = []
         self.chain: Chain | None = None
+        self.letters = latex_form.letters_of([], [])
 
     def explain(self, line: WrittenLine, read: ParsedSide, edit: Edit | None, node: Node, message: str) -> None:
         chain = self.chain
@@ -136,9 +137,11 @@ class Verdicts:
 
     def written(self, node: Node) -> str:
         """A tree in the notation of the text."""
-        form = latex_form if self.reader.latex else text_form
         node = written_back(node)
-        return form.render(in_subscripts(node) if self.in_subscripts else node, form.SUM)
+        if self.reader.latex:
+            with self.letters.apply():
+                return latex_form.render(node, latex_form.SUM)
+        return text_form.render(in_subscripts(node) if self.in_subscripts else node, text_form.SUM)
 
     def shown_span(self, line: WrittenLine, read: ParsedSide) -> Span:
         """The part of a line that is shown with a verdict: from its left side, or from ``=``, to the side."""

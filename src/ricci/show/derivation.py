@@ -8,6 +8,7 @@ the line before.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from ricci.checked_calls import takes
@@ -28,6 +29,7 @@ class DerivationStep:
     left: syntax.Node | None
     program: syntax.Statements
     typed: bool = False  # whether these are the author's own words
+    letters: latex_form.Letters | None = None  # what letters are in the whole derivation
 
     def after(self, lines: Sequence[syntax.Statement]) -> DerivationStep:
         """This step after lines that define parts."""
@@ -44,6 +46,10 @@ class DerivationStep:
 
     @takes("derivation.latex")
     def latex(self) -> str:
+        with nullcontext() if self.letters is None else self.letters.apply():
+            return self._latex()
+
+    def _latex(self) -> str:
         *before, last = self.program.statements
         left = "" if self.left is None else latex_form.render(self.left, latex_form.SUM)
         right = latex_form.render(last.body, latex_form.SUM)
@@ -80,6 +86,15 @@ class Derivation(Sequence[DerivationStep]):
                 left if new or sizes.tensors or sizes.equations else step.left
             )  # after other lines, one that only goes on would go on with these
             self.steps.append(replace(step, left=own, program=syntax.Statements("", (*new, last), sizes=sizes)))
+        letters = self._letters()
+        self.steps = [replace(step, letters=letters) for step in self.steps]
+
+    def _letters(self) -> latex_form.Letters:
+        """In LaTeX a letter is one thing in all lines."""
+        statements = [s for step in self.steps for s in step.program.statements]
+        lefts = [step.left for step in self.steps if step.left is not None]
+        sized = [tensor for step in self.steps for tensor in step.program.sizes.tensors]
+        return latex_form.letters_of([*lefts, *[s.body for s in statements]], [*statements, *sized])
 
     def __len__(self) -> int:
         return len(self.steps)

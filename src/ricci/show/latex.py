@@ -3,8 +3,10 @@ r"""Trees to LaTeX as people write it: ``x_{ik} a_{kj}``, ``\delta_{ij}``, ``\ma
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
 from ricci.budget import spend
@@ -21,37 +23,55 @@ _LIKE_INDEX = re.compile(r"(?:\\[A-Za-z]+|[\w\s,'+-])+")
 _LIKE_WORD = re.compile(r"\\mathrm\{[^{}]*\}")
 _DOUBTFUL = re.compile(r"\d{2,}|\d+\S+")  # may be read as several indices
 Standing = Sequence[tuple[str, str]]  # the names of indices, and where they stand
-_CLASHING: ContextVar[frozenset[str]] = ContextVar("_CLASHING", default=frozenset())  # names that are written upright
+_UPRIGHT: ContextVar[frozenset[str]] = ContextVar("_UPRIGHT", default=frozenset())  # names that are written so
 _INDICES: ContextVar[frozenset[str]] = ContextVar("_INDICES", default=frozenset("abcdefgh"))  # those of this text
 _COMPARE = {"<": "<", "<=": r"\le", ">": ">", ">=": r"\ge", "==": "=", "!=": r"\ne"}
 
 
-Partials = tuple[str, Standing, Sequence[tuple[str, Standing]]]  # what is differentiated, and by what
+Named = Sequence[tuple[str, Standing]]
+Partials = tuple[str, Standing, Named]  # what is differentiated, and by what
+
+
+@dataclass(frozen=True)
+class Letters:
+    """What letters are in one text: names that are written upright, since they would be read as something else, such as
+    numbers with the letter of an index and the function sigmoid where there is a name sigma; and the indices."""
+
+    upright: frozenset[str]
+    indices: frozenset[str]
+
+    @contextmanager
+    def apply(self) -> Iterator[None]:
+        """Trees that are written meanwhile are of this text."""
+        before = _UPRIGHT.set(self.upright), _INDICES.set(self.indices)
+        try:
+            yield
+        finally:
+            _UPRIGHT.reset(before[0])
+            _INDICES.reset(before[1])
+
+
+def letters_of(
+    trees: Iterable[syntax.Node], owners: Iterable[syntax.Statement | syntax.TensorNode], beside: Named = ()
+) -> Letters:
+    """Those of a text with these expressions; ``owners`` are left sides, and tensors in lines of sizes, and ``beside``
+    are names on the left that are no trees, with their indices."""
+    owners = list(owners)
+    nodes = [*[node for tree in trees for node in syntax.within(tree)], *owners]
+    nodes += [node.variable for node in nodes if isinstance(node, syntax.Derivative)]
+    own = [(n.name, n.indices) for n in nodes if isinstance(n, (syntax.TensorNode, syntax.Statement)) and n.name]
+    names = {name for name, _ in (*own, *beside)}
+    bare = {name for name, indices in (*own, *beside) if not indices}
+    found = {name for node in nodes for name in _index_names(node)} | {i for _, own in beside for i, _ in own}
+    return Letters(frozenset([*bare & found, *(["sigmoid"] if "sigma" in names else [])]), frozenset(found))
 
 
 def program(tree: syntax.Statements, derived: Partials | None = None) -> str:
     """All statements; the last one is the derivative that is ``derived``, where it is given."""
-    clashes, indices = clashing(tree, derived)
-    before = _CLASHING.set(clashes), _INDICES.set(indices)
-    try:
+    beside = [(derived[0], derived[1]), *derived[2]] if derived else []
+    sides = [side for s in tree.statements for side in s.sides]
+    with letters_of(sides, [*tree.statements, *tree.sizes.tensors], beside).apply():
         return _program(tree, partials(*derived) if derived else None)
-    finally:
-        _CLASHING.reset(before[0])
-        _INDICES.reset(before[1])
-
-
-def clashing(tree: syntax.Statements, derived: Partials | None) -> tuple[frozenset[str], frozenset[str]]:
-    """Names that would be read as something else in this text: numbers that have the letter of an index, and the
-    function sigmoid where the text has a name sigma; and the indices."""
-    nodes = [node for s in tree.statements for side in s.sides for node in syntax.within(side)]
-    tensors = [node for node in nodes if isinstance(node, syntax.TensorNode)]
-    beside = [(derived[0], derived[1]), *derived[2]] if derived else []  # on the left
-    bare = {node.name for node in tensors if not node.indices} | {name for name, own in beside if not own}
-    bare |= {s.name for s in tree.statements if s.name and not s.indices}
-    names = {*bare, *[node.name for node in tensors], *[name for name, _ in beside]} | {s.name for s in tree.statements}
-    found = {name for owner in (*nodes, *tree.statements, *tree.sizes.tensors) for name in _index_names(owner)}
-    found |= {index for _, own in beside for index, _ in own}
-    return frozenset([*bare & found, *(["sigmoid"] if "sigma" in names else [])]), frozenset(found)
 
 
 def _index_names(node: syntax.Node | syntax.Statement) -> list[str]:
@@ -115,7 +135,7 @@ def left_side(name: str, own: Standing) -> str:
 
 def _whole(name: str) -> str:
     """A name without indices."""
-    return rf"\mathrm{{{_escape(name)}}}" if name in _CLASHING.get() else symbol(name)
+    return rf"\mathrm{{{_escape(name)}}}" if name in _UPRIGHT.get() else symbol(name)
 
 
 def _plain(names: Standing) -> syntax.Indices:
@@ -254,7 +274,7 @@ def _call(node: syntax.CallNode, place: int) -> str:
     if node.name == "floor" and isinstance(node.args[0], syntax.ProductNode):  # as it is in sizes
         args = [_product(node.args[0], SUM, quotient=True)]
     op = OPS.get(node.name)
-    plain = node.axes is None and node.result is None and node.name not in _CLASHING.get()
+    plain = node.axes is None and node.result is None and node.name not in _UPRIGHT.get()
     if op is not None and op.latex and "{axes}" not in op.latex and plain:
         return op.latex.format(*args)
     if op is None:

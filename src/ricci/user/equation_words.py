@@ -42,6 +42,11 @@ class Wording:
     declared: Declarations = PLAIN
 
     @property
+    def trees(self) -> list[syntax.Node]:
+        """All that is written, but for what stands on the left of the lines before."""
+        return [*self.sides, *[statement.body for statement in self.before]]
+
+    @property
     def alone(self) -> bool:
         """Whether there is nothing but the two sides."""
         return not self.before and not self.sizes.tensors and not self.sizes.equations

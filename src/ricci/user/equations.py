@@ -102,9 +102,10 @@ class Equation:
 
         written = self._written()
         left, right = written.sides
-        lines = [*latex.size_line(written.sizes), *[latex.statement(s, sign="&=") for s in written.before]]
-        sign = "&=" if lines else "="
-        sides = f"{latex.render(left, latex.SUM)} {sign} {latex.render(right, latex.SUM)}"
+        with latex.letters_of(written.trees, [*written.before, *written.sizes.tensors]).apply():
+            lines = [*latex.size_line(written.sizes), *[latex.statement(s, sign="&=") for s in written.before]]
+            sign = "&=" if lines else "="
+            sides = f"{latex.render(left, latex.SUM)} {sign} {latex.render(right, latex.SUM)}"
         names = ", ".join(map(latex.label, self._not_summed(left, right)))
         sides += rf" \quad\text{{(no sum ${names}$)}}" if names else ""
         return latex.aligned([*lines, sides]) if lines else sides

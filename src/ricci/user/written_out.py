@@ -60,11 +60,16 @@ class EquationSystem:
         """The lines in LaTeX, aligned at their signs of equality."""
         from ricci.show import latex
 
-        lines = [latex.statement(s, sign="&=") for s in self._before]
+        trees = [*[s.body for s in self._before], *[side for one, other, _ in self._lines for side in (one, other)]]
+        with latex.letters_of(trees, self._before).apply():
+            return latex.aligned([*[latex.statement(s, sign="&=") for s in self._before], *self._in_latex()])
+
+    def _in_latex(self) -> Iterator[str]:
+        from ricci.show import latex
+
         for left, right, names in self._lines:
             sides = f"{latex.render(left, latex.SUM)} &= {latex.render(right, latex.SUM)}"
-            lines.append(sides + (rf" \quad\text{{(no sum ${', '.join(map(latex.label, names))}$)}}" if names else ""))
-        return latex.aligned(lines)
+            yield sides + (rf" \quad\text{{(no sum ${', '.join(map(latex.label, names))}$)}}" if names else "")
 
     def _repr_latex_(self) -> str:
         from ricci.show.fitting import in_notebook
