@@ -224,6 +224,13 @@ def test_several_gathers_by_one_index(backend):
     np.testing.assert_array_equal(counted(make(s), make(np.ones(3))), [6, 6])
 
 
+def test_a_number_on_the_diagonal_is_not_transposed():
+    f = rc.parse("u[i] = (x[i] - mean[j](x[j])) / sqrt(var[j](x[j]) + e)").diff("x")
+    code = f.code()
+    assert ".T" not in code
+    np.testing.assert_allclose(code(INPUTS["y"], 0.1), f(x=INPUTS["y"], e=0.1))
+
+
 def test_places_are_counted_as_such():
     code = rc.grad(lambda x: x @ np.arange(len(x))).code()(np.ones(4))
     assert "np.arange(i, dtype=x.dtype)" in code
@@ -375,6 +382,17 @@ def test_the_code_of_a_function_takes_all_of_its_arrays():
     np.testing.assert_allclose(text(np.ones(2), np.ones(3)), c)
     tree = rc.code(lambda p: {"a": p["w"] + p["b"], "b": p["w"]}, "numpy")({"w": np.ones(2), "b": np.ones(2)})
     np.testing.assert_allclose(tree(np.ones(2), np.zeros(2)), np.ones((2, 2)))
+
+
+def test_functions_in_c_are_for_the_sizes_of_the_call():
+    code = rc.value_and_grad(logloss).code("c")(*POINT)
+    assert "const double X[2][3], const double y[2], double value[1], double gradient[3]) {" in code
+    assert "((" not in code.replace("(double)((", "") and "double t3 = 0.0;" in code
+
+
+def test_results_of_functions_have_names():
+    assert "Gives value, gradient1[i], gradient2[i,j]." in rc.value_and_grad(logloss, argnums=(0, 1)).code()(*POINT)
+    assert "Gives result1[i], result2." in rc.code(lambda x: (x * 2, x.sum()))(np.ones(3))
 
 
 def test_what_is_not_of_functions_is_refused():

@@ -218,6 +218,8 @@ class ArrayCode:
             found = self._by_triangle(step, mask, own, a)
             if found is not None:
                 return found
+            if not a[1] and len(step.labels) == 2 and c in self.symmetric:
+                self.symmetric.add(step.out)
         self.shortened([v for v, _ in given(step)])
         pieces = [self.arranged(operand, step.labels) for operand in given(step)]
         condition = (

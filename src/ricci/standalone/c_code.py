@@ -134,19 +134,24 @@ class CCode(EntryCode):
 
     def filled(self, name: str, kind: str, ranges: Sequence[tuple[str, Size]], piece: CodePiece, title: str) -> None:
         pending, self.pending = self.pending, ()
-        self.declared(name, kind, [n for _, n in ranges], title)
-        at = name + "".join([f"[{x}]" for x, _ in ranges])
+        at = first = name + "".join([f"[{x}]" for x, _ in ranges])
+        note = f"  // {title}" if title else ""
+        if not ranges and name not in self.targets.values():  # a number is declared where it gets its value
+            first = f"{TYPES[kind]} {name}"
+        else:
+            self.declared(name, kind, [n for _, n in ranges], note)
+            note = ""
         if not pending:
-            self.loops(ranges, [f"{at} = {piece.text};"])
+            self.loops(ranges, [f"{first} = {piece.text};{note}"])
             return
         zero = "0.0" if kind == "f" else "0"
         inner = nested([*pending], [f"{at} += {piece.text};"], self.size)
-        self.loops(ranges, [f"{at} = {zero};", *inner])
+        self.loops(ranges, [f"{first} = {zero};{note}", *inner])
 
-    def declared(self, name: str, kind: str, shape: Sequence[Size], title: str = "") -> None:
+    def declared(self, name: str, kind: str, shape: Sequence[Size], note: str = "") -> None:
         sizes = "".join([f"[{self.size(n)}]" for n in shape])
         if name not in self.targets.values():
-            self.lines.append(f"{TYPES[kind]} {name}{sizes};" + (f"  // {title}" if title else ""))
+            self.lines.append(f"{TYPES[kind]} {name}{sizes};{note}")
 
     def loops(self, ranges: Sequence[tuple[str, Size]], body: Sequence[str]) -> None:
         self.lines += nested(ranges, body, self.size)

@@ -13,6 +13,7 @@ from ricci.standalone.spelling import LIBRARIES
 
 PYTHON = tuple(LIBRARIES)
 BACKENDS = (*PYTHON, *PAGES)
+OF_GIVEN_SIZES = ("c",)  # whose sizes are numbers
 
 
 class KeptCode(str):

@@ -56,9 +56,20 @@ def unsigned(template: str, pieces: Sequence[CodePiece]) -> tuple[str, list[Code
     for k, piece in enumerate(pieces):
         signed = template.count(f"-{{{k}}}") == template.count(f"{{{k}}}") > 0
         if signed and piece.rank == MINUS and piece.text.startswith("-"):
-            template, piece = template.replace(f"-{{{k}}}", f"{{{k}}}"), CodePiece(piece.text[1:], TIMES)
+            template, piece = template.replace(f"-{{{k}}}", f"{{{k}}}"), without_brackets(piece.text[1:], TIMES)
         found.append(piece)
     return template, found
+
+
+def without_brackets(text: str, rank: int) -> CodePiece:
+    """A text of this rank; where all of it stands in brackets, what is in them."""
+    depth = 0
+    for place, c in enumerate(text):
+        depth += (c == "(") - (c == ")")
+        if depth == 0:
+            whole = c == ")" and place == len(text) - 1
+            return CodePiece(text[1:-1], ADDS) if whole and text.startswith("(") else CodePiece(text, rank)
+    return CodePiece(text, rank)
 
 
 def number_piece(value: Any, size: Callable[[Size], CodePiece], pi: str, inf: str, nan: str) -> CodePiece:

@@ -14,7 +14,7 @@ from ricci.checked_calls import shown
 from ricci.errors import InputError
 from ricci.kinds import kind_of
 from ricci.notation.text_scope import names_a_tensor
-from ricci.standalone.kept_code import KeptCode, check_backend, kept_code
+from ricci.standalone.kept_code import OF_GIVEN_SIZES, KeptCode, check_backend, kept_code
 from ricci.tracing import trees
 from ricci.transforms.formula_functions import as_function
 from ricci.user.code_requests import wanted_of
@@ -23,6 +23,7 @@ from ricci.user.open_sizes import fixed_sizes, rooms, with_open_sizes
 from ricci.wrapping import MadeOf
 
 MOST_WRITTEN = 100  # entries of an array that the function makes, which is written out; larger ones are arguments
+RESULTS = {"grad": "gradient", "value_and_grad": "gradient", "hessian": "hessian", "jacobian": "jacobian"}
 
 
 @dataclass(frozen=True)
@@ -35,20 +36,31 @@ class TracedFormulas:
     arguments: tuple[str, ...]
     fixed: Mapping[str, tuple[int | None, ...]]  # the sizes that arguments must have, where it is not for any
     made: list[np.ndarray]  # small arrays that the function makes itself
+    labels: tuple[str, ...]  # what the results are called
 
 
-def traced_formulas(function: Callable, args: tuple, kwargs: Mapping[str, Any]) -> TracedFormulas:
-    """The formulas that a function computes, transformed or not, for arguments like these of any sizes if possible."""
+def traced_formulas(
+    function: Callable, args: tuple, kwargs: Mapping[str, Any], any_sizes: bool = True
+) -> TracedFormulas:
+    """The formulas that a function computes, transformed or not, for arguments like these, of any sizes if possible."""
     transformed = as_traced(as_function(function, "code"), "trace", {})
     arguments = transformed.arguments(args, kwargs)
     recording = transformed.observed(arguments)[0]
     closed = transformed.derive(recording)
-    derived = with_open_sizes(transformed, arguments, closed) or closed
+    derived = (any_sizes and with_open_sizes(transformed, arguments, closed)) or closed
     parts, form = trees.flatten(formulas(derived, transformed.what in ("trace", "compile"), rooms(derived)))
     name = recording.name if names_a_tensor(recording.name) else "f"
     what = "" if transformed.what in ("trace", "compile") else f"_{transformed.what}"
     own = made_inside(transformed.function, derived.captured.values())
-    return TracedFormulas(parts, form, name + what, tuple([v.name for v in derived.inputs]), fixed_sizes(derived), own)
+    given, labels = tuple([v.name for v in derived.inputs]), result_names(transformed.what, len(parts))
+    return TracedFormulas(parts, form, name + what, given, fixed_sizes(derived), own, labels)
+
+
+def result_names(what: str, count: int) -> tuple[str, ...]:
+    """What the results of a transformed function are called, where there are several."""
+    first = ["value"] if what == "value_and_grad" else []
+    stem, left = RESULTS.get(what, "result"), count - len(first)
+    return (*first, *([stem] if left == 1 else [f"{stem}{k + 1}" for k in range(left)]))
 
 
 def made_inside(function: Callable, captured: Iterable[Any]) -> list[np.ndarray]:
@@ -79,14 +91,15 @@ class Coding(MadeOf):
         return f"<rc.code of {self.function!r} in {self.backend}>"
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> KeptCode:
-        traced = traced_formulas(self.function, args, kwargs)
+        traced = traced_formulas(self.function, args, kwargs, self.backend not in OF_GIVEN_SIZES)
         for part in traced.parts:
             if kind_of(part) != "formula":
                 raise InputError(f"{self!r}: a result is {shown(part)}; code is written of arrays.")
         single = traced.form == trees.LEAF
         wanted = wanted_of(traced.parts, single, self.name or traced.name, self.types, {}, traced.arguments)
+        labels = wanted.labels if single else traced.labels
         values = wanted.stage.facts.values
         written = {
             name: values[name] for name in values if any(map(partial(np.array_equal, values[name]), traced.made))
         }
-        return kept_code(replace(wanted, fixed=traced.fixed, written=written), self.backend, values)
+        return kept_code(replace(wanted, fixed=traced.fixed, written=written, labels=labels), self.backend, values)
