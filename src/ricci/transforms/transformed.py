@@ -19,6 +19,8 @@ import numpy as np
 
 from ricci.caches import Cache
 from ricci.checked_calls import check, is_whole, shown
+from ricci.compiler.blocks.block_inputs import BlockOptions, check_blocks, read_blocks
+from ricci.compiler.blocks.chunked import blocked
 from ricci.compiler.compressed.result import CompressedFunction
 from ricci.compiler.pipeline import prepare
 from ricci.compiler.run.engines import target_named, target_of
@@ -27,6 +29,7 @@ from ricci.compiler.run.matrix_faults import explained
 from ricci.dispatch import public, recorded
 from ricci.errors import DTypeError, InputError, RicciError, nearest
 from ricci.expr import Elementwise, Expr, Function, Structure, Variable, rebuild
+from ricci.kinds import kind_of
 from ricci.markup import code
 from ricci.notation.context import Facts
 from ricci.standalone.kept_code import KeptCode
@@ -54,6 +57,7 @@ if TYPE_CHECKING:
 
 MOST_PROGRAMS = 256
 _OPTIONS = ("argnums", "has_aux", "static_argnums", "static_argnames", "backend", "fused", "roll", "mesh", "axes")
+_OPTIONS += ("blocks", "memory", "progress", "threads")
 COMPILER_OPTIONS = ("jit",)  # of all transforms: how programs are compiled further
 MATRICES = ("jacobian", "jacfwd", "jacrev", "hessian")
 Derive = Callable[[Recording], Recording]
@@ -80,6 +84,10 @@ class Transformed(MadeOf, Generic[P, R_co]):
         roll: bool = True,
         mesh: Any = None,
         axes: Any = None,
+        blocks: Any = None,
+        memory: Any = None,
+        progress: Any = False,
+        threads: int | None = None,
         options: Mapping[str, Any] | None = None,
         **unknown: Any,
     ):
@@ -109,12 +117,13 @@ class Transformed(MadeOf, Generic[P, R_co]):
         self.static_argnames = frozenset(names)
         if nums or names:
             check_static(function, what, self.static_argnums, self.static_argnames)
-        self.backend = None if backend is None else target_named(backend).name
+        self.backend = backend if backend in (None, "dask") else target_named(backend).name
         self.extras, self.has_aux, self.compressed, self.roll = extras, has_aux, compressed or bool(sparse), roll
         self.sparse = "csr" if sparse is True else sparse or None
         given = {**(options or {}), **chosen}
         given = {name: value for name, value in given.items() if value is not None}
         self.options = tuple(sorted({"fused": fused, **given}.items()))
+        self.blocks = self._blocks(blocks, memory, progress, threads, mesh)
         self.cut = self._cut(mesh, axes, given.get("jit"))
         self.bounds: tuple[int, ...] = ()  # of loops that end by themselves
         self.forget()
@@ -128,6 +137,13 @@ class Transformed(MadeOf, Generic[P, R_co]):
         made = AxesNamed(f"rc.{self.what}", mesh, axes, self.backend, jit)
         self.backend = self.backend if mesh is None else "jax"
         return made
+
+    def _blocks(self, blocks: Any, memory: Any, progress: Any, threads: int | None, mesh: Any) -> BlockOptions | None:
+        """How programs are cut into blocks, if they are."""
+        if blocks is None and memory is None and not progress and threads is None and self.backend != "dask":
+            return None
+        check_blocks(self.backend, compressed=self.compressed, mesh=mesh)
+        return read_blocks(blocks, memory, progress, threads)
 
     def forget(self) -> None:
         """Nothing is known of earlier calls."""
@@ -314,9 +330,10 @@ class Transformed(MadeOf, Generic[P, R_co]):
         arrays = arguments.traced
         tensor = of_torch(arrays)  # one of PyTorch's among arrays of NumPy makes the results tensors
         given = [*arrays, *recording.captured.values()] if tensor is None else [tensor]
-        backend = self.backend or target_of(given).name
-        derived = self.derive(recording)
-        program = Version(derived, recording, backend, arrays, self.compressed, self.sparse, self.options, self.cut)
+        lazy = self.backend in (None, "dask") and "dask" in map(kind_of, given)
+        backend = "dask" if lazy else self.backend or target_of(given).name
+        derived, more = self.derive(recording), (self.options, self.cut, self.blocks)
+        program = Version(derived, recording, backend, arrays, self.compressed, self.sparse, *more)
         program.guards = guards
         return program
 
@@ -434,6 +451,7 @@ class Version:
         sparse: str | None = None,
         options: tuple = (),
         cut: AxesNamed | None = None,
+        blocks: BlockOptions | None = None,
     ):
         self.derived, self.recording, self.backend = derived, recording, backend
         facts = Facts(mentions={}, inputs={}, groups=derived.groups())
@@ -442,11 +460,12 @@ class Version:
         for name, array in derived.captured.items():
             facts.inputs[name], facts.mentions[name] = len(array.shape), None
         stage = prepare([out for out in derived.outputs if isinstance(out, Expr)], facts=facts)
-        if compressed:
+        if blocks is not None or backend == "dask":
+            check_blocks(backend, compressed=compressed)
+            self.compiled: Any = blocked(stage, backend, blocks or BlockOptions(()), False, options)
+        elif compressed:
             indices = [tuple([f"i{k}" for k in range(r.order)]) for r in stage.roots]
-            self.compiled: Any = CompressedFunction(
-                stage, indices, backend, False, options, _rows(derived, len(indices))
-            )
+            self.compiled = CompressedFunction(stage, indices, backend, False, options, _rows(derived, len(indices)))
         else:
             self.compiled = Compiled(stage, backend, False, options)
         self.compiled.typed = True
@@ -562,9 +581,12 @@ def _cast(backend: str, dtype: str, like: Any) -> Callable:
     if backend == "torch":
         import torch
 
+        from ricci.compiler.mesh.dtensors import mesh_of_tensors, on_mesh_of_tensors
+
         kind = getattr(torch, dtype)
         device = None if like is None else like.device
-        return lambda value: value.to(dtype=kind, device=device)
+        mesh = mesh_of_tensors([like])
+        return lambda value: on_mesh_of_tensors(mesh, value.to(dtype=kind, device=device))
     if backend == "jax":
         from jax.dtypes import canonicalize_dtype
 

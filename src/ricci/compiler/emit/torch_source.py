@@ -18,6 +18,7 @@ from ricci.compiler.emit.functional import FunctionalEmitter
 from ricci.compiler.emit.numpy_calls import selected
 from ricci.compiler.emit.source import tuple_text
 from ricci.compiler.emit.torch_calls import Call, joined
+from ricci.compiler.mesh.dtensors import is_distributed
 from ricci.compiler.plan.loops import bound_by_memory
 from ricci.compiler.plan.plans import Plan
 from ricci.compiler.plan.program_steps import Form, Labels, Number, Operand, Result, Step, Value, placed_strides
@@ -77,8 +78,13 @@ def _checked_places(index: Any, size: int) -> Any:
 
 
 def _unseen(tensor: Any) -> bool:
-    """Whether the program is being compiled, transformed or recorded, so that what it does may not depend on values."""
+    """Whether the program is being compiled, transformed or recorded, so that what it does may not depend on values.
+
+    Nor may it where each process sees a part of them.
+    """
     if torch.compiler.is_compiling() or torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        return True
+    if is_distributed(tensor):
         return True
     return tensor.is_cuda and torch.cuda.is_current_stream_capturing()
 
@@ -334,8 +340,11 @@ class TorchEmitter(FunctionalEmitter):
         return f"{total}.index_add(0, {places}.reshape(({count},)), {text}.reshape({tuple_text([count, *rest])}))"
 
     def part(self, step: Step, value: Any, own: Labels, forms: Sequence[Form], sizes: tuple, total: str) -> str:
-        """Written through a view of the result where nothing is there yet; added up otherwise."""
-        if total or not isinstance(value, Value):
+        """Written through a view of the result where nothing is there yet; added up otherwise.
+
+        DTensors, parts of which are in the memory of others, cannot be written to like that.
+        """
+        if total or not isinstance(value, Value) or self.plan.option("distributed"):
             return super().part(step, value, own, forms, sizes, total)
         strides, offset = placed_strides(forms, len(sizes), step.out.shape)
         if min(strides, default=0) < 0:

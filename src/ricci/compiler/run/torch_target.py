@@ -14,6 +14,7 @@ from typing import Any
 from ricci.compiler.backends.torch_table import torch
 from ricci.compiler.emit.source import Source
 from ricci.compiler.emit.torch_source import TorchEmitter
+from ricci.compiler.mesh.dtensors import DistributedRun, is_distributed
 from ricci.compiler.plan.plans import Plan
 from ricci.compiler.run.runner import Runner
 from ricci.compiler.run.target import Framework
@@ -56,12 +57,21 @@ class TorchTarget(Framework):
     def kind(self, array: Any) -> str:
         return "f" if array.is_floating_point() else "b" if array.dtype == torch.bool else "i"
 
+    def described(self, arrays: Mapping[str, Any], *args: Any, **options: Any) -> tuple:
+        """What a setting is made of. That there are DTensors is part of it: their programs are others."""
+        *rest, known = super().described(arrays, *args, **options)
+        distributed = any(map(is_distributed, arrays.values()))
+        return *rest, (*known, ("distributed", True)) if distributed else known
+
     def emitter(self, plan: Plan) -> TorchEmitter:
         return TorchEmitter(plan)
 
     def runner(self, plan: Plan, source: Source) -> Runner:
         """The function of a source; on a GPU, unless ``jit=False``, as a captured graph where that is faster."""
         runner, jit = super().runner(plan, source), plan.option("jit")
+        if plan.option("distributed"):
+            runner.run = DistributedRun(runner.run)
+            return runner
         if jit is not False and torch.cuda.is_available() and recordable(plan.program):
             compiler = None if jit else partial(self.compiled, plan)
             runner.run = Launched(runner.run, compiler=compiler)
