@@ -101,6 +101,14 @@ def test_code_in_each_language(language):
     assert ("note" in one["code"]) == (language == "c")
 
 
+def test_code_of_a_function_takes_its_arguments_in_its_order():
+    text = "def loss(w, X, y):\n    return np.sum((X @ w - y)**2)"
+    for language, head in (("numpy", "def dloss_dw(w, X, y):"), ("julia", "function dloss_dw(w, X, y)")):
+        made = answer({"text": text, "by": ["w"], "want": ["code", "formula"], "code": language})["formulas"][0]
+        assert head in made["code"]["text"]
+        assert made["text"] == "dloss_dw[j] = 2 X[i,j] (X[i,j'] w[j'] - y[i])"
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_by_what(mode):
     f = rc.parse("f = x[i] A[i,j] x[j]")

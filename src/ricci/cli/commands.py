@@ -122,10 +122,9 @@ def _read(language: str, text: str, asked: Namespace) -> rc.Formula:
     if language == "matrix":
         return rc.matrix(text, declare, result=asked.result, sizes=sizes, functions=asked.functions)
     if language == "numpy":
-        from ricci.notation.python_functions import index_notation
+        from ricci.user.function_texts import formula_of_function
 
-        said = index_notation(text, declare)
-        return rc.parse(said.text, asked.result, sizes={**said.sizes, **sizes} or None, latex=False, **said.symmetries)
+        return formula_of_function(text, declare, asked.result, sizes)
     latex = {"latex": True, "index": False}.get(language)
     return rc.parse(text, asked.result, sizes=sizes, latex=latex, **_declared(asked))
 

@@ -35,6 +35,9 @@ class Facts:
 
     inputs: dict[str, int] = field(default_factory=dict)  # name → order
     mentions: dict[str, None] = field(default_factory=dict)  # inputs and definitions, where they are first used
+    arguments: dict[str, None] = field(
+        default_factory=dict
+    )  # of the function that the text was read from, if it is one
     groups: list[tuple[str, tuple[Axis, ...]]] = field(default_factory=list)  # an index and the axes it ranges over
     sizes: dict[str, int] = field(default_factory=dict)  # index → size, where given
     ranges: dict[str, Size] = field(default_factory=dict)  # index → size, where it follows from reads like x[i+1]
@@ -165,6 +168,9 @@ def _join(into: Facts, facts: Facts) -> None:
     for name, value in facts.definitions.items():
         if into.definitions.get(name, value) is not value:
             into.disputed.add(name)
-    for what in ("mentions", "sizes", "ranges", "definitions", "defined_indices", "heights", "symmetries", "moved"):
+    for what in (
+        *("mentions", "arguments", "sizes", "ranges", "definitions"),
+        *("defined_indices", "heights", "symmetries", "moved"),
+    ):
         for name, value in getattr(facts, what).items():
             getattr(into, what).setdefault(name, value)

@@ -34,6 +34,7 @@ class Equations(NamedTuple):
     text: str
     sizes: dict[str, int]
     symmetries: dict[str, str]  # names of matrices by what is declared of them: "symmetric" → "A S"
+    arguments: tuple[str, ...]  # of the function, as the equations call them
 
 
 def index_notation(text: str, declared: str = "") -> Equations:
@@ -79,9 +80,8 @@ class FunctionReader(ExpressionReader):
                 if name in self.known and word not in ("scalar", "vector", "matrix"):
                     said.setdefault(word, []).append(name)
         sizes = {name: size for name, size in found.items() if size is not None}
-        return Equations(
-            "\n".join([*self._size_line(), *written]), sizes, {word: " ".join(names) for word, names in said.items()}
-        )
+        symmetries = {word: " ".join(names) for word, names in said.items()}
+        return Equations("\n".join([*self._size_line(), *written]), sizes, symmetries, tuple(self.inputs))
 
     def _size_line(self) -> list[str]:
         """How long indices are where the equations do not say it: those of parts, and those that no tensor has."""

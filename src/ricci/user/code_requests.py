@@ -39,7 +39,8 @@ def wanted_of(
     stage = prepared([part.expr for part in parts], names, facts, by)
     carried = [given for given in stage.inputs if given in facts.values]
     others = [given for given in stage.inputs if given not in carried]
-    order = (*dict.fromkeys([*arguments, *others]), *carried)
+    first = arguments or [name for name in facts.arguments if name in others]
+    order = (*dict.fromkeys([*first, *others]), *carried)
     labels = tuple([part.name or "f" for part in parts])
     title = "\n".join([str(part) for part in parts])
     indices = tuple([part.indices for part in parts])

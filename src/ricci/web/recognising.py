@@ -8,10 +8,9 @@ error is that of the first.
 from __future__ import annotations
 
 import re
-import warnings
 
 import ricci as rc
-from ricci.notation.python_functions import index_notation
+from ricci.user.function_texts import formula_of_function
 from ricci.web.asking import PageRequest
 
 OF_NUMPY = re.compile(r"^\s*(def|import|from)\s|\blambda\b|\bnp\.|\bnumpy\.", re.MULTILINE)
@@ -53,16 +52,9 @@ def read(asked: PageRequest) -> tuple[str, rc.Formula, str]:
     raise first
 
 
-def _numpy(asked: PageRequest) -> rc.Formula:
-    said = index_notation(asked.text, asked.declare)
-    with warnings.catch_warnings():  # the text is ours, and says one thing
-        warnings.simplefilter("ignore", rc.ReadingWarning)
-        return rc.parse(said.text, sizes={**said.sizes, **asked.sizes} or None, latex=False, **said.symmetries)
-
-
 READERS = {
     "index": lambda asked: rc.parse(asked.text, sizes=dict(asked.sizes) or None, latex=False),
     "latex": lambda asked: rc.parse(asked.text, sizes=dict(asked.sizes) or None, latex=True),
     "matrix": lambda asked: rc.matrix(asked.text, asked.declare, sizes=dict(asked.sizes) or None),
-    "numpy": _numpy,
+    "numpy": lambda asked: formula_of_function(asked.text, asked.declare, sizes=asked.sizes),
 }
