@@ -26,7 +26,11 @@ def collectives(compiled: Any, *arrays: Any) -> list[Sent]:
     Several arrays that one call exchanges are told one by one.
     """
     run = compiled.runner.run
-    text = run.jitted.lower(*run.placed(arrays)).compile().as_text()
+    return sent_in_text(run.jitted.lower(*run.placed(arrays)).compile().as_text())
+
+
+def sent_in_text(text: str) -> list[Sent]:
+    """What a compiled module sends, from its text."""
     found = []
     for arrays_text, kind in CALL.findall(text):
         for dtype, dims in ARRAY.findall(arrays_text):
