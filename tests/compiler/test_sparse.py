@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from test_compressed import CASES, check_random, formula, made, whole
 
 import ricci as rc
-from ricci.compiler.compressed import sparse_systems, triples
+from ricci.compiler.compressed import filling, sparse_systems, triples
 from ricci.compiler.compressed.result import FORMATS, Compressed
 from ricci.errors import InputError, ShapeError
 from ricci.testing import expressions
@@ -242,6 +243,43 @@ def test_a_wrong_place_is_noticed(monkeypatch):
     with pytest.raises(AssertionError):
         entries_agree(made("diagonal and rank one"), whole("diagonal and rank one"))
     rc.cache_clear()
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32 - 1), st.booleans())
+def test_entries_are_filled_by_what_goes_to_them(seed, regular):
+    """Random terms, in steps or anywhere, several of whose numbers may go to one entry."""
+    rng = np.random.default_rng(seed)
+    count, terms = int(rng.integers(1, 40)), []
+    arrays = [rng.normal(size=rng.integers(1, 30)) for _ in range(3)]
+    wanted = np.zeros(count)
+    for _ in range(rng.integers(0, 14)):
+        chosen = rng.integers(0, 3, rng.integers(0, 3))
+        most = min([count, *[len(arrays[k]) for k in chosen]])
+        number = int(rng.integers(0, most + 1)) if regular else int(rng.integers(0, 3 * most))
+        to = np.arange(number) * (count // max(1, number)) if regular else rng.integers(0, count, number)
+        reads = []
+        value = coef = float(rng.integers(-2, 3))
+        for k in chosen:
+            places = np.arange(number) if regular else rng.integers(0, len(arrays[k]), number)
+            core = filling.Core.of([(int(k), (7,))], (7,), {7: len(arrays[k])})
+            reads.append((core, filling.run_of(places)))
+            value = value * arrays[k][places]
+        np.add.at(wanted, to, value)
+        terms.append(filling.TermReads(coef, tuple(reads), filling.run_of(to), number))
+    found = filling.filling(terms, count)
+    for _ in range(2):
+        np.testing.assert_allclose(found.values(arrays, np.float64), wanted, atol=1e-12)
+
+
+def test_results_have_places_of_their_own():
+    derive = rc.jacobian(differences, sparse=True)
+    u = np.zeros(9)
+    first, second = derive(u), derive(u)
+    second.data[:] = 0
+    second.eliminate_zeros()  # which SciPy does in place
+    assert second.nnz == 0 and first.nnz == derive(u).nnz == 21
+    same(first, rc.jacobian(differences)(u))
 
 
 # Systems

@@ -21,7 +21,7 @@ from ricci.caches import Cache
 from ricci.checked_calls import check, is_whole, shown
 from ricci.compiler.blocks.block_inputs import BlockOptions, check_blocks, read_blocks
 from ricci.compiler.blocks.chunked import blocked
-from ricci.compiler.compressed.result import CompressedFunction
+from ricci.compiler.compressed.result import CompressedFunction, known_format
 from ricci.compiler.pipeline import prepare
 from ricci.compiler.run.engines import target_named, target_of
 from ricci.compiler.run.function import Compiled
@@ -108,6 +108,8 @@ class Transformed(MadeOf, Generic[P, R_co]):
             check(f"rc.{what}", name, value, kind)
         if sparse and what not in MATRICES:
             raise InputError(f"rc.{what} makes no matrices, so its results are not sparse; rc.{MATRICES[0]} does.")
+        if isinstance(sparse, str):
+            known_format(f"rc.{what}(sparse={sparse!r})", sparse)
         function = as_function(function, what, argnums)
         super().__init__(function)
         self.derive, self.what, self.argnums = derive, what, argnums
@@ -505,7 +507,7 @@ class Version:
             results = [value if cast is None else cast(value) for value, cast in zip(results, self.casts, strict=True)]
         if self.sparse is not None:
             count = len(self.derived.rows or ())  # what comes after those is aux
-            results = [c.sparse(self.sparse) if k < count else c.todense() for k, c in enumerate(results)]
+            results = [c._sparse(self.sparse) if k < count else c.todense() for k, c in enumerate(results)]
         return self.finish(results)
 
     def _input(self, arrays: Sequence[Any], name: str, place: int | None) -> Any:

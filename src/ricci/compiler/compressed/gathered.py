@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ricci.compiler.compressed.aligned import Labelled, aligned
-from ricci.compiler.compressed.linked_axes import Links
+from ricci.compiler.compressed.linked_axes import LinkedAxes
 from ricci.compiler.compressed.parts_terms import Factor, Labels, Term, renamed
 from ricci.expr import Elementwise, Expr, Number, Product, Size, Structure, Sum, add, product, rebuild
 from ricci.expr.structures import is_delta
@@ -37,7 +37,7 @@ class Frames:
     def __init__(self, search: TermOpener, root: Expr):
         self.search, self.root = search, root
         self.known: dict[Expr, frozenset[int]] = {}
-        self.links = Links(search.size)
+        self.links = LinkedAxes(search.size)
 
     def terms(self) -> list[Term] | None:
         """The result with one core for each frame; none where nothing is hidden, or there are too many terms."""

@@ -19,7 +19,7 @@ ALONE = 32  # and one that tells single axes, as ``[k == 3]`` does, if it is few
 Link = tuple[frozenset[int], int]
 
 
-class Links:
+class LinkedAxes:
     """The links of expressions, found once for each."""
 
     def __init__(self, size: Callable[[Size], int]):

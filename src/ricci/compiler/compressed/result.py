@@ -180,16 +180,18 @@ class Compressed:
                [ 0., -1.,  4.,  0.],
                [ 0.,  0., -1.,  6.]])
         """
-        if format not in (*FORMATS, "auto"):
-            raise InputError(f'c.sparse(format={format!r}): the formats are {", ".join(FORMATS)}, and "auto".')
+        known_format(f"c.sparse(format={format!r})", format)
+        return self._sparse(format)
+
+    def _sparse(self, format: str) -> Any:
         shell = self._shell
         matrix = as_sparse(*shell.entries(self.cores, numpy_type(self.dtype)))
+        if format == "csr":
+            return matrix
         blocks = shell.blocks
         if format == "auto":
             format = "bsr" if blocks is not None else "dia" if shell.form.startswith("banded") else "csr"
-        if format == "bsr" and blocks is not None:
-            return matrix.tobsr(blocks)
-        return matrix if format == "csr" else matrix.asformat(format)
+        return matrix.tobsr(blocks) if format == "bsr" and blocks is not None else matrix.asformat(format)
 
     @property
     def most_entries(self) -> int:
@@ -292,6 +294,12 @@ class Compressed:
         if v.shape and np.prod(wanted, dtype=int) == v.shape[0]:
             hint = f" Reshape it: .reshape({', '.join(map(str, (*wanted, *v.shape[1:])))})."
         return f"{what} takes {takes}; this one has the shape {tuple(v.shape)}.{hint}"
+
+
+def known_format(what: str, format: str) -> None:
+    """An error for a format that there is not."""
+    if format not in (*FORMATS, "auto"):
+        raise InputError(f'{what}: the formats are {", ".join(FORMATS)}, and "auto".')
 
 
 def numpy_type(dtype: Any) -> np.dtype:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -124,10 +125,22 @@ def corrected(solve: Solver, u: np.ndarray, w: np.ndarray) -> Solver:
 
 
 def as_sparse(matrix: Pattern, values: np.ndarray) -> Any:
-    """A SciPy array of compressed rows; its places are those of the pattern, which nobody may change."""
-    array = needed("scipy.sparse").csr_array((values, matrix.columns, matrix.starts), shape=matrix.shape)
-    array.has_canonical_format = True
+    """A SciPy array of compressed rows; its places are its own, since SciPy changes them in place where it is asked to.
+
+    It is a copy of an empty one that SciPy has checked, once for a pattern.
+    """
+    empty = _checked(matrix) if matrix.empty is None else matrix.empty
+    array = copy(empty)
+    array.data, array.indices, array.indptr = values, empty.indices.copy(), empty.indptr.copy()
     return array
+
+
+def _checked(matrix: Pattern) -> Any:
+    values = np.broadcast_to(0.0, len(matrix.columns))
+    empty = needed("scipy.sparse").csr_array((values, matrix.columns, matrix.starts), shape=matrix.shape)
+    empty.has_canonical_format = True
+    object.__setattr__(matrix, "empty", empty)
+    return empty
 
 
 def needed(name: str) -> Any:

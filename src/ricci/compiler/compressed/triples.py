@@ -14,10 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from ricci.compiler.compressed.filling import Core, Filling, Places, TermReads, filling, run_of
 from ricci.compiler.compressed.parts_terms import Factor, Labels, Term, renamed
 from ricci.errors import InputError
 from ricci.expr import Expr, Structure, Variable
@@ -28,46 +29,6 @@ DENSER = 4  # a contraction is carried out where it makes at most so many times 
 SMALL_PLACES = 2**31
 
 
-class Core(NamedTuple):
-    """Cores multiplied and summed to one with these labels; mostly one core as it is."""
-
-    cores: tuple[tuple[int, Labels], ...]
-    labels: Labels
-
-    def value(self, arrays: Sequence[np.ndarray]) -> np.ndarray:
-        if len(self.cores) == 1 and self.cores[0][1] == self.labels:
-            return arrays[self.cores[0][0]].reshape(-1)
-        operands: list[Any] = []
-        for place, labels in self.cores:
-            operands += [arrays[place], list(labels)]
-        small = {x: k for k, x in enumerate(dict.fromkeys(x for labels in operands[1::2] for x in labels))}
-        operands[1::2] = [[small[x] for x in labels] for labels in operands[1::2]]
-        return np.einsum(*operands, [small[x] for x in self.labels], optimize=True).reshape(-1)
-
-
-Places = np.ndarray | slice
-
-
-class TermReads(NamedTuple):
-    """What one term adds: a number times numbers out of cores, each read at the places given, and to which entries."""
-
-    coef: Any
-    reads: tuple[tuple[Core, Places], ...]
-    entries: Places
-    order: np.ndarray | None  # of what is added, where several of its numbers go to one entry
-    firsts: np.ndarray | None  # and where in that order each entry begins
-
-    def add_to(self, found: np.ndarray, arrays: Sequence[np.ndarray]) -> None:
-        value: Any = self.coef
-        for k, (core, places) in enumerate(self.reads):
-            read = core.value(arrays)[places]
-            value = read if not k and self.coef == 1 else value * read
-        if self.order is not None and self.firsts is not None:
-            value = np.broadcast_to(value, self.order.shape)[self.order]
-            value = np.add.reduceat(value, self.firsts) if len(value) else value
-        found[self.entries] += value
-
-
 @dataclass(frozen=True)
 class Pattern:
     """Where the entries of a matrix are, row by row, and what is added up in each of them."""
@@ -75,18 +36,16 @@ class Pattern:
     shape: tuple[int, int]
     starts: np.ndarray  # of each row, and the end
     columns: np.ndarray
-    terms: tuple[TermReads, ...]
+    filling: Filling
     gathered: tuple[tuple[int, np.ndarray], ...] = field(repr=False, default=())  # cores that say where entries are
+    empty: Any = field(repr=False, compare=False, default=None)  # a sparse array of SciPy with these places, once made
 
     def holds(self, arrays: Sequence[np.ndarray]) -> bool:
         """Whether the entries of a result with these cores are at these places."""
         return all(arrays[k] is places or np.array_equal(arrays[k], places) for k, places in self.gathered)
 
     def values(self, arrays: Sequence[np.ndarray], dtype: Any) -> np.ndarray:
-        found = np.zeros(len(self.columns), dtype)
-        for term in self.terms:
-            term.add_to(found, arrays)
-        return found
+        return self.filling.values(arrays, dtype)
 
     @property
     def rows(self) -> np.ndarray:
@@ -144,19 +103,9 @@ def pattern(
         shape,
         _short(starts),
         _short(columns),
-        tuple([walk.reads(to) for walk, to in zip(walks, own, strict=True)]),
+        filling([walk.reads(to) for walk, to in zip(walks, own, strict=True)], len(columns)),
         tuple([(k, arrays[k]) for k in sorted(gathers)]),
     )
-
-
-def run_of(places: np.ndarray) -> Places:
-    """Places that follow one another in steps as a slice, of which reads and additions are views."""
-    if len(places) < 2:
-        return slice(int(places[0]), int(places[0]) + 1) if len(places) else slice(0, 0)
-    step = int(places[1] - places[0])
-    if step > 0 and (np.diff(places) == step).all():
-        return slice(int(places[0]), int(places[-1]) + 1, step)
-    return _short(places)
 
 
 def _short(places: np.ndarray) -> np.ndarray:
@@ -184,22 +133,34 @@ class Route:
         factors = renamed(term.factors, self.same)
         self.relations = [(e, labels) for e, labels in factors if isinstance(e, Structure) and not _trivial(e, labels)]
         self.kept = {self.same.get(x, x) for x in kept}
-        cores = [Core(((place_of(e), labels),), labels) for e, labels in factors if not isinstance(e, Structure)]
         _, most = self._planned(self.kept)
-        self.cores = self._contracted(cores, most)
+        self.cores = self._contracted([f for f in factors if not isinstance(f[0], Structure)], most)
         self.steps, self.most = self._planned(self.kept | {x for core in self.cores for x in core.labels})
 
-    def _contracted(self, cores: list[Core], most: int) -> list[Core]:
-        """The cores, sums over labels that only they carry carried out where that makes few numbers."""
+    def _contracted(self, factors: Sequence[Factor], most: int) -> list[Core]:
+        """The cores, sums over labels that only they carry carried out where that makes few numbers, and so products.
+
+        Long axes of a product come first: what is close among the entries is close there.
+        """
         related = {x for _, labels in self.relations for x in labels}
-        summed = {x for core in cores for x in core.labels} - related - self.kept
+        summed = {x for _, labels in factors for x in labels} - related - self.kept
+        groups = [([(place_of(e), labels)], labels) for e, labels in factors]
         for label in sorted(summed, key=lambda x: (-self.sizes[x], x)):
-            those = [core for core in cores if label in core.labels]
-            out = tuple(dict.fromkeys(x for core in those for x in core.labels if x != label))
-            if math.prod([self.sizes[x] for x in out]) <= DENSER * max(1, most):
-                cores = [core for core in cores if label not in core.labels]
-                cores.append(Core(tuple([one for core in those for one in core.cores]), out))
-        return cores
+            those = [group for group in groups if label in group[1]]
+            out = tuple(dict.fromkeys(x for _, labels in those for x in labels if x != label))
+            if self._entries(out) <= DENSER * max(1, most):
+                groups = [group for group in groups if label not in group[1]]
+                groups.append(([one for own, _ in those for one in own], self._long_first(out)))
+        together = {x for _, labels in groups for x in labels}
+        if len(groups) > 1 and self._entries(together) <= most:
+            groups = [([one for own, _ in groups for one in own], self._long_first(together))]
+        return [Core.of(own, labels, self.sizes) for own, labels in groups]
+
+    def _long_first(self, labels: Iterable[int]) -> Labels:
+        return tuple(sorted(labels, key=lambda x: (-self.sizes[x], x)))
+
+    def _entries(self, labels: Iterable[int]) -> int:
+        return math.prod([self.sizes[x] for x in labels])
 
     def _planned(self, wanted: set[int]) -> tuple[list[Step], int]:
         """The steps, and how many places there are at most."""
@@ -329,12 +290,7 @@ class Walk:
         """What is read, and to which entries it goes."""
         found = tuple([(core, run_of(self.flat(core.labels))) for core in self.route.cores])
         coef = self.route.coef if isinstance(self.route.coef, int) else float(self.route.coef)
-        order = np.argsort(entries, kind="stable")
-        arranged = entries[order]
-        firsts = np.flatnonzero(np.concatenate([np.ones(min(1, len(order)), bool), arranged[1:] != arranged[:-1]]))
-        if len(firsts) == len(entries):
-            return TermReads(coef, found, run_of(entries), None, None)
-        return TermReads(coef, found, run_of(arranged[firsts]), _short(order), firsts)
+        return TermReads(coef, found, run_of(entries), len(entries))
 
 
 def place_of(e: Expr) -> int:
