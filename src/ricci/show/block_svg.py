@@ -19,6 +19,7 @@ CELL, SMALLEST, WIDEST = 15.0, 7.0, 640.0
 BLOCK_GAP, LEFT_OUT, INNER_LEFT_OUT, SIGN, MARGIN = 4.0, 14.0, 5.0, 26.0, 6.0
 TEXT, SMALL, LINE = 12.0, 10.5, 16.0
 SHADES, PALEST = 12, 0.28
+WIDER = 1.18  # than in Helvetica text may be
 MANY = INK  # the colour of entries of which several parts are made
 GOLDEN = 0.6180339887498949  # multiples of it are spread evenly
 Spots = dict[Place, float]
@@ -31,7 +32,7 @@ def to_svg(p: BlockPicture) -> str:
     down, high, cut_down = _spots(p.rows, cell)
     along, wide, cut_along = _spots(p.columns, cell)
     said = [_said(p, panel) for panel in panels]
-    widths = [max(wide, *[width_of(text, SMALL) for text in lines], width_of(p.sides[1], TEXT)) for lines in said]
+    widths = [max(wide, *[_room(text, SMALL) for text in lines], _room(p.sides[1], TEXT)) for lines in said]
     left = MARGIN + (LINE + 6 if p.sides[0] else 4)
     top = MARGIN + (LINE if p.sides[1] else 0)
     shade = _Shades()
@@ -53,9 +54,14 @@ def to_svg(p: BlockPicture) -> str:
     base = top + high + LINE * (max(map(len, said)) + 1)
     notes = [*p.notes, *_told_sizes(p)]
     drawn += [_text(note, MARGIN, base + LINE * n, SMALL, "start") for n, note in enumerate(notes)]
-    width = max([x, *[MARGIN + width_of(note, SMALL) for note in notes]]) + MARGIN
+    width = max([x, *[MARGIN + _room(note, SMALL) for note in notes]]) + MARGIN
     height = base + LINE * (len(notes) - 1) + MARGIN
     return "\n".join([_head(width, height, p), *filter(None, drawn), "</svg>"]) + "\n"
+
+
+def _room(text: str, size: float) -> float:
+    """How wide a text may be: some pages have no letters as narrow as those of Helvetica."""
+    return WIDER * width_of(text, size)
 
 
 def _head(width: float, height: float, p: BlockPicture) -> str:

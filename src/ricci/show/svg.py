@@ -7,6 +7,7 @@ themselves, without the colours of the page around.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from html import escape
 from itertools import pairwise
@@ -44,10 +45,12 @@ def to_svg(vertices: Sequence[Vertex], direction: str = "LR") -> str:
     width, height = (layout.length, layout.breadth) if lying else (layout.breadth, layout.length)
     width, height = width + 2 * MARGIN, height + 2 * MARGIN
     drawn = [HEAD.format(w=width, h=height), f"<title>{escape(told(vertices))}</title>", MARKER]
+    written: Counter[tuple[int, int]] = Counter()  # lines between two boxes that lie on one another
     for (a, b, text), way in zip(lines, layout.ways, strict=True):
         drawn.append(_line(layout, way, (boxes[a], boxes[b]), at, lying))
         if text:
-            drawn.append(_written_at(layout, way, text, at, lying))
+            drawn.append(_written_at(layout, way, text, at, lying, written[way[-2], way[-1]]))
+            written[way[-2], way[-1]] += 1
     for v, size, spot in zip(vertices, boxes, layout.spots, strict=False):
         drawn.append(_box(v, size, at(layout.along(spot), spot.place)))
     return "\n".join([*drawn, "</svg>"]) + "\n"
@@ -111,13 +114,25 @@ def _through(layout: Places, spot: Spot) -> tuple[float, float]:
     return layout.starts[spot.layer], layout.starts[spot.layer] + layout.widths[spot.layer]
 
 
-def _written_at(layout: Places, way: Sequence[int], text: str, at: Callable[[float, float], Point], lying: bool) -> str:
+def _written_at(
+    layout: Places, way: Sequence[int], text: str, at: Callable[[float, float], Point], lying: bool, row: int
+) -> str:
+    """What is written at a line, before its last box: nearer to that end of the gap where fewer lines meet.
+
+    What is written first stands above the line, what is written at others in the same place, in rows below it. Beside
+    one another, every second one stands lower.
+    """
     last, before = layout.spots[way[-1]], layout.spots[way[-2]]
-    along = layout.starts[last.layer] - (GAP + (width_of(text, SMALL) if lying else SMALL)) / 2
-    x, y = at(along, 0.35 * before.place + 0.65 * last.place)
+    toward = len(before.after) / (len(before.after) + len(last.before))
+    first = layout.starts[before.layer] + layout.widths[before.layer]
+    half = (width_of(text, SMALL) if lying else SMALL) / 2 + 4
+    along = first + half + (layout.starts[last.layer] - first - 2 * half - 4) * toward
+    x, y = at(along, before.place + (last.place - before.place) * toward**2 * (3 - 2 * toward))
+    if not lying:
+        row += sum(layout.spots[k].place < before.place for k in last.before) % 2
+    y += (SMALL + 2) * row - 3
     return (
-        f'<text x="{x:.1f}" y="{y - 3:.1f}" text-anchor="middle" font-size="{SMALL:.0f}" fill="{INK}">'
-        f"{escape(text)}</text>"
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="middle" font-size="{SMALL:.0f}" fill="{INK}">{escape(text)}</text>'
     )
 
 
