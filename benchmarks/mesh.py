@@ -123,16 +123,16 @@ def measured(program: Program, devices: int) -> list[list[str]]:
     for mine, other in zip(jax.tree.leaves(found), jax.tree.leaves(peer(*theirs)), strict=True):
         assert np.allclose(mine, other, rtol=2e-3, atol=2e-3 * float(np.abs(mine).max())), program.name
     simulated = list(f.mesh_costs(devices)[devices].collectives)
-    sizes = [in_units(each.memory_analysis().temp_size_in_bytes) for each in (own, peer)]
+    sizes = [in_units(getattr(each.memory_analysis(), "temp_size_in_bytes", 0)) for each in (own, peer)]
     return [
         row(program, devices, "ricci", collectives(f, *[given[name] for name in f.inputs]), sizes[0]),
         row(program, devices, "simulated", simulated, ""),
-        row(program, devices, "jax", sent_in_text(peer.as_text()), sizes[1]),
+        row(program, devices, "jax", sent_in_text(peer.as_text() or ""), sizes[1]),
     ]
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     options.add_argument("--only", default="", help="programs whose names have this in them")
     options.add_argument("--rows", type=int, default=8192, help="rows of the data")
     chosen = options.parse_args()
