@@ -262,7 +262,7 @@ def test_what_holds_under_a_condition():
     [
         ("sin(x)**2 - cos(x)**2 = 1", "for x = -1 the left side is 0.4161, the right side 1"),
         ("floor(x) = x", "for x = 0.5 the left side is 0, the right side 0.5"),
-        ("max[i](x[i] + y[i]) = max[i](x[i]) + max[i](y[i])", "for x = ["),
+        ("max[i](x[i] y[i]) = max[i](x[i]) max[i](y[i])", "for x = ["),
     ],
 )
 def test_a_point_where_the_sides_differ(text, said):
@@ -354,3 +354,57 @@ def test_what_is_said_beside_a_derivation_goes_first():
     derivation = rc.parse("f = x[i] A[i,j] x[j]", symmetric="A").diff("x").derivation()
     assert rc.check(derivation, positive="A").ok
     assert not rc.check(derivation, antisymmetric="A").ok
+
+
+OF_PRODUCT, OF_QUOTIENT = (
+    "product rule taken for the product of the derivatives",
+    "quotient rule taken for the quotient of the derivatives",
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "mistake", "suggestion"),
+    [
+        ("y = x**2 sin(x); D(y, x) = 2 x cos(x)", OF_PRODUCT, "D(y, x) = 2 x sin(x) + x**2 cos(x)"),
+        ("u = x**2; y = u sin(x); D(y, x) = 2 x cos(x)", OF_PRODUCT, "D(y, x) = 2 x sin(x) + u cos(x)"),
+        ("D(x exp(x), x) = exp(x)", OF_PRODUCT, "D(x exp(x), x) = exp(x) (1 + x)"),
+        ("y = sin(x)/x; D(y, x) = cos(x)", OF_QUOTIENT, "D(y, x) = (cos(x) x - sin(x)) / x**2"),
+        (r"y = -x^2 \sin(x) \\ \frac{\partial y}{\partial x} = -2 x \cos(x)", OF_PRODUCT, ""),
+    ],
+)
+def test_rules_that_there_are_not(text, mistake, suggestion):
+    wrong = rc.check(text)[-1]
+    assert (wrong.status, wrong.mistake) == ("false", mistake) and suggestion in wrong.suggestion
+
+
+@pytest.mark.parametrize(
+    ("text", "suggestion"),
+    [
+        (
+            "p[i] = exp(z[i]) / (1[k] exp(z[k])); D(p[i], z[j]) = p[i] (1 - p[j])",
+            "D(p[i], z[j]) = p[i] (delta[i,j] - 1[i] p[j])",
+        ),
+        ("s = g_{ij} v^i v^j; D(s, v^k) = v_{k} s", "D(s, v^k) = 2 g_{k i} v^i"),
+    ],
+)
+def test_where_no_change_helps_the_line_is_said_in_the_words_of_its_author(text, suggestion):
+    wrong = rc.check(text, metric="g" if "g_" in text else None)[-1]
+    assert wrong.status == "false" and wrong.suggestion == suggestion
+
+
+@pytest.mark.parametrize(
+    ("text", "suggestion", "reason"),
+    [
+        ("v = x[i] x[i] - m**2; v = x[i] x[i] - 2 m**2", "v = x[i] x[i] - m**2", "2 should be 1"),
+        ("y = sqrt(x**2 + a); D(y, x) = 1/(2 sqrt(x**2 + a))", "D(y, x) = 1/sqrt(x**2 + a) x", "the factor 2 x"),
+        ("y = exp(-x**2); D(y, x) = exp(-x**2)", "D(y, x) = -2 exp(-x**2) x", "the factor -2 x"),
+    ],
+)
+def test_numbers_of_the_line_as_it_should_be_are_one_number(text, suggestion, reason):
+    wrong = rc.check(text)[-1]
+    assert wrong.suggestion == suggestion and reason in wrong.reason
+
+
+@pytest.mark.parametrize("text", ["det(A + B) = det(A) + det(B)", "inv(A + B) = inv(A) + inv(B)"])
+def test_functions_of_matrices_taken_apart(text):
+    assert rc.check(text, matrix="")[-1].mistake == "function of a sum taken apart"

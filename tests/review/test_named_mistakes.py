@@ -96,6 +96,12 @@ INSTANCES = {
         "sqrt(x + y) = sqrt(x) + sqrt(y)",
         "exp(a + b) = exp(a) + exp(b)",
         "sin(x[i] + y[i]) = sin(x[i]) + sin(y[i])",
+        "max[i](x[i] + y[i]) = max[i](x[i]) + max[j](y[j])",
+    ],
+    "reciprocal of a sum taken apart": ["1/(a + b) = 1/a + 1/b", "y[i] = s/(x[i] + z[i]) = s/x[i] + s/z[i]"],
+    "quotient upside down": [
+        "l = -t[i] log(p[i]); D(l, p[k]) = -p[k]/t[k]",
+        "f = x/(a b) = a b/x",
     ],
     "size of an index": [
         "1[i] 1[i] x = x",

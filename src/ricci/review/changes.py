@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ricci.notation import syntax
@@ -86,6 +86,56 @@ def is_term(place: Place) -> bool:
 
 def one(at: Node) -> syntax.Number:
     return syntax.Number(at.start, at.start, 1)
+
+
+def tidied(tree: Node, typed: Node) -> Node:
+    """A tree with one number in front of each product, and no factor 1, but for the products that were typed so."""
+    return _tidied(tree, {id(node) for node in syntax.within(typed)})
+
+
+def _tidied(node: Node, typed: set[int]) -> Node:
+    if id(node) in typed:
+        return node
+    node = syntax.with_children(node, [_tidied(part, typed) for part in syntax.children(node)])
+    if not isinstance(node, syntax.ProductNode):
+        return node
+    value, others = _number_of(node)
+    if value is None or not others or not _several_numbers(node):
+        return node
+    front = fraction(value, node) if value != 1 or others[0][0] < 0 else []
+    whole = (*front, *others)
+    return whole[0][1] if len(whole) == 1 else replace(node, factors=whole)
+
+
+def _several_numbers(node: syntax.ProductNode) -> bool:
+    """Whether a product has a factor 1, or more than one number; a fraction in front, 1/2, is one."""
+    above = [f for e, f in node.factors if e > 0]
+    numbers = [f.value for f in above if isinstance(f, syntax.Number)]
+    inside = [f for _, f in node.factors if isinstance(f, syntax.ProductNode) and _number_of(f)[0] != 1]
+    return (1 in numbers and len(above) > 1) or len(numbers) + len(inside) > 1
+
+
+def _number_of(node: Node) -> tuple[Fraction | None, list[tuple[int, Node]]]:
+    """The number in a product, those in products that are its factors among it, and the other factors; no number where
+    it is not exact."""
+    if isinstance(node, syntax.Number):
+        exact = isinstance(node.value, (int, Fraction)) and node.value > 0
+        return (Fraction(node.value), []) if exact else (None, [])
+    if not isinstance(node, syntax.ProductNode):
+        return Fraction(1), [(1, node)]
+    value, others = Fraction(1), []
+    for exponent, factor in node.factors:
+        number, rest = _number_of(factor)
+        if number is None:
+            return None, []
+        if rest and (number == 1 or (exponent < 0 and rest[0][0] < 0)):
+            others.append((exponent, factor))
+            continue
+        value *= number**exponent
+        if exponent < 0 and len(rest) > 1:  # what is left of a product below a bar
+            rest = [(1, replace(factor, factors=tuple(rest)))]
+        others += [(e * exponent, f) for e, f in rest]
+    return value, others
 
 
 def fraction(value: Fraction, at: Node) -> list[tuple[int, Node]]:

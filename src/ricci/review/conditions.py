@@ -17,7 +17,8 @@ from ricci.review.sides import Side, is_rounded
 
 @dataclass(frozen=True)
 class Condition:
-    """Under which a line is true: what is said of it, the name of the mistake, and of the tensor that it is about."""
+    """Under which a line is true, or a rule by which it is: what is said of it, the name of the mistake, and of the
+    tensor that it is about."""
 
     reason: str
     mistake: str

@@ -207,6 +207,8 @@ class CulpritSearch:
             if number is not None and abs(number.numerator) <= 4 and number.denominator <= 4:
                 tree = negative(edit.tree) if number == -1 else _times(edit.tree, number, ())
                 both = replace(edit, tree=signs_in_front(tree), turned=number == -1, number=number, twofold=True)
+                if edit.kind == "factor missing" and edit.extra is not None and edit.place.around is None:
+                    both = replace(both, extra=_times(edit.extra, number, ()), turned=False)
                 if self.holds(both):
                     return both
         return None

@@ -152,6 +152,17 @@ def powers(place: Place) -> Iterator[Edit]:
                     parts.insert(0, (1, one(node)))
                 new = replace(node, factors=tuple(parts))
                 yield Edit("inverted", place, new, place.tree(new), factor)
+        yield from turned_over(place, node)
+
+
+def turned_over(place: Place, node: syntax.ProductNode) -> Iterator[Edit]:
+    """What stands below the bar above it, and the other way round; numbers stay."""
+    numbers = [pair for pair in node.factors if isinstance(pair[1], syntax.Number)]
+    others = [(-e, f) for e, f in node.factors if not isinstance(f, syntax.Number)]
+    if {e for e, _ in others} == {1, -1}:
+        above = [pair for pair in (*numbers, *others) if pair[0] > 0]
+        new = replace(node, factors=(*above, *[pair for pair in (*numbers, *others) if pair[0] < 0]))
+        yield Edit("turned over", place, new, place.tree(new))
 
 
 def functions(place: Place) -> Iterator[Edit]:
@@ -202,10 +213,16 @@ def told_apart(place: Place) -> Iterator[Edit]:
     node = place.node
     if isinstance(node, syntax.SumNode):
         inner = [term for _, term in node.terms]
-        calls = [t for t in inner if isinstance(t, syntax.CallNode) and len(t.args) == 1 and t.axes is None]
+        calls = [t for t in inner if isinstance(t, syntax.CallNode) and len(t.args) == 1]
         if len(calls) == len(inner) and len({t.name for t in calls}) == 1:
+            calls = over_axes(calls)
             body = replace(node, terms=tuple([(s, t.args[0]) for (s, _), t in zip(node.terms, calls, strict=True)]))
             new = replace(calls[0], args=(body,), start=node.start, end=node.end)
+            yield Edit("split", place, new, place.tree(new))
+        below = [t.factors[1][1] for t in inner if _is_reciprocal(t)]
+        if len(below) == len(inner) and len({render(t.factors[0][1], SUM) for t in inner}) == 1:  # type: ignore[attr-defined]
+            body = replace(node, terms=tuple([(s, t) for (s, _), t in zip(node.terms, below, strict=True)]))
+            new = replace(inner[0], factors=(inner[0].factors[0], (-1, body)), start=node.start, end=node.end)  # type: ignore
             yield Edit("split", place, new, place.tree(new))
         bases = [t for t in inner if isinstance(t, syntax.Power)]
         if len(bases) == len(inner) and len({render(t.exponent, SUM) for t in bases}) == 1:
@@ -223,6 +240,27 @@ def told_apart(place: Place) -> Iterator[Edit]:
         if factors[0][0] > 0:
             product = replace(node, args=(syntax.ProductNode(body.start, body.end, factors),))
             yield Edit("joined", place, product, place.tree(product))
+
+
+def _is_reciprocal(node: Node) -> bool:
+    """Whether this is one thing divided by one."""
+    return isinstance(node, syntax.ProductNode) and [e for e, _ in node.factors] == [1, -1]
+
+
+def over_axes(calls: list[syntax.CallNode]) -> list[syntax.CallNode]:
+    """Calls whose arguments may stand in one bracket: ``det(A)`` is ``det[i,j](A[i,j])``; all have the same axes."""
+    made, first = [], calls[0]
+    names = [index.terms[0][1] for index in first.axes or first.result or ()] or ["i", "j"]
+    for call in calls:
+        whole = isinstance(call.args[0], syntax.TensorNode) and call.args[0].indices is None
+        axes = tuple([syntax.Index(call.start, call.start, ((1, name),), plain=True) for name in names])
+        if call.axes is not None and len(call.axes) == len(names):
+            own = dict(zip([index.terms[0][1] for index in call.axes], names, strict=True))
+            call = syntax.renamed(call, own)  # type: ignore[assignment]
+        elif whole and IN_TEXT[call.name].kind == "matrix" and len(names) == 2:
+            call = replace(call, args=(replace(call.args[0], indices=axes),), axes=axes, result=None)  # type: ignore
+        made.append(call)
+    return made
 
 
 def _powers_together(place: Place, node: syntax.ProductNode) -> Iterator[Edit]:

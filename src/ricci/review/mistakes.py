@@ -72,12 +72,10 @@ class Finding:
         return any(isinstance(n, syntax.CallNode) and n.name in names for tree in trees for n in syntax.within(tree))
 
     def divides(self) -> bool:
-        """Whether there is a quotient above, or in the line."""
-        trees = (*self.origins, self.line)
+        """Whether there is a quotient above."""
         return any(
             isinstance(n, syntax.ProductNode) and any(e < 0 and not _is_number(f) for e, f in n.factors)
-            for tree in trees
-            for n in syntax.within(tree)
+            for n in self.above(syntax.ProductNode)
         )
 
 
@@ -237,6 +235,11 @@ MISTAKES: tuple[Mistake, ...] = (
         lambda f: f.edit.kind == "split" and isinstance(f.edit.new, syntax.Power),
         "(a + b)**2 = a**2 + 2 a b + b**2",
     ),
+    Mistake(
+        "reciprocal of a sum taken apart",
+        lambda f: f.edit.kind == "split" and isinstance(f.edit.new, syntax.ProductNode),
+        "1/(a + b) is not 1/a + 1/b",
+    ),
     Mistake("function of a sum taken apart", _kind("split", "joined"), ""),
     Mistake("exp and log exchanged", _exp_log, ""),
     Mistake("derivative of the outer function forgotten", _outer, "D(f(u)) = f'(u) D(u)"),
@@ -264,6 +267,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake("numeric factor", lambda f: f.factor is not None, ""),
     Mistake("another number", _kind("number"), ""),
     Mistake("exponent", _kind("exponent"), ""),
+    Mistake("quotient upside down", _kind("turned over"), ""),
     Mistake("divided instead of multiplied", _kind("inverted"), ""),
     Mistake("factor forgotten", _kind("factor missing"), ""),
     Mistake("factor too much", _kind("factor too much"), ""),
@@ -287,12 +291,12 @@ def words_of_matrices(edit: Edit, typed: Writer) -> str:
         return f"{typed(a)} and {typed(b)} stand in each other's place"
     said = {"transposed": "the transpose of {}", "exchanged": "the transpose of {}",
             "term missing": "a term is missing", "factor missing": "{} lacks a factor",
-            "index": "the indices of {} are others"}  # fmt: skip
+            "index": "the indices of {} are others", "split": "{} is not the same of the sum"}  # fmt: skip
     if isinstance(edit.extra, syntax.Number):
         return words(edit, lambda node: str(edit.extra.value) if node is edit.extra else typed(node))  # pyright: ignore
     if kind in said:
         return said[kind].format(typed(old))
-    if kind in ("sign", "turned", "number", "several", "factor too much", "term too much", "inverted"):
+    if kind in ("sign", "turned", "number", "several", "factor too much", "term too much", "inverted", "turned over"):
         return words(edit, typed)
     return f"{typed(old)} should be something else"
 
@@ -326,6 +330,8 @@ def words(edit: Edit, write: Writer) -> str:
         return f"the {kind.split()[0]} {write(old)} is too much{more}"
     if kind == "inverted":
         return f"{write(old)} is multiplied where it should divide, or divides where it should multiply{more}"
+    if kind == "turned over":
+        return f"{write(old)} stands upside down{more}"
     if kind == "several":
         return f"the factors of several terms, the first of which is {write(old)}"
     return f"{write(old)} should be {write(new)}{more}"

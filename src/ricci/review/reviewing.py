@@ -17,8 +17,10 @@ from ricci.errors import NotationError
 from ricci.notation import syntax
 from ricci.notation.declarations import SYMMETRIES, Declarations, split_names
 from ricci.notation.occurrences import names_in
+from ricci.review.changes import Edit
 from ricci.review.conditions import condition, counterexample
 from ricci.review.culprits import CulpritSearch
+from ricci.review.false_rules import false_rule
 from ricci.review.implied import derivatives_read, downstream, only_derived
 from ricci.review.reading import ParsedLine, ParsedSide, Span, WrittenLine
 from ricci.review.report import CheckReport
@@ -341,8 +343,8 @@ class Checker(Verdicts):
             self.say(line, span, OPEN, reason=late)
             return
         edit = CulpritSearch(self.bench, chain.head, side.node, chain.right, side).found()
-        if edit is None or edit.kind == "several" or edit.turned or edit.twofold:
-            under = condition(chain.head, side)
+        if edit is None or edit.kind == "several" or edit.turned or edit.twofold or _brings_a_sum(edit):
+            under = false_rule(self.bench, chain.head, side) or condition(chain.head, side)
             if under is not None:
                 self.conditional(line, read, side.node, under)
                 return
@@ -366,6 +368,11 @@ class Checker(Verdicts):
             self.unread(line, self.shown_span(line, read), error)
         else:
             self.explain(line, read, edit, read.node, error.message)
+
+
+def _brings_a_sum(edit: Edit) -> bool:
+    """Whether a factor is put in that is a bracket, which a rule says better if there is one."""
+    return edit.kind == "factor missing" and isinstance(edit.extra, syntax.SumNode)
 
 
 def _steps(node: syntax.TensorNode) -> bool:

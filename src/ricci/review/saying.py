@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ricci.errors import NotationError, RicciError
 from ricci.notation import syntax
 from ricci.notation.declarations import Declarations
-from ricci.review.changes import Edit
+from ricci.review.answers import derived
+from ricci.review.changes import Edit, tidied
 from ricci.review.conditions import Condition
 from ricci.review.culprits import truth
 from ricci.review.implied import written_back
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ricci.notation.syntax import Node
+
+MUCH = 1.3  # times the length of what the engine says, an author's words are much longer
 
 
 @dataclass(slots=True)
@@ -53,7 +56,7 @@ class Verdicts:
         chain = self.chain
         assert chain is not None
         span = self.shown_span(line, read)
-        suggestion = self.as_it_should_be(line, read, edit)
+        suggestion = self.as_it_should_be(line, read, edit and replace(edit, tree=tidied(edit.tree, node)))
         if edit is None:
             reason = "it is not equal to the left side" + (f": {message}" if message else "")
             self.say(line, span, FALSE, reason=reason, suggestion=suggestion)
@@ -97,7 +100,7 @@ class Verdicts:
             right = self.in_matrices(chain.head.node if edit is None else edit.tree)
             same = edit is None and right.replace(" ", "") == chain.shown.replace(" ", "")
             return "" if same else f"{left} = {right}".strip()
-        *parts, last = truth(chain.head) if edit is None else (syntax.Statement(0, 0, None, None, edit.tree),)
+        *parts, last = self.truth(chain.head) if edit is None else (syntax.Statement(0, 0, None, None, edit.tree),)
         known = {s.name for s in self.bench.definitions}
         before = [
             f"{self.written(syntax.TensorNode(0, 0, s.name or '', s.indices))} = {self.written(s.body)}"
@@ -108,6 +111,14 @@ class Verdicts:
         if edit is None and right == self.written(signs_in_front(chain.head.node)):
             return ""  # which says nothing
         return "\n".join([*before, f"{left} = {right}".strip()])
+
+    def truth(self, head: Side) -> tuple[syntax.Statement, ...]:
+        """What the left side is, in its author's words if these are not much longer."""
+        found, node = truth(head), derived(self.bench, head)
+        if node is None:
+            return found
+        much = len(found) == 1 and len(self.written(node)) > MUCH * len(self.written(found[-1].body))
+        return found if much else (syntax.Statement(0, 0, None, None, node),)
 
     @staticmethod
     def first_of(line: WrittenLine, read: ParsedSide) -> bool:
