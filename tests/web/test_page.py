@@ -223,10 +223,12 @@ def test_errors_have_carets_and_hints(page):
     assert line == "y = 2 sn(x)" and carets == "      ^^"
     assert "Did you mean 'sin'?" in page.driven("text", at="#problem .hint")
     assert page.driven("run", code="document.getElementById('text').getAttribute('aria-invalid')") == "true"
+    assert page.shown(".panel:not([hidden]) .past") == "The formula has a fault. Below is what was there before."
+    assert not page.driven("run", code="document.querySelector('.panel:not([hidden])').matches('.stale')")
     assert page.driven("axe") == []
     page.keep("error")
     write(page, "y = 2 sin(x)", "x")
-    assert not page.driven("visible", at="#problem")
+    assert not page.driven("visible", at="#problem") and page.shown(".past") == ""
     page.answered(lambda: page.driven("fill", at="#by", text="q"))
     assert "q" in page.driven("text", at="#problem")
 
@@ -318,6 +320,7 @@ def test_the_stop_button(page):
     page.driven("click", at="#stop")
     page.driven("wait", code="document.getElementById('stop').disabled", seconds=5)
     assert page.driven("text", at="#status") in ("Stopped", "Python starts …", "Ready")
+    page.driven("wait", code="document.querySelector('#panel-derivation .past')?.textContent.startsWith('Stopped')")
     assert page.driven("value", at="#text") == SLOW and page.driven("value", at="#by") == "x, x, x, x, x, x"
     write(page, "f = x[i] x[i]", "x")
     assert page.shown() == "df_dx[i] = 2 x[i]"

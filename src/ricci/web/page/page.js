@@ -38,6 +38,7 @@ function hear(kind, detail) {
     late: ["Stopped: it took too long", "bad"], broken: [`Python could not be started: ${detail}`, "bad"],
   }[kind];
   queueMicrotask(() => say(...said));
+  if (kind === "stopped" || kind === "late") past(tabs.panel(state.tab), said[0]);
   if (kind === "ready") {
     document.documentElement.dataset.ready = "true";
     document.documentElement.dataset.started = JSON.stringify({ runtime: detail.runtime, modules: detail.modules });
@@ -93,7 +94,7 @@ function show(answer, name) {
   at("preview").hidden = !answer.ok;
   if (!answer.ok) {
     at("warnings").hidden = true;
-    if (!tabs.panel(name).children.length) tabs.panel(name).replaceChildren(element("p", { class: "reason" }, "There is nothing to show yet: the formula has a fault."));
+    past(tabs.panel(name), "The formula has a fault");
     return;
   }
   at("warnings").hidden = !answer.warnings;
@@ -110,6 +111,15 @@ function show(answer, name) {
   });
   panel.classList.remove("stale");
   if (focused && panel.contains(at(focused))) at(focused).focus();
+}
+
+// What is in a panel is of an earlier text, and nothing is computed that would take its place.
+function past(panel, why) {
+  const old = panel.querySelector(".past");
+  const note = element("p", { class: "reason past" }, why + (panel.children.length > (old ? 1 : 0) ? ". Below is what was there before." : "."));
+  old?.remove();
+  panel.prepend(note);
+  panel.classList.remove("stale");
 }
 
 function blank() {
