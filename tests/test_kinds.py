@@ -90,7 +90,22 @@ ROADS = {
     "check_grads": lambda x: rc.check_grads(lambda a: (a * a).sum(), x),
     "numerical_jacobian": lambda x: rc.numerical_jacobian(lambda a: (a * a).sum(), x),
 }
+# Roads on which arrays of Dask go along, and stay lazy.
+LAZY = ("a formula", "grad", "compile", "hessian", "jvp", "vmap", "a table function", "a table function of two")
 NOT_OF_LISTS = ("vjp", "linearize", "beside formulas")
+
+
+def check_lazy(road, value):
+    import dask
+
+    def loaded(*args, **kwargs):
+        raise AssertionError("an array of Dask is loaded")
+
+    with dask.config.set(scheduler=loaded):
+        found = road(value)
+    for lazy in found if isinstance(found, tuple) else [found]:
+        assert isinstance(lazy, type(value))
+    np.testing.assert_allclose(dask.compute(found)[0], road(X))
 
 
 @pytest.mark.parametrize("road", ROADS)
@@ -98,6 +113,9 @@ NOT_OF_LISTS = ("vjp", "linearize", "beside formulas")
 def test_refused(kind, road, tmp_path):
     make, message = REFUSED[kind]
     value = make(tmp_path)
+    if kind == "dask" and road in LAZY:
+        check_lazy(ROADS[road], value)
+        return
     if isinstance(value, list) and road in NOT_OF_LISTS:
         message = None  # a list is refused there as it is
     with pytest.raises((rc.InputError, rc.EinopsError), match=message and f"(?s){message}"):

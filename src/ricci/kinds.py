@@ -40,8 +40,8 @@ _REFUSED = {
     ),
     "dask": (
         "is a Dask array, which would be loaded whole",
-        "Write {x}.compute() to load it, or {x}.map_blocks(…) to go block by block; patterns (rc.rearrange, "
-        "rc.einsum, …) take it as it is",
+        "Write {x}.compute() to load it; compiled formulas, transforms (rc.grad, …) and patterns (rc.rearrange, "
+        "rc.einsum, …) that are not made for another backend take it as it is, and stay lazy",
     ),
     "stored": ("lies in a file ({type}), which would be loaded whole", "Write {x}[...] to load it"),
     "sparse": ("is a sparse matrix ({type}); ricci computes with dense arrays", "Write {x}.toarray()"),

@@ -21,7 +21,7 @@ from ricci.dispatch import offer
 from ricci.errors import DTypeError, InputError, RicciError, TraceError
 from ricci.expr import Expr, Variable
 from ricci.expr.walk import rewritten
-from ricci.kinds import check_usable
+from ricci.kinds import check_usable, kind_of
 from ricci.notation.text_scope import names_a_tensor
 from ricci.tracing import in_place, own_functions, placing, trees  # noqa: F401  (what traced arrays do in calls)
 from ricci.tracing.array import Traced, leaked
@@ -97,6 +97,8 @@ class Arguments:
 def is_array(leaf: Any) -> bool:
     """Whether a leaf is traced: arrays of any package and floats are; an error for those that would lose something."""
     if type(leaf) is np.ndarray or isinstance(leaf, (float, Operand, np.generic)):
+        return True
+    if kind_of(leaf) == "dask":  # what is done with it is traced, and stays lazy
         return True
     check_usable(leaf, "An argument or result of a traced function")
     if isinstance(leaf, complex):

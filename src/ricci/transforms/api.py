@@ -426,6 +426,17 @@ def elementwise_grad(function: Callable, argnums: Argnums = 0, **options: Any) -
 
 def compile_function(function: Callable[P, R], backend: str | None = None, **options: Any) -> Transformed[P, R]:
     """The function itself, traced and compiled."""
-    own = ("static_argnums", "static_argnames", "fused", "roll", "mesh", "axes")
+    own = (
+        "static_argnums",
+        "static_argnames",
+        "fused",
+        "roll",
+        "mesh",
+        "axes",
+        "blocks",
+        "memory",
+        "progress",
+        "threads",
+    )
     known = {k: options.pop(k) for k in own if k in options}
     return Transformed(function, identity, "compile", backend=backend, options=options, **known)

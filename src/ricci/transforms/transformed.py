@@ -284,7 +284,7 @@ class Transformed(MadeOf, Generic[P, R_co]):
         if found is None or not found.guards.hold():
             recording, guards = self.observed(arguments)
             if self.cut is not None:
-                recording = self.cut.named(recording, names_of(self.function, *arguments.form[:2]))
+                recording = self.cut.named(recording, names_of(inspect.unwrap(self.function), *arguments.form[:2]))
             found = self._made(recording, arguments, guards)
             if not found.recording.drawn:  # otherwise the next call draws other numbers
                 self._programs.keep(key, found)

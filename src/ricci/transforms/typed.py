@@ -32,6 +32,10 @@ class TransformOptions(TypedDict, total=False):
     roll: bool
     mesh: Any
     axes: Mapping[str, Any] | None
+    blocks: Mapping[str, int | str | None] | str | Sequence[str] | None
+    memory: int | str | None
+    progress: Any
+    threads: int | None
 
 
 class AnyArray(Protocol):

@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ricci.checked_calls import shown, takes
-from ricci.compiler.blocks.block_inputs import read_blocks
-from ricci.compiler.blocks.blocked_function import blocked
+from ricci.compiler.blocks.block_inputs import check_blocks, read_blocks
+from ricci.compiler.blocks.chunked import blocked
 from ricci.compiler.compressed.result import CompressedFunction
 from ricci.compiler.pipeline import prepare
 from ricci.compiler.run.function import Compiled
@@ -103,7 +103,8 @@ def compile(
     more is read at once, and no array of its size is made. ``blocks="m"`` takes blocks as long as ``memory="1 GB"``
     allows; ``memory`` alone cuts what has to be cut. ``progress`` shows how far a run is, ``threads`` says how many
     blocks are computed at once. Calls take ``out=``, files or arrays for results, and ``resume=``, the name of a file
-    from which a run goes on that ended early. ``f.plan`` tells how often the data are read.
+    from which a run goes on that ended early. ``f.plan`` tells how often the data are read. With the backend "dask" the
+    blocks are tasks of Dask's, inputs may be its arrays, and results are, not computed yet.
 
     >>> import numpy as np
     >>> from ricci import compile, parse
@@ -119,7 +120,8 @@ def compile(
     if callable(formulas) and kind_of(formulas) != "formula":
         from ricci.transforms.api import compile_function
 
-        known = (("fused", fused), ("jit", jit), ("mesh", mesh), ("axes", axes))
+        known = (("fused", fused), ("jit", jit), ("mesh", mesh), ("axes", axes), ("blocks", blocks), ("memory", memory))
+        known += (("progress", progress or None), ("threads", threads))
         options = {name: value for name, value in known if value is not None}
         return compile_function(formulas, backend, **options, **more)
     if more:
@@ -142,7 +144,7 @@ def compile(
     options = (("fused", fused), *([("jit", jit)] if jit is not None else []))
     cut = blocks is not None or memory is not None or progress or threads is not None
     if cut or backend == "dask":
-        _check_blocks(backend, compressed=compressed, mesh=mesh, jit=jit)
+        check_blocks(backend, compressed=compressed, mesh=mesh, jit=jit)
         made = blocked(stage, backend, read_blocks(blocks, memory, progress, threads), single, (("fused", fused),))
     elif compressed:
         rows = [part.order - part._columns for part in parts]
@@ -159,16 +161,6 @@ def compile(
     if facts.unknown:
         made.functions = offered("functions_of_calls")(parts, again)
     return made
-
-
-def _check_blocks(backend: str | None, **others: Any) -> None:
-    """An error where something else is asked for that blocks do not go with."""
-    if backend not in (None, "numpy", "dask"):
-        hint = " On JAX, mesh= and axes= cut an index among devices." if backend == "jax" else ""
-        raise InputError(f'blocks= and memory= run on NumPy, or with the backend "dask", not on {backend!r}.{hint}')
-    clash = next((name for name, value in others.items() if value), None)
-    if clash is not None:
-        raise InputError(f"What runs in blocks has no {clash}=; leave out one of them.")
 
 
 def _put_on_mesh(made: Compiled, indices: Any, mesh: Any, axes: Any, backend: str | None, jit: bool | None) -> None:

@@ -17,7 +17,7 @@ UNITS |= {unit: 1024**k for k, unit in enumerate(["B", "KIB", "MIB", "GIB", "TIB
 
 
 @dataclass(frozen=True)
-class Blocks:
+class BlockOptions:
     """How the work is cut: the indices with the lengths of their blocks, or none where memory decides."""
 
     lengths: tuple[tuple[str, int | None], ...]
@@ -26,7 +26,7 @@ class Blocks:
     threads: int | None = None
 
 
-def read_blocks(blocks: Any, memory: Any, progress: Any = None, threads: int | None = None) -> Blocks:
+def read_blocks(blocks: Any, memory: Any, progress: Any = None, threads: int | None = None) -> BlockOptions:
     """What a user says: ``blocks={"m": 4096}``, ``blocks="m"``, ``memory="1 GB"``."""
     if isinstance(blocks, str):
         blocks = dict.fromkeys(blocks.replace(",", " ").split())
@@ -39,7 +39,7 @@ def read_blocks(blocks: Any, memory: Any, progress: Any = None, threads: int | N
         if not known and (isinstance(length, bool) or not isinstance(length, (int, np.integer)) or length < 1):
             raise InputError(f'A block of index {name!r} has 1 place or more, or "auto"; it cannot have {length!r}.')
     lengths = tuple([(name, None if n in (None, "auto") else int(n)) for name, n in blocks.items()])
-    return Blocks(lengths, None if memory is None else read_bytes(memory), progress, threads)
+    return BlockOptions(lengths, None if memory is None else read_bytes(memory), progress, threads)
 
 
 def read_bytes(memory: Any) -> int:
@@ -54,6 +54,16 @@ def read_bytes(memory: Any) -> int:
     if found is None or found[2].upper() not in UNITS or float(found[1]) <= 0:
         raise InputError(f'memory is a number of bytes, or a text as in memory="1 GB", not {memory!r}.')
     return int(float(found[1]) * UNITS[found[2].upper()])
+
+
+def check_blocks(backend: str | None, **others: Any) -> None:
+    """An error where something else is asked for that blocks do not go with."""
+    if backend not in (None, "numpy", "dask"):
+        hint = " On JAX, mesh= and axes= cut an index among devices." if backend == "jax" else ""
+        raise InputError(f'blocks= and memory= run on NumPy, or with the backend "dask", not on {backend!r}.{hint}')
+    clash = next((name for name, value in others.items() if value), None)
+    if clash is not None:
+        raise InputError(f"What runs in blocks has no {clash}=; leave out one of them.")
 
 
 class Source:

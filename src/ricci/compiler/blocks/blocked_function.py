@@ -9,11 +9,11 @@ import numpy as np
 
 from ricci.caches import Cache
 from ricci.compiler.bind import as_arrays, check_names, check_sizes
-from ricci.compiler.blocks.block_inputs import Blocks, Source
+from ricci.compiler.blocks.block_inputs import BlockOptions, Source
 from ricci.compiler.blocks.cutting import NotCutError
 from ricci.compiler.blocks.keeping import Kept, digest_of
 from ricci.compiler.blocks.running import BlockRun, telling, threads_for
-from ricci.compiler.blocks.schedule import WHERE, Schedule
+from ricci.compiler.blocks.schedule import WHERE, Names, Schedule
 from ricci.compiler.blocks.scheduling import TYPES, Case, Seeds, seeds_of
 from ricci.compiler.declared_values import as_declared
 from ricci.compiler.prepare.known_sizes import input_axes
@@ -40,11 +40,11 @@ class BlockedFunction(Compiled):
     def __init__(
         self,
         stage: Prepared,
-        blocks: Blocks,
+        blocks: BlockOptions,
         single: bool = True,
         options: tuple[tuple[str, Any], ...] = (),
         seeds: Seeds | None = None,
-        names: Mapping[str, tuple[str, ...]] | None = None,
+        names: Mapping[str, Names] | None = None,
     ):
         super().__init__(stage, WHERE, single, options)
         self.blocks = blocks
@@ -128,7 +128,9 @@ class BlockedFunction(Compiled):
         kept = None
         if resume is not None and schedule.passes:
             text = f"{self.stage}{schedule.index}{schedule.block}{schedule.headline}"
-            kept = Kept(resume, digest_of(text, arrays))
+            feeds = [feed for one in schedule.passes for feed in one.feeds if feed.axes]
+            rows = {feed.source: schedule.block for feed in feeds if isinstance(feed.source, str)}
+            kept = Kept(resume, digest_of(text, arrays, rows))
         threads = self.blocks.threads or threads_for(schedule)
         asked = self.blocks.progress if progress is None else progress
         with telling(asked, f"{len(schedule.passes)} × {schedule.blocks} blocks of {schedule.index}") as told:
@@ -165,21 +167,31 @@ class BlockedFunction(Compiled):
     # Schedules
 
     def schedule(
-        self, shapes: Mapping[str, tuple[int, ...]], types: Mapping[str, np.dtype], sizes: Mapping[str, int]
+        self,
+        shapes: Mapping[str, tuple[int, ...]],
+        types: Mapping[str, np.dtype],
+        sizes: Mapping[str, int],
+        blocks: BlockOptions | None = None,
     ) -> Schedule:
-        """The programs for a call with these shapes and types."""
-        key = (tuple(shapes.items()), tuple([str(t) for t in types.values()]), tuple(sizes.items()))
-        return self._schedules.made(key, lambda: self._scheduled(shapes, types, sizes))
+        """The programs for a call with these shapes and types, in blocks as they were asked for or as given."""
+        cut = blocks or self.blocks
+        kinds = tuple([str(t) for t in types.values()])
+        key = (cut.lengths, cut.memory, tuple(shapes.items()), kinds, tuple(sizes.items()))
+        return self._schedules.made(key, lambda: self._scheduled(cut, shapes, types, sizes))
 
     def _scheduled(
-        self, shapes: Mapping[str, tuple[int, ...]], types: Mapping[str, np.dtype], sizes: Mapping[str, int]
+        self,
+        blocks: BlockOptions,
+        shapes: Mapping[str, tuple[int, ...]],
+        types: Mapping[str, np.dtype],
+        sizes: Mapping[str, int],
     ) -> Schedule:
-        case = Case(
-            self.stage, self.blocks, self.options, self.seeds, self.axis_names, self._again, shapes, types, sizes
-        )
-        return case.schedule()
+        known = (self.stage, blocks, self.options, self.seeds, self.axis_names, self._again)
+        return Case(*known, shapes, types, sizes).schedule()
 
-    def _again(self, stage: Prepared, blocks: Blocks, seeds: Seeds, names: Mapping[str, tuple[str, ...]]) -> Compiled:
+    def _again(
+        self, stage: Prepared, blocks: BlockOptions, seeds: Seeds, names: Mapping[str, tuple[str, ...]]
+    ) -> Compiled:
         """What cuts the program of a block further."""
         return BlockedFunction(stage, blocks, False, self.options, seeds, names)
 
@@ -201,7 +213,7 @@ class BlockedFunction(Compiled):
         types = {name: TYPES["i"] if name in facts.integers else np.dtype(float) for name in shapes}
         named = [(name, size.atoms) for name, size in self.stage.names.items() if isinstance(size, Dim)]
         given = {name: ASSUMED for name, atoms in named if [len(atom) for atom in atoms] == [1]}  # that no input tells
-        return self._scheduled(shapes, types, given)
+        return self._scheduled(self.blocks, shapes, types, given)
 
     def check(self) -> None:
         """An error where it is seen before any call that nothing can be cut."""
@@ -231,12 +243,3 @@ class BlockedFunction(Compiled):
         yield "inputs", code(", ".join(self.inputs) or "none")
         if self._last is not None:
             yield "", folded("plan", Element(self._last._repr_html_()))
-
-
-def blocked(
-    stage: Prepared, backend: str | None, blocks: Blocks, single: bool, options: tuple[tuple[str, Any], ...]
-) -> BlockedFunction:
-    """A function that runs in blocks, on NumPy or on Dask; an error where it is seen already that none can."""
-    made = BlockedFunction(stage, blocks, single, options)
-    made.check()
-    return made

@@ -98,11 +98,16 @@ class Kept:
         self.path.unlink(missing_ok=True)
 
 
-def digest_of(text: str, values: Mapping[str, Any]) -> str:
-    """What tells runs apart: the formula with its blocks, and of each input the shape, the type and some entries."""
+def digest_of(text: str, values: Mapping[str, Any], rows: Mapping[str, int]) -> str:
+    """What tells runs apart: the formula with its blocks, and of each input the shape, the type and some entries.
+
+    ``rows`` are those that are read of inputs that are cut; of the others it is as many as make up a sample.
+    """
     found = blake2b(text.encode(), digest_size=16)
     for name, value in sorted(values.items()):
         found.update(f"{name}{tuple(value.shape)}{value.dtype}".encode())
-        rows = value if not value.shape else value[: max(1, SAMPLE // max(1, int(np.prod(value.shape[1:]))))]
-        found.update(np.ascontiguousarray(rows).tobytes())
+        if value.shape:
+            width = max(1, int(np.prod(value.shape[1:])))
+            value = value[: min(rows.get(name, SAMPLE), max(1, SAMPLE // width))]
+        found.update(np.ascontiguousarray(value).tobytes())
     return found.hexdigest()

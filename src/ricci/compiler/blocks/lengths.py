@@ -12,15 +12,21 @@ PROBES = (64, 128)  # lengths at which the memory of a block is looked at; it gr
 
 def longest(memory: int, size: int, peak: Callable[[int], int], index: str) -> int:
     """The longest block whose work fits this memory; ``peak`` tells what one of some length takes."""
-    if size <= PROBES[0]:
-        return max(1, size)
+    if size <= PROBES[0] or peak(size) <= memory:
+        length = max(1, size)
+        while length > 1 and peak(length) > memory:
+            length -= -(-length // 8)
+        return length
     first, second = [peak(min(length, size)) for length in PROBES]
     each = max(1, (second - first) // max(1, min(PROBES[1], size) - PROBES[0]))
     least = first - each * PROBES[0]
     found = (memory - least) // each
     if found < 1:
         raise InputError(
-            f"Blocks of one place of {index} take {least + each:,} bytes, which is more than memory={memory:,}. Give "
-            "more memory, or cut another index too."
+            f"Blocks of one place of {index} take {least + each:,} bytes, which is more than memory={memory:,}. "
+            "Give more memory, or cut another index too."
         )
-    return int(min(found, size))
+    length = int(min(found, size))
+    while length > 1 and peak(length) > memory:  # steps that run in loops do not grow evenly
+        length -= -(-length // 16)
+    return length

@@ -1,6 +1,6 @@
 """A run in blocks on arrays of NumPy, or on files that look like them: read, computed, joined, written, forgotten.
 
-Blocks are computed in order, or by several threads where no library has threads of its own, and always joined in
+BlockOptions are computed in order, or by several threads where no library has threads of its own, and always joined in
 order, so a run gives the same numbers each time. What is known so far can be kept in a file, from which a later call
 goes on. A block of a result is written when all of the block is computed.
 """

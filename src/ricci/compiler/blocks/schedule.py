@@ -24,7 +24,7 @@ from ricci.notation.context import Facts
 
 Names = tuple[str, ...]
 Arrays = Mapping[str, Any]
-WHERE = "numpy"
+WHERE, BESIDE = "numpy", "a number"
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +40,8 @@ class BlockPass:
     plan: Plan  # of ``block``, or of what it cuts further
     rules: tuple[tuple[str, Rule, int], ...]  # the name of a total, how it is joined, the number of its parts
     written: tuple[tuple[int, tuple[int, ...]], ...]  # positions of results, and the axes along which they are cut
+    shapes: tuple[tuple[int, ...], ...]  # of totals
+    types: tuple[np.dtype, ...]
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "plan": None}
@@ -54,14 +56,16 @@ class BlockPass:
 
     def slices(self, values: Arrays, start: int, stop: int) -> dict[str, Any]:
         """What the block from ``start`` to ``stop`` is given."""
-        given = {}
+        given = self.relations(start, stop)
         for feed in self.feeds:
-            if feed.written:
-                given[feed.name] = written_out(feed, start, stop)
-                continue
-            value = values[feed.source if isinstance(feed.source, str) else feed.name]
-            given[feed.name] = value[_along(feed.axes, slice(start, stop))] if feed.axes else whole(value)
+            if not feed.written:
+                value = values[feed.source if isinstance(feed.source, str) else feed.name]
+                given[feed.name] = value[_along(feed.axes, slice(start, stop))] if feed.axes else whole(value)
         return given
+
+    def relations(self, start: int, stop: int) -> dict[str, Any]:
+        """The relations that are written out for the block."""
+        return {feed.name: written_out(feed, start, stop) for feed in self.feeds if feed.written}
 
     def __call__(self, given: Arrays, start: int) -> tuple[list[Parts], list[Any]]:
         """What a block gives: parts of totals, and blocks of results."""
@@ -165,12 +169,26 @@ class Schedule(Shown):
 
 
 class BlockProgram(Compiled):
-    """A function on arrays of NumPy that has its plan before it is called."""
+    """A function on arrays of NumPy that has its plan before it is called.
 
-    def planned(self, shapes: Mapping[str, tuple[int, ...]], types: Mapping[str, np.dtype]) -> BlockProgram:
+    It is given a number beside its inputs, in the type in which the whole computes, so that parts of it with whole
+    numbers alone do too.
+    """
+
+    beside: Arrays = {}  # noqa: RUF012  (never changed)
+
+    def __call__(self, /, *args: Any, **inputs: Any) -> Any:
+        return super().__call__(*args, **inputs, **self.beside)
+
+    def planned(
+        self, shapes: Mapping[str, tuple[int, ...]], types: Mapping[str, np.dtype], number: np.dtype | None = None
+    ) -> BlockProgram:
         given = {name: np.broadcast_to(np.zeros((), types[name]), shapes[name]) for name in self.inputs}
+        if number is not None:
+            self.beside = {BESIDE: np.zeros((), number)}
+            self._known = {*self._known, BESIDE}
         assert self.backend is not None
-        self._ready(self.backend.setting(given, {}, self.single, self.options))
+        self._ready(self.backend.setting({**given, **self.beside}, {}, self.single, self.options))
         return self
 
 
@@ -214,7 +232,9 @@ class Scheduler:
             self.called[t.name], self.types[t.name] = self.called[last], self.types[last]
         rules = tuple([(t.name, t.rule, len(t.parts)) for t in totals])
         along = tuple([(w.position, tuple(sorted(w.axes))) for w in written])
-        return BlockPass(feeds, known, self.further(program, self.called), program.plan, rules, along)
+        block, types = self.further(program, self.called), tuple([self.types[t.name] for t in totals])
+        shapes: Any = tuple([tuple(t.node.shape) for t in totals])
+        return BlockPass(feeds, known, block, program.plan, rules, along, shapes, types)
 
     def program(
         self,
@@ -233,10 +253,12 @@ class Scheduler:
         axes = [(name, k, called) for name in inputs for k, called in enumerate(self.called.get(name, ()))]
         groups: list[Any] = [(self.index, cut)] if cut else []
         groups += [(called, ((name, k),)) for name, k, called in axes if called]
-        facts = Facts(inputs=inputs, mentions=dict.fromkeys(inputs), groups=groups)
+        number = next((kind for kind in self.types.values() if kind.kind == "f"), None)
+        beside = {} if number is None else {BESIDE: 0}
+        facts = Facts(inputs={**inputs, **beside}, mentions=dict.fromkeys(inputs), groups=groups)
         shapes = {name: tuple([_size(n, env) for n in v.shape]) for name, v in needed.items()}
         made = BlockProgram(prepare(roots, facts=facts, simplify=False), WHERE, False, self.options)
-        return made.planned(shapes, self.types)
+        return made.planned(shapes, self.types, number)
 
     def learn(self, names: Sequence[str], program: Compiled) -> None:
         """What the axes of results are called, and their types."""

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from ricci.compiler.bind import bind_shapes
-from ricci.compiler.blocks.block_inputs import Blocks
+from ricci.compiler.blocks.block_inputs import BlockOptions
 from ricci.compiler.blocks.cutting import Cutter
 from ricci.compiler.blocks.lengths import USUAL, longest
-from ricci.compiler.blocks.schedule import WHERE, BlockProgram, Names, Schedule, Scheduler
+from ricci.compiler.blocks.schedule import BlockProgram, Names, Schedule, Scheduler
 from ricci.compiler.prepare.prepared import Prepared
 from ricci.compiler.run.function import Compiled
 from ricci.errors import InputError, RicciError, nearest
@@ -31,11 +31,11 @@ class Case:
     """What a schedule is made for: prepared results, how they are to be cut, the shapes and types of a call."""
 
     stage: Prepared
-    blocks: Blocks
+    blocks: BlockOptions
     options: tuple[tuple[str, Any], ...]
     seeds: Seeds
     names: Mapping[str, Names]  # of the axes of inputs
-    again: Callable[[Prepared, Blocks, Seeds, Mapping[str, Names]], Compiled]  # cuts a program of blocks further
+    again: Callable[[Prepared, BlockOptions, Seeds, Mapping[str, Names]], Compiled]  # cuts a program of blocks further
     shapes: Mapping[str, tuple[int, ...]]
     types: Mapping[str, np.dtype]
     sizes: Mapping[str, int]
@@ -73,7 +73,8 @@ class Case:
             except InputError as fault:
                 faults.append(fault)
                 continue
-            found.append((len(one.passes), number, one))
+            if one.passes:
+                found.append((len(one.passes), number, one))
         if not found:
             raise faults[0] if faults else InputError("There is no index along which the work could be cut.")
         return min(found, key=lambda one: one[:2])[2]
@@ -116,9 +117,10 @@ class Case:
         return self.again(program.stage, blocks, seeds, dict(names))
 
     def _at_once(self, index: str, size: int, length: int) -> Schedule:
-        last = BlockProgram(self.stage, WHERE, False, self.options).planned(self.shapes, self.types)
-        kinds = {**TYPES, "f": np.dtype(last.plan.setting.dtype)}
-        types = tuple([kinds[result.kind] for result in last.plan.program.results])
+        scheduler = Scheduler(index, dict(self.types), dict(self.names), self.options, lambda program, names: program)
+        last = scheduler.program(self.roots, {})
+        scheduler.learn([f"result/{k}" for k in range(len(self.roots))], last)
+        types = tuple([scheduler.types[f"result/{k}"] for k in range(len(self.roots))])
         shapes: Any = tuple([tuple(root.shape) for root in self.roots])
         return Schedule(index, size, length, (), last, tuple(range(len(shapes))), shapes, types, (), ())
 
@@ -155,7 +157,7 @@ def seeds_of(stage: Prepared, indices: Sequence[str]) -> Seeds:
                 what = "reads other places than its own, as x[i+1] does, which may be in the next block"
             elif index in stage.names or any(index == name for name, _ in stage.facts.groups):
                 what = "ranges over no axis of an input that the results depend on"
-            hint = nearest(index, found)
+            hint = nearest(index, found) or ("" if found else 'Name the axes of arguments: axes={"X": "m n"}.')
             raise InputError(f"The index {index!r} {what}; those that can be cut are {listed}. {hint}".rstrip())
     return {index: found[index] for index in indices or found}
 

@@ -22,8 +22,9 @@ from ricci.compiler.prepare.prepared import Prepared
 from ricci.compiler.run.engines import target_named, target_of
 from ricci.compiler.run.matrix_faults import explained
 from ricci.compiler.run.runner import Runner, Switch
-from ricci.dispatch import call_formula, recorded, remember_calls, tracing
+from ricci.dispatch import call_formula, offered, recorded, remember_calls, tracing
 from ricci.errors import InputError, LimitError, RicciError
+from ricci.kinds import kind_of
 from ricci.markup import Carded, Element, block, code, folded
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ class Compiled(Carded):
 
     other_orders: Callable[[Mapping[str, Any]], Compiled | None] | None = None  # of inputs whose order was assumed
     functions: Callable[[Mapping[str, Any]], tuple[Compiled, dict[str, Any]]] | None = None  # of unknown ones
+    chunked: Any = None  # what does the same on arrays of Dask
     typed = False  # whether results are given the types of a program afterwards
     road: Callable[[Prepared, Setting], Runner] = staticmethod(whole)
     _tracing: Any = None  # tells whether torch.compile is tracing the caller, where there is PyTorch
@@ -146,6 +148,8 @@ class Compiled(Carded):
         if self.functions is not None:
             known, given = self.functions(given)
             return known(**given, **({"sizes": sizes} if sizes else {}))
+        if self.backend is None and "dask" in map(kind_of, given.values()):
+            return offered("on_dask")(self, given, sizes)
         if self._is_recorded(given.values()):
             return self._recorded(given, sizes)
         check_names(self.stage, given)
