@@ -244,3 +244,11 @@ def test_so_it_is_in_systems_and_reports():
     assert system.latex().splitlines()[1] == r"m v_{0} x_{k} &= p_{0} \mathrm{k} x_{k} \\"
     report = rc.check(r"y_m = \mathrm{m} v_m x \\ \frac{\partial y_m}{\partial x} = -\mathrm{m} v_m")
     assert report[1].suggestion == r"\frac{\partial y_m}{\partial x} = \mathrm{m} v_{m}"
+
+
+def test_derivatives_of_derivatives_are_of_second_order():
+    f = rc.parse("l = 1[m] exp(X[m,n] w[n])")
+    lines = f.diff("w", "w").derivation().latex()
+    assert r"\frac{\partial^{2} l}{\partial w_{n} \partial w_{n'}} &=" in lines and r"{\partial \frac" not in lines
+    second = rc.parse(r"h_{ij} = \frac{\partial^{2}}{\partial x_{i} \partial x_{j}} \left(x_k x_k x_l x_l\right)")
+    assert second == rc.parse("h[i,j] = D(D(x[k] x[k] x[l] x[l], x[i]), x[j])")

@@ -385,10 +385,14 @@ def _compare(node: syntax.Compare, place: int) -> str:
 
 
 def _derivative(node: syntax.Derivative, place: int) -> str:
-    below = rf"\partial {render(node.variable, ATOM)}"
-    if isinstance(node.body, (syntax.TensorNode, syntax.Derivative)):
-        return rf"\frac{{\partial {render(node.body, ATOM)}}}{{{below}}}"
-    return rf"\frac{{\partial}}{{{below}}} {_brackets(render(node.body, SUM), True)}"
+    below, body = [rf"\partial {render(node.variable, ATOM)}"], node.body
+    while isinstance(body, syntax.Derivative):  # of a derivative, as one of higher order
+        below.insert(0, rf"\partial {render(body.variable, ATOM)}")
+        body = body.body
+    above = r"\partial" + (f"^{{{len(below)}}}" if len(below) > 1 else "")
+    if isinstance(body, syntax.TensorNode):
+        return rf"\frac{{{above} {render(body, ATOM)}}}{{{' '.join(below)}}}"
+    return rf"\frac{{{above}}}{{{' '.join(below)}}} {_brackets(render(body, SUM), True)}"
 
 
 _RENDER = {
