@@ -1,9 +1,9 @@
 r"""What stands below and above ``\sum_{i=1}^{n}``: an index that runs over its whole axis, and a name for its size.
 
 With it ``\frac{1}{n} \sum_{i=1}^{n} x_i`` is the mean: ``n`` is ``|i|`` wherever it is a number. Places count from 0 in
-this notation and from 1 in most books, which is the same for sums over all places and not for single entries. So
-bounds are read that are those of a whole axis, from 1 to n, or from 0 to n-1 or n, those up to another index or from
-it on, and refused otherwise.
+this notation and from 1 in most books, which is the same for sums over all places and not for single entries, and
+may be another for each index. So bounds are read that are those of a whole axis, from 1 to n, or from 0 to n-1 or n,
+those up to another index or from it on, and refused otherwise.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ class Bounds:
         self.numbers: dict[str, tuple[int, int]] = {}  # i → |i|, and the token that says so
         self.upper: dict[str, str] = {}
         self.relations: dict[int, Restriction] = {}  # for the token of a sum, how its index goes beside another
-        self.first: int | None = None  # the first place of indices in this text
+        self.firsts: dict[str, int] = {}  # i → the number of its first place
+        self.sized: dict[str, str] = {}  # i → n, in whatever way its last value says that
         for at, token in enumerate(cursor.tokens):
             if token in SUMS:
                 self.read(at + 1)
@@ -58,10 +59,10 @@ class Bounds:
         place = (parts["_"][0], max(parts["^"][0], parts["^"][1] - 1))
         if len(indices) == 1 and self.relative(at - 1, indices[0], below, cursor.tokens[slice(*parts["^"])], place):
             return
-        if start not in ("0", "1") or (self.first is not None and self.first != int(start)):
+        if start not in ("0", "1") or any(self.firsts.get(index, int(start)) != int(start) for index in indices):
             cursor.fail("This sum does not begin where the axis does.", *place, WHOLE)
-        self.first = int(start)
         for index in indices:
+            self.firsts[index] = int(start)
             self.upto(index, cursor.tokens[slice(*parts["^"])], place)
 
     def relative(self, sum_at: int, index: str, below: list[str], above: list[str], place: tuple[int, int]) -> bool:
@@ -74,14 +75,17 @@ class Bounds:
         sign = {"": ">=", "+1": ">"}.get(more) if low else {"": "<=", "-1": "<"}.get(more)
         if sign is None or not (low or start in (["0"], ["1"])):
             return False
-        if high:
-            self.first = int(start[0]) if self.first is None else self.first
-        else:
-            if self.first is None:
-                self.first = int(len(above) == 1)
+        first = self.counts_from(index, low or high, int(start[0]) if high else int(len(above) == 1))
+        if low:
+            self.firsts[index] = first
             self.upto(index, above, place)
         self.relations[sum_at] = Restriction(index, sign, low or high, place)
-        return bool(high) is False or start == [str(self.first)]
+        return not high or start == [str(first)]
+
+    def counts_from(self, index: str, other: str, otherwise: int) -> int:
+        """The first place of two indices that run over one axis: as it is in other sums over them, or in any."""
+        known = [self.firsts[name] for name in (index, other) if name in self.firsts]
+        return next(iter([*known, *self.firsts.values()]), otherwise)
 
     def other_index(self, tokens: list[str]) -> str:
         """The index that a bound is, or is one beside."""
@@ -94,7 +98,7 @@ class Bounds:
         if self.upper.setdefault(index, last) != last:
             message = f"The index {index!r} goes up to {last} here, and up to {self.upper[index]} elsewhere."
             cursor.fail(message, *place, "An index has one size: use another letter.")
-        shift = 1 - (self.first or 0)  # what the last value lacks to be the size
+        shift = 1 - self.firsts[index]  # what the last value lacks to be the size
         if last.isdigit():
             self.numbers[index] = int(last) + shift, place[0]
         elif last in (f"|{index}|", rf"\left|{index}\right|"):
@@ -106,6 +110,7 @@ class Bounds:
             if not name or (len(above) > 1 and not less) or (less and not shift) or name == index:
                 cursor.fail("This sum does not end where the axis does.", *place, WHOLE)
             wanted = -(shift - less)
+            self.sized[index] = name
             known, before = self.names.setdefault(name, (index, wanted))
             if before != wanted:
                 message = f"{name!r} is the size of {known!r} elsewhere, and not that of {index!r} here."
@@ -130,15 +135,15 @@ class Bounds:
     def linked(self) -> list[tuple[str, str]]:
         """Pairs of indices that go up to the same."""
         pairs = []
-        for index, last in self.upper.items():
-            first = next(i for i, other in self.upper.items() if other == last)
-            if first != index and not last.isdigit():
+        for index, name in self.sized.items():
+            first = next(i for i, other in self.sized.items() if other == name)
+            if first != index:
                 pairs.append((first, index))
         return pairs
 
     def check_entries(self, found: list[Index]) -> None:
         """Single entries count from 0, also where the sums of a text count from 1."""
-        if self.first == 1:
+        if 1 in self.firsts.values():
             for index in found:
                 if not index.terms and not index.sizes and index.tensor is None:
                     at = next(k for k, start in enumerate(self.cursor.starts) if start >= index.start)

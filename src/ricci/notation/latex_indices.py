@@ -104,6 +104,8 @@ class LatexIndices(LatexCursor):
         """What stands below a name, between two tokens: a word that belongs to the name, and indices."""
         if first == last:
             self.fail("The braces are empty.", max(first - 2, 0), last, LETTER)
+        if last == first + 1 and self.tokens[first].isdigit() and self.letters.is_numbered(name):
+            return self.tokens[first], []
         suffix, found = "", []
         for begin, end in self._apart(first, last):
             word = self._word(begin, end)

@@ -41,8 +41,14 @@ class Letters:
     above: Counter[str] = field(default_factory=Counter)
     above_left: set[str] = field(default_factory=set)
     defined: set[str] = field(default_factory=set)  # names at the beginning of a left side
+    numbered: set[str] = field(default_factory=set)  # names that are defined with a number below, J_2 = …
+    lettered: set[str] = field(default_factory=set)  # and those with letters below
     explicit: bool = False  # whether indices stand at ``{}^`` and ``{}_``
     raised: bool = False  # whether some stand at a bare ``^``
+
+    def is_numbered(self, name: str) -> bool:
+        """Whether a number below a name belongs to it: ``J_2`` has a definition, and nowhere an index."""
+        return name in self.numbered and name not in self.lettered
 
     def is_size(self, name: str) -> bool:
         """Whether ``|name|`` is the size of an index: of one of the text, or of a letter that is no usual name."""
@@ -84,7 +90,9 @@ class _Scan:
     def step(self, at: int) -> int:
         token, result = self.tokens[at], self.result
         if token == ";" or token in EQUALS:
-            self.result.defined |= {self.begins} - {""} if self.left and token != ";" else set()
+            if self.left and token != ";":
+                self.result.defined |= {self.begins} - {""}
+                self.result.numbered |= {self.begins} - {""} if self.digits_before(at) else set()
             self.left, self.begins = token == ";", ""
             return at + 1
         if token in SUMS or (
@@ -114,6 +122,15 @@ class _Scan:
         if self.left and (not at or self.tokens[at - 1] == ";") and name:
             self.begins = name
         return self.scripts(name, at, after) if name else at + 1
+
+    def digits_before(self, at: int) -> bool:
+        """Whether a left side is a name with digits below it alone; ``at`` is the sign of equality."""
+        first = next((k + 1 for k in range(at - 1, -1, -1) if self.tokens[k] == ";"), 0)
+        after = self.name(first)[1]
+        if self.tokens[after] != "_":
+            return False
+        begin, end, last = self.argument(after + 1)
+        return last == at and begin < end and all(t.isdigit() for t in self.tokens[begin:end])
 
     def name(self, at: int) -> tuple[str, int]:
         """The name that begins at a token, and where it ends; accents and fonts around a letter belong to it."""
@@ -183,6 +200,7 @@ class _Scan:
                     result.indices |= self.names(first, last)
                     result.explicit |= explicit
                     count = self.added(count, inside)
+                    result.lettered |= {name} if self.names(first, last) else set()
             elif inside[-1:] == [","]:  # x^{0,} is an entry, and no power
                 raised = result.raised = True
                 result.orders.setdefault(name, set()).add(len(inside) // 2)
