@@ -113,6 +113,7 @@ KINDS: dict[str, ArgumentKind] = {
         lambda value: isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping)),
     ),
     "by name": ArgumentKind("values by name, as in {'x': x}", _is_mapping),
+    "new names": ArgumentKind("new names by the old ones, as in {'i': 'j'}", _is_mapping),
 }
 
 

@@ -179,7 +179,7 @@ class Equation:
 
     # What may be done to both sides.
 
-    @takes("eq.rename", names="by name or None")
+    @takes("eq.rename", names="new names or None")
     def rename(self, names: Mapping[str, str] | None = None, **more: str) -> Equation:
         """Rename indices, free ones on both sides, and dummies, which changes nothing but how the equation reads.
 

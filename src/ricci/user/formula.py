@@ -463,7 +463,7 @@ class Formula(FormulaMethods):
         """The axes reversed."""
         return self.transpose()
 
-    @takes("f.rename", names="by name or None")
+    @takes("f.rename", names="new names or None")
     def rename(self, names: Mapping[str, str] | None = None, **more: str) -> Formula:
         """The same tensor with other index names: ``y.rename(i="p")``."""
         new = {**(names or {}), **more}
