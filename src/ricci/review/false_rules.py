@@ -5,8 +5,8 @@ from __future__ import annotations
 from ricci.errors import LimitError, RicciError
 from ricci.notation import syntax
 from ricci.notation.occurrences import names_in
-from ricci.review.answers import definitions_of
 from ricci.review.conditions import Condition
+from ricci.review.derived_words import definitions_of
 from ricci.review.sides import Side, Workbench, compared
 
 OF_PRODUCT = Condition(

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from ricci.errors import NotationError, RicciError
 from ricci.notation import syntax
 from ricci.notation.declarations import Declarations
-from ricci.review.answers import derived
 from ricci.review.changes import Edit, tidied
 from ricci.review.conditions import Condition
 from ricci.review.culprits import truth
+from ricci.review.derived_words import derived
 from ricci.review.implied import written_back
 from ricci.review.mistakes import Finding, named, words, words_of_matrices
 from ricci.review.reading import ParsedSide, Reader, Span, WrittenLine
