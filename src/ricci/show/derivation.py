@@ -29,7 +29,7 @@ class DerivationStep:
     left: syntax.Node | None
     program: syntax.Statements
     typed: bool = False  # whether these are the author's own words
-    letters: latex_form.Letters | None = None  # what letters are in the whole derivation
+    letters: latex_form.ShownLetters | None = None  # what letters are in the whole derivation
 
     def after(self, lines: Sequence[syntax.Statement]) -> DerivationStep:
         """This step after lines that define parts."""
@@ -89,7 +89,7 @@ class Derivation(Sequence[DerivationStep]):
         letters = self._letters()
         self.steps = [replace(step, letters=letters) for step in self.steps]
 
-    def _letters(self) -> latex_form.Letters:
+    def _letters(self) -> latex_form.ShownLetters:
         """In LaTeX a letter is one thing in all lines."""
         statements = [s for step in self.steps for s in step.program.statements]
         lefts = [step.left for step in self.steps if step.left is not None]

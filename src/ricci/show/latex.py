@@ -33,7 +33,7 @@ Partials = tuple[str, Standing, Named]  # what is differentiated, and by what
 
 
 @dataclass(frozen=True)
-class Letters:
+class ShownLetters:
     """What letters are in one text: names that are written upright, since they would be read as something else, such as
     numbers with the letter of an index and the function sigmoid where there is a name sigma; and the indices."""
 
@@ -53,7 +53,7 @@ class Letters:
 
 def letters_of(
     trees: Iterable[syntax.Node], owners: Iterable[syntax.Statement | syntax.TensorNode], beside: Named = ()
-) -> Letters:
+) -> ShownLetters:
     """Those of a text with these expressions; ``owners`` are left sides, and tensors in lines of sizes, and ``beside``
     are names on the left that are no trees, with their indices."""
     owners = list(owners)
@@ -63,7 +63,7 @@ def letters_of(
     names = {name for name, _ in (*own, *beside)}
     bare = {name for name, indices in (*own, *beside) if not indices}
     found = {name for node in nodes for name in _index_names(node)} | {i for _, own in beside for i, _ in own}
-    return Letters(frozenset([*bare & found, *(["sigmoid"] if "sigma" in names else [])]), frozenset(found))
+    return ShownLetters(frozenset([*bare & found, *(["sigmoid"] if "sigma" in names else [])]), frozenset(found))
 
 
 def program(tree: syntax.Statements, derived: Partials | None = None) -> str:

@@ -33,7 +33,7 @@ from ricci.transforms import nans
 from ricci.transforms.deriving import Wanted, along, floats, matched, paired, split, stable
 from ricci.transforms.formula_functions import as_function
 from ricci.transforms.on_tensors import on_tensors
-from ricci.transforms.transformed import Transformed, Version, placed
+from ricci.transforms.transformed import ProgramVersion, Transformed, placed
 from ricci.transforms.typed import R, X
 
 Axes = Mapping[str, Any] | None
@@ -208,7 +208,7 @@ class Stages:
             ("tuple", 3, forms), [*ys, *aux, *constant], [*recording.out_dtypes, *aux_dtypes, *own]
         )
         self.options = {"options": owner.options, "cut": owner.cut}
-        self.first = Version(self.derived, recording, self.backend, arguments.traced, **self.options)
+        self.first = ProgramVersion(self.derived, recording, self.backend, arguments.traced, **self.options)
         second = replace(
             recording,
             inputs=[*stand_ins, *moving],
@@ -218,7 +218,7 @@ class Stages:
         )
         form, dtypes = (wanted.form, wanted.dtypes) if owner.backwards else (recording.out_form, recording.out_dtypes)
         self.second = second.with_outputs(form, linear, dtypes)
-        self.program: Version | None = None  # of the linear function, made when that is first called
+        self.program: ProgramVersion | None = None  # of the linear function, made when that is first called
 
     def __getstate__(self) -> dict[str, Any]:
         """What a linear function needs elsewhere, where its program is made anew: the second stage."""
@@ -270,7 +270,7 @@ class Linear(Carded):
             return on_tensors(self, stages.what, direction, {})
         arrays = [*self.held, *moving]
         if stages.program is None:
-            stages.program = Version(stages.second, stages.recording, stages.backend, arrays, **stages.options)
+            stages.program = ProgramVersion(stages.second, stages.recording, stages.backend, arrays, **stages.options)
         result = stages.program.run(arrays)
         nans.check(stages.program, arrays, result, self.point)
         return result

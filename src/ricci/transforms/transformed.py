@@ -250,7 +250,7 @@ class Transformed(MadeOf, Generic[P, R_co]):
             self._remember(args, arrays, program)
         return result
 
-    def _finished(self, arguments: Arguments) -> tuple[Version, Any]:
+    def _finished(self, arguments: Arguments) -> tuple[ProgramVersion, Any]:
         """The program for arguments of this kind, with enough room for all of its loops, and what it gives."""
         arrays = arguments.traced
         while True:
@@ -262,7 +262,7 @@ class Transformed(MadeOf, Generic[P, R_co]):
             except Unfinished as fault:
                 self.bounds = with_more_room(self.bounds, fault)
 
-    def _remember(self, args: tuple, arrays: list[Any], program: Version) -> None:
+    def _remember(self, args: tuple, arrays: list[Any], program: ProgramVersion) -> None:
         """A shortcut for arguments like these, where it meets the same arrays in the same order."""
         met: list[Any] = []
         try:
@@ -274,7 +274,7 @@ class Transformed(MadeOf, Generic[P, R_co]):
             return
         self._direct.keep(key, program)
 
-    def program(self, arguments: Arguments) -> Version:
+    def program(self, arguments: Arguments) -> ProgramVersion:
         """The program for arguments of this kind; made if there is none, or what it depends on has changed."""
         key = (arguments.form, tuple(map(_kind, arguments.leaves, arguments.arrays)), self.bounds)
         try:
@@ -328,14 +328,14 @@ class Transformed(MadeOf, Generic[P, R_co]):
             start = stop
         return None
 
-    def _made(self, recording: Recording, arguments: Arguments, guards: Guards) -> Version:
+    def _made(self, recording: Recording, arguments: Arguments, guards: Guards) -> ProgramVersion:
         arrays = arguments.traced
         tensor = of_torch(arrays)  # one of PyTorch's among arrays of NumPy makes the results tensors
         given = [*arrays, *recording.captured.values()] if tensor is None else [tensor]
         lazy = self.backend in (None, "dask") and "dask" in map(kind_of, given)
         backend = "dask" if lazy else self.backend or target_of(given).name
         derived, more = self.derive(recording), (self.options, self.cut, self.blocks)
-        program = Version(derived, recording, backend, arrays, self.compressed, self.sparse, *more)
+        program = ProgramVersion(derived, recording, backend, arrays, self.compressed, self.sparse, *more)
         program.guards = guards
         return program
 
@@ -438,7 +438,7 @@ def _unhashable(arguments: Arguments) -> str:
     return "The structure of the arguments is not hashable."
 
 
-class Version:
+class ProgramVersion:
     """What a transformed function does for arguments of one kind, compiled; ``guards`` say for how long."""
 
     guards: Guards

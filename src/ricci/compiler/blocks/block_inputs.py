@@ -66,7 +66,7 @@ def check_blocks(backend: str | None, **others: Any) -> None:
         raise InputError(f"What runs in blocks has no {clash}=; leave out one of them.")
 
 
-class Source:
+class BlockSource:
     """An input of a run: an array, or a file that looks like one, of which slices are read, in the type of the run."""
 
     def __init__(self, array: Any, dtype: np.dtype, name: str, stored: bool):
@@ -88,4 +88,4 @@ class Source:
 
 
 def whole(value: Any) -> Any:
-    return value.whole() if isinstance(value, Source) else value
+    return value.whole() if isinstance(value, BlockSource) else value

@@ -9,7 +9,7 @@ import numpy as np
 
 from ricci.caches import Cache
 from ricci.compiler.bind import as_arrays, check_names, check_sizes
-from ricci.compiler.blocks.block_inputs import BlockOptions, Source
+from ricci.compiler.blocks.block_inputs import BlockOptions, BlockSource
 from ricci.compiler.blocks.cutting import NotCutError
 from ricci.compiler.blocks.keeping import Kept, digest_of
 from ricci.compiler.blocks.running import BlockRun, telling, threads_for
@@ -121,7 +121,7 @@ class BlockedFunction(Compiled):
         self._last = schedule
         stored = bool(schedule.passes)
         values: dict[str, Any] = {
-            name: Source(array, types[name], name, stored and kind_of(array) == "stored")
+            name: BlockSource(array, types[name], name, stored and kind_of(array) == "stored")
             for name, array in arrays.items()
         }
         places = self._places(schedule, out, dtype, resume)

@@ -21,7 +21,7 @@ import numpy as np
 from ricci.compiler.blocks.block_inputs import BlockOptions
 from ricci.compiler.blocks.blocked_function import BlockedFunction
 from ricci.compiler.blocks.cutting import NotCutError
-from ricci.compiler.blocks.joining import Parts, Rule
+from ricci.compiler.blocks.joining import JoinRule, Parts
 from ricci.compiler.blocks.running import joined_parts
 from ricci.compiler.blocks.schedule import BlockPass, Schedule
 from ricci.compiler.prepare.prepared import Prepared
@@ -170,7 +170,7 @@ def block_of(packed: np.ndarray, number: int, shape: tuple[int, ...], axes: tupl
 class TotalTask:
     """What the parts of everything give, for one of the totals of a pass."""
 
-    def __init__(self, rule: Rule, number: int):
+    def __init__(self, rule: JoinRule, number: int):
         self.rule, self.number = rule, number
 
     def __call__(self, parts: list[Parts]) -> np.ndarray:

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any, NamedTuple
 
-from ricci.compiler.blocks.joining import ADDED, REDUCTIONS, SQUARES, ByHardShares, BySoftShares, Rule
+from ricci.compiler.blocks.joining import ADDED, REDUCTIONS, SQUARES, ByHardShares, BySoftShares, JoinRule
 from ricci.errors import InputError
 from ricci.expr import (
     ROWS,
@@ -94,7 +94,7 @@ class Total:
     """What is joined from block to block in the pass ``stage``, and then known by ``name``."""
 
     name: str
-    rule: Rule
+    rule: JoinRule
     parts: tuple[Expr, ...]
     stage: int
     node: Expr
@@ -328,7 +328,7 @@ class Cutter:
         kept = len({*labels}) == len(labels) and all(x in node.out for x in labels[:-1])
         return a if kept else None
 
-    def _of_weights(self, node: Product, weights: Function, s: Expr) -> tuple[list[Expr], Rule]:
+    def _of_weights(self, node: Product, weights: Function, s: Expr) -> tuple[list[Expr], JoinRule]:
         labels = next(labels for a, labels in node.factors() if a is weights)
         axes = tuple([node.out.index(x) for x in labels[:-1]])
         reduction, better = _SHARES[weights.op.name]
@@ -367,7 +367,7 @@ class Cutter:
             parts.insert(0, function(ROWS[node.op.name[3:]], (part,)))
         return self._total(REDUCTIONS[node.op.name](), parts, stage, node)
 
-    def _total(self, rule: Rule, parts: list[Expr], stage: int, node: Expr) -> Version:
+    def _total(self, rule: JoinRule, parts: list[Expr], stage: int, node: Expr) -> Version:
         name = self._fresh("total")
         self.totals.append(Total(name, rule, tuple(parts), stage, node))
         return Version(stage + 1, make(Variable, (), node.shape, name))

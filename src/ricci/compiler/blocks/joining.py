@@ -25,7 +25,7 @@ import numpy as np
 Parts = tuple[Any, ...]
 
 
-class Rule:
+class JoinRule:
     """How the parts of two neighbours are joined; ``words`` is how plans call what comes out."""
 
     words = "partial sums"
@@ -44,7 +44,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class ByFunction(Rule):
+class ByFunction(JoinRule):
     """One array, by a function of NumPy."""
 
     function: np.ufunc
@@ -57,7 +57,7 @@ class ByFunction(Rule):
 
 
 @dataclass(frozen=True)
-class ByPlace(Rule):
+class ByPlace(JoinRule):
     """The place of the largest entry, or of the smallest: the first of several."""
 
     better: np.ufunc
@@ -73,7 +73,7 @@ class ByPlace(Rule):
 
 
 @dataclass(frozen=True)
-class BySoftShares(Rule):
+class BySoftShares(JoinRule):
     """A sum with the weights of a softmax; ``axes`` are those of the sum that the weights have."""
 
     axes: tuple[int, ...]
@@ -88,7 +88,7 @@ class BySoftShares(Rule):
 
 
 @dataclass(frozen=True)
-class ByHardShares(Rule):
+class ByHardShares(JoinRule):
     """A sum with the shares of the largest entries, or of the smallest."""
 
     better: np.ufunc
@@ -104,7 +104,7 @@ class ByHardShares(Rule):
 
 
 @dataclass(frozen=True)
-class BySquares(Rule):
+class BySquares(JoinRule):
     """Squared distances from the mean, with the number of entries and their sum."""
 
     words: str = "centred squares"
@@ -130,7 +130,7 @@ def _on(share: Any, axes: tuple[int, ...], order: int) -> Any:
 ADDED = ByFunction(np.add, "partial sums")
 SQUARES = BySquares()
 # The functions along an axis that one rule joins, and what is joined.
-REDUCTIONS: dict[str, Callable[[], Rule]] = {
+REDUCTIONS: dict[str, Callable[[], JoinRule]] = {
     "prod": lambda: ByFunction(np.multiply, "partial products"),
     "max": lambda: ByFunction(np.maximum, "maxima"),
     "min": lambda: ByFunction(np.minimum, "minima"),

@@ -13,7 +13,7 @@ import numpy as np
 
 from ricci.compiler.blocks.block_inputs import whole
 from ricci.compiler.blocks.cutting import CutResults, Feed, Total
-from ricci.compiler.blocks.joining import Parts, Rule
+from ricci.compiler.blocks.joining import JoinRule, Parts
 from ricci.compiler.pipeline import prepare
 from ricci.compiler.plan.plans import Plan
 from ricci.compiler.plan.program_steps import Value
@@ -38,7 +38,7 @@ class BlockPass:
     known: Compiled | None  # computes before the pass what feeds need
     block: Compiled
     plan: Plan  # of ``block``, or of what it cuts further
-    rules: tuple[tuple[str, Rule, int], ...]  # the name of a total, how it is joined, the number of its parts
+    rules: tuple[tuple[str, JoinRule, int], ...]  # the name of a total, how it is joined, the number of its parts
     written: tuple[tuple[int, tuple[int, ...]], ...]  # positions of results, and the axes along which they are cut
     shapes: tuple[tuple[int, ...], ...]  # of totals
     types: tuple[np.dtype, ...]

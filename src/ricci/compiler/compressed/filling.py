@@ -153,7 +153,7 @@ def _lane(step: int, terms: list[TermReads]) -> Lane:
 # Anywhere
 
 
-class Pool(NamedTuple):
+class CorePool(NamedTuple):
     """A part of what is read from: a core times a number, the numbers that a term adds, or one number."""
 
     start: int
@@ -185,20 +185,23 @@ class Together(NamedTuple):
 class Pools:
     """Entries read from the cores, written one after another: the last place before the sums holds zero."""
 
-    pools: tuple[Pool, ...]
+    pools: tuple[CorePool, ...]
     size: int
     together: tuple[Together, ...]
     entries: np.ndarray
 
     @classmethod
     def of(cls, terms: Sequence[TermReads], count: int) -> Pools:
-        pools: dict[tuple, Pool] = {}
+        pools: dict[tuple, CorePool] = {}
         size, places, entries = 0, [], []
         for k, term in enumerate(terms):
             key, length, where = _pooled(term, k)
             if key not in pools:
                 core = term.reads[0][0] if len(key) == 3 else None
-                pools[key] = Pool(size, size + length, term.coef, core, term if core is None and term.reads else None)
+                own = term if core is None and term.reads else None
+                pools[key] = CorePool(size, size + length, term.coef, core, own)
+                    size, size + length, term.coef, core, term if core is None and term.reads else None
+                )
                 size += length
             places.append(where + pools[key].start)
             entries.append(_spread(term.entries, term.count))

@@ -16,7 +16,7 @@ import numpy as np
 from ricci.compiler.fused.entries import ROW, Entries, Entry
 from ricci.compiler.fused.kernel_maps import ANGLES, MAPS, POWERS
 from ricci.compiler.fused.memory import Location, grouped
-from ricci.compiler.fused.passes import Pass, Schedule
+from ricci.compiler.fused.passes import FusedPasses, Pass
 from ricci.compiler.fused.reducing import INDENT, Sums, indented
 
 CHUNK = 24 * 1024  # bytes that the buffers of one chunk of rows may take
@@ -29,7 +29,7 @@ class KernelWriter:
 
     def __init__(self, nodes: Entries, dtype: np.dtype):
         self.nodes, self.loop, self.dtype = nodes, nodes.loop, dtype
-        self.plan = Schedule(nodes)
+        self.plan = FusedPasses(nodes)
         self.groups = grouped(self.loop.out, dtype.itemsize)
         self.arguments = {v: f"{'a' if v.shape else 'n'}{k}" for k, v in enumerate(self.loop.operands)}
         self.constants: dict[str, Any] = {}

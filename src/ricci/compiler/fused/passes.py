@@ -35,7 +35,7 @@ def cost(node: Entry) -> float:
     return COSTS.get(node.name, FUNCTION)
 
 
-class Schedule:
+class FusedPasses:
     """The passes of a kernel in their order, and which values have buffers."""
 
     def __init__(self, nodes: Entries):

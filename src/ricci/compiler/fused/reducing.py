@@ -16,7 +16,7 @@ from ricci.compiler.fused.memory import Location
 
 if TYPE_CHECKING:
     from ricci.compiler.fused.kernel_source import KernelWriter
-    from ricci.compiler.fused.passes import Schedule
+    from ricci.compiler.fused.passes import FusedPasses
 
 INDENT = "    "
 PART = 64  # rows
@@ -67,7 +67,7 @@ class Sums:
     """The part of writing a pass that is about reductions."""
 
     writer: KernelWriter
-    plan: Schedule
+    plan: FusedPasses
     before: list[list[str]]  # of each loop
     after: list[list[str]]
     inside: list[str]
