@@ -200,8 +200,6 @@ class Pools:
                 core = term.reads[0][0] if len(key) == 3 else None
                 own = term if core is None and term.reads else None
                 pools[key] = CorePool(size, size + length, term.coef, core, own)
-                    size, size + length, term.coef, core, term if core is None and term.reads else None
-                )
                 size += length
             places.append(where + pools[key].start)
             entries.append(_spread(term.entries, term.count))
