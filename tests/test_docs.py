@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import doctest
 import re
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ PAGES += [*sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "how_t
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]+\]\(([^)#:]+)(?:#[^)]*)?\)")
+OPTIONAL = "jax", "torch", "numba", "distributed"  # what pages may import, and the tests do not install
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 # Local derivatives that do not fit a line of generated text.
@@ -166,6 +168,9 @@ def test_python_blocks_run(page: Path) -> None:
     """The blocks of one page share their names, in order; where a block shows results, they must be these."""
     names: dict[str, object] = {}
     text = page.read_text(encoding="utf-8")
+    needed = [name for name in OPTIONAL if imports("".join(BLOCK.findall(text)), name)]
+    if missing := [name for name in needed if find_spec(name) is None]:
+        pytest.skip(f"{page.name} needs {' and '.join(missing)}")
     for match in BLOCK.finditer(text):
         line = text.count("\n", 0, match.start()) + 1
         if ">>>" not in match[1]:
@@ -177,6 +182,15 @@ def test_python_blocks_run(page: Path) -> None:
         runner.run(example, out=output.append, clear_globs=False)
         names.update(example.globs)
         assert not runner.failures, "".join(output)
+
+
+def imports(code: str, name: str) -> bool:
+    return re.search(rf"^(>>> |\.\.\. )?\s*(import|from) ([^#\n]*\W)?{name}\b", code, re.MULTILINE) is not None
+
+
+def test_imports_are_seen() -> None:
+    assert imports(">>> import numpy as np, jax\n", "jax") and imports("from jax.sharding import Mesh\n", "jax")
+    assert not imports(">>> rc.jax\nimport numpy  # not jax\n", "jax")
 
 
 def test_a_wrong_block_is_found() -> None:

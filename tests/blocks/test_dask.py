@@ -91,7 +91,7 @@ def test_transforms_stay_lazy():
         hessian, by_data = rc.hessian(loss)(*lazy), rc.grad(loss, argnums=1)(*lazy)
     wanted = (*rc.value_and_grad(loss)(W, X, Y), rc.hessian(loss)(W, X, Y), rc.grad(loss, argnums=1)(W, X, Y))
     agree(computed((value, slope, hessian, by_data)), wanted)
-    assert by_data.chunks[0] == (64, 64, 64, 64, 44)
+    assert by_data.chunks[0] == (50,) * 6  # as the argument that is cut most finely
 
 
 # Sizes

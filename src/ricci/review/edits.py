@@ -219,10 +219,11 @@ def told_apart(place: Place) -> Iterator[Edit]:
             body = replace(node, terms=tuple([(s, t.args[0]) for (s, _), t in zip(node.terms, calls, strict=True)]))
             new = replace(calls[0], args=(body,), start=node.start, end=node.end)
             yield Edit("split", place, new, place.tree(new))
-        below = [t.factors[1][1] for t in inner if _is_reciprocal(t)]
-        if len(below) == len(inner) and len({render(t.factors[0][1], SUM) for t in inner}) == 1:  # type: ignore[attr-defined]
+        quotients = [t for t in inner if isinstance(t, syntax.ProductNode) and [e for e, _ in t.factors] == [1, -1]]
+        if len(quotients) == len(inner) and len({render(t.factors[0][1], SUM) for t in quotients}) == 1:
+            below = [t.factors[1][1] for t in quotients]
             body = replace(node, terms=tuple([(s, t) for (s, _), t in zip(node.terms, below, strict=True)]))
-            new = replace(inner[0], factors=(inner[0].factors[0], (-1, body)), start=node.start, end=node.end)  # type: ignore
+            new = replace(quotients[0], factors=(quotients[0].factors[0], (-1, body)), start=node.start, end=node.end)
             yield Edit("split", place, new, place.tree(new))
         bases = [t for t in inner if isinstance(t, syntax.Power)]
         if len(bases) == len(inner) and len({render(t.exponent, SUM) for t in bases}) == 1:
@@ -240,11 +241,6 @@ def told_apart(place: Place) -> Iterator[Edit]:
         if factors[0][0] > 0:
             product = replace(node, args=(syntax.ProductNode(body.start, body.end, factors),))
             yield Edit("joined", place, product, place.tree(product))
-
-
-def _is_reciprocal(node: Node) -> bool:
-    """Whether this is one thing divided by one."""
-    return isinstance(node, syntax.ProductNode) and [e for e, _ in node.factors] == [1, -1]
 
 
 def over_axes(calls: list[syntax.CallNode]) -> list[syntax.CallNode]:

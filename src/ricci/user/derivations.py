@@ -63,7 +63,7 @@ def _refusal(by: By) -> InputError:
 def _declared(formula: Formula) -> Declarations:
     """What is known of the names of a formula that its lines do not say."""
     facts = formula.context.facts
-    words = {w: tuple([name for name, said in facts.symmetries.items() if said == w]) for w in SYMMETRIES}
+    words: dict[str, Any] = {w: tuple([n for n, said in facts.symmetries.items() if said == w]) for w in SYMMETRIES}
     functions = [(name, None if name in facts.unknown else own) for name, own in facts.functions.items()]
     source = root_of(formula if formula.route is None else formula.route.formula).source
     metric = source[3].metric if source is not None else next(iter(facts.moved.values()), None)
