@@ -74,8 +74,7 @@ class Grid:
         return [between.join([a(c, w) for a, c, w in zip(adjust, cells, widths)]).rstrip() for cells in padded]
 
     def _repr_html_(self) -> str:
-        above, below = [element("p", text) if text else "" for text in (self.above, self.below)]
-        return joined([above, table(self.heads, self.cells, self.right), below])
+        return joined([_around(self.above), table(self.heads, self.cells, self.right), _around(self.below)])
 
 
 class Shown:
@@ -92,6 +91,11 @@ class Shown:
 
     def _repr_html_(self) -> str:
         return self.grid()._repr_html_()
+
+
+def _around(text: str) -> str:
+    """What stands above or below a table; lines stay lines."""
+    return element("p", text, style="white-space:pre-line" if "\n" in text else "") if text else ""
 
 
 def _terminal() -> int | None:

@@ -40,7 +40,12 @@ class _Shows:
 
     def __call__(self, container: Any) -> str | None:
         found = latex_of(container)
-        return self.before(container) if found is None and self.before is not None else found
+        if found is not None:
+            return found
+        if self.before is not None:
+            return self.before(container)
+        own = getattr(container, "_repr_latex_", None)  # of a class made of one of these
+        return None if own is None else own()
 
 
 def latex_of(container: Any) -> str | None:

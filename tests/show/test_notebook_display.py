@@ -68,9 +68,11 @@ HELD = {  # what is held, and what a reader finds in it
         r"A_{0,0} x_{0} + A_{0,1} x_{1} &= b_{0}",
     ),
     "derivation": (lambda: rc.parse(LOSS).diff("w").derivation(), "latex", r"\text{definition}"),
+    "step": (lambda: rc.parse(LOSS).diff("w").derivation()[1], "latex", r"\text{log of an exponential}"),
     "matrix form": (lambda: rc.parse("f = x[i] A[i,j] x[j]").matrix(), "latex", r"x^{\top} A x"),
     "matrix equation": (lambda: rc.parse("A[i,k] x[k] = b[i]").matrix(), "latex", "A x = b"),
     "structure": (lambda: rc.parse(MATRIX).diff("x").structure(), "svg", "rows y[i,j] and columns x[i',k]"),
+    "picture": (lambda: rc.parse(MATRIX).diff("x").structure().picture(), "svg", "rows y[i,j] and columns x[i',k]"),
     "compressed": (compressed, "svg", "ricci.Compressed 2×2×2×2 of float64"),
     "drawing": (lambda: rc.draw(rc.parse(MATRIX)), "svg", "x[i,k]"),
     "plan": (lambda: called().plan, "html", "FLOPs"),
@@ -83,6 +85,21 @@ HELD = {  # what is held, and what a reader finds in it
     "hessian": (lambda: rc.hessian(square), "html", "square(x)"),
     "vmap": (lambda: rc.vmap(square), "html", "rc.vmap of square"),
     "linear": (lambda: rc.linearize(square, np.ones(3))[1], "html", "takes (3,) gives ()"),
+    "problem": (
+        lambda: rc.problem(square, {"a": np.ones(3), "<b>": 2.0}, method="dogleg"),
+        "html",
+        "fun The value x0 {'a': (3,), '<b>': ()} jac The gradient hess The Hessian, a whole array method 'dogleg'",
+    ),
+    "fit": (
+        lambda: rc.problem(square, np.ones(3), squares=True, bounds=(0, 1)),
+        "html",
+        "few of its entries may differ from zero bounds below and above each number",
+    ),
+    "costs on meshes": (
+        lambda: rc.parse(LOSS).compile().mesh_costs([8], axes={"m": "data"}, sizes={"m": 64, "n": 2}),
+        "html",
+        "sent by a device",
+    ),
     "custom": (lambda: rc.custom(square), "html", "rc.custom square"),
     "to explain": (lambda: rc.explain(square), "html", "square(x)"),
     "explanation": (lambda: rc.explain(rc.grad(square))(np.ones(3)), "html", "2 x[i]"),
@@ -165,6 +182,14 @@ def test_explanations_have_all_parts():
     assert "derivative of a tensor by itself" in words(tree) and "def program" in words(tree)
 
 
+def test_parts_of_what_is_held_say_what_they_are():
+    f = rc.parse(LOSS).diff("w", "w")
+    assert repr(f.derivation()[0]) == f"<step: definition: {LOSS}>"
+    assert repr(f.structure().parts) == "(core[n,n'],)"
+    assert repr(f.structure().picture()) == "<picture of a structure: rows w[n], columns w[n']>"
+    assert 'style="white-space:pre-line">a\nb</p>' in Grid(["x"], [], below="a\nb")._repr_html_()
+
+
 def test_gradients_of_tensors_are_shown():
     x = rc.Tensor([1.0, 2.0], name="x")
     (x * x).sum().backward()
@@ -215,6 +240,11 @@ class Formatter:
         return before
 
 
+class OwnDict(dict):
+    def _repr_latex_(self):
+        return "$own$"
+
+
 def test_shells_are_told_once_and_others_are_asked():
     formatter = Formatter()
     formatter.kinds[tuple] = lambda value: f"other {len(value)}"
@@ -225,6 +255,7 @@ def test_shells_are_told_once_and_others_are_asked():
     assert formatter.kinds == first and set(first) == {tuple, list, dict}
     y = rc.parse("y[i] = x[i]")
     assert first[tuple]((1, 2)) == "other 2" and first[list]([1]) is None
+    assert first[dict](OwnDict()) == "$own$" and first[dict]({}) is None
     assert "y_{i}" in first[list]([y]) and "y_{i}" in first[tuple]((y,)) and "y_{i}" in first[dict]({"a": [y]})
 
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 from math import prod
+from typing import TYPE_CHECKING
 
 from ricci.markup import HUES, INK
 from ricci.show.known_entries import KnownEntry
-from ricci.show.structure_picture import BlockPicture, DrawnAxis, Panel, Place, blocks_alike
 from ricci.show.svg import width_of
+
+if TYPE_CHECKING:  # a picture draws itself
+    from ricci.show.structure_picture import BlockPicture, DrawnAxis, Panel, Place
 
 CELL, SMALLEST, WIDEST = 15.0, 7.0, 640.0
 BLOCK_GAP, LEFT_OUT, INNER_LEFT_OUT, SIGN, MARGIN = 4.0, 14.0, 5.0, 26.0, 6.0
@@ -22,7 +25,7 @@ SHADES, PALEST = 12, 0.28
 WIDER = 1.18  # than in Helvetica text may be
 MANY = INK  # the colour of entries of which several parts are made
 GOLDEN = 0.6180339887498949  # multiples of it are spread evenly
-Spots = dict[Place, float]
+Spots = dict[tuple[int, ...], float]
 
 
 def to_svg(p: BlockPicture) -> str:
@@ -100,7 +103,7 @@ def _words(p: BlockPicture, panel: Panel) -> list[str]:
     if not any(entry.coef != 0 for entry in panel.entries.values()):
         return ["zero"]
     full = all(entry.coef != 0 and not entry.open for entry in panel.entries.values())
-    return (["dense"] if full else [*panel.kinds]) + (["equal blocks"] if blocks_alike(p, panel) else [])
+    return (["dense"] if full else [*panel.kinds]) + (["equal blocks"] if p.blocks_alike(panel) else [])
 
 
 def _told_sizes(p: BlockPicture) -> list[str]:

@@ -21,7 +21,7 @@ from ricci.show.fitting import in_notebook
 from ricci.show.page import without
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class DerivationStep:
     """One line: the rule, what stands on the left (nothing where the line goes on), and the right side."""
 
@@ -43,6 +43,12 @@ class DerivationStep:
         left = "" if self.left is None else text_form.render(self.left, text_form.SUM)
         lines = [*text_form.size_line(self.program.sizes), *map(text_form.statement, before)]
         return "\n".join([*lines, f"{left} = {right}".strip()])
+
+    def __repr__(self) -> str:
+        return f"<step: {self.rule}: {self.text}>"
+
+    def _repr_latex_(self) -> str:
+        return in_notebook(latex_form.aligned([self.latex()]))
 
     @takes("derivation.latex")
     def latex(self) -> str:

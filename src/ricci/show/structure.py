@@ -42,6 +42,8 @@ class StructurePart:
         pieces += [f"core[{','.join(names)}]" if names else "scalar" for names in self.cores]
         return " ⊗ ".join(pieces) or "1"
 
+    __repr__ = __str__
+
 
 @dataclass(frozen=True)
 class StructureReport:
@@ -79,10 +81,8 @@ class StructureReport:
         return picture(expr, terms, captions, self.names, columns, sides, linked, self._exchanges(), self._notes())
 
     def _repr_svg_(self) -> str | None:
-        from ricci.show.block_svg import to_svg
-
         found = self.picture()
-        return None if found is None else to_svg(found)
+        return None if found is None else found._repr_svg_()
 
     def _exchanges(self) -> list[list[int]]:
         """The orders of the axes that change nothing."""

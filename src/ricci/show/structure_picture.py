@@ -16,6 +16,7 @@ from typing import Any
 from ricci.errors import ShapeError
 from ricci.expr import Constant, Expr, Number, Size, Structure
 from ricci.expr.structures import is_delta, is_one, merged_axis
+from ricci.show.block_svg import to_svg
 from ricci.show.known_entries import KnownEntries, KnownEntry, opened_parts
 from ricci.show.small_sizes import SmallSizes
 
@@ -48,7 +49,7 @@ class Panel:
     minus: bool = False  # whether it is taken away, as a part
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class BlockPicture:
     """What is drawn: the axes of rows and of columns, the whole, and the parts that it is the sum of."""
 
@@ -63,6 +64,24 @@ class BlockPicture:
     def places(self) -> Iterator[tuple[Place, Place]]:
         columns = list(combinations(*[axis.shown for axis in self.columns]))
         return ((row, column) for row in combinations(*[axis.shown for axis in self.rows]) for column in columns)
+
+    def blocks_alike(self, panel: Panel) -> bool:
+        """Whether there are several blocks of inner indices that are not zero, and all of them are the same."""
+        if min(len(self.rows), len(self.columns)) < 2:
+            return False
+        blocks: dict[Place, dict[Place, KnownEntry]] = {}
+        for row, column in self.places():
+            entry = panel.entries[*row, *column]
+            blocks.setdefault((row[0], column[0]), {})[*row[1:], *column[1:]] = entry
+        filled = [block for block in blocks.values() if any(entry.coef != 0 for entry in block.values())]
+        return len(filled) > 1 and all(block == filled[0] for block in filled)
+
+    def __repr__(self) -> str:
+        count = f", a sum of {len(self.parts)} parts" if self.parts else ""
+        return f"<picture of a structure: rows {self.sides[0] or '1'}, columns {self.sides[1] or '1'}{count}>"
+
+    def _repr_svg_(self) -> str:
+        return to_svg(self)
 
 
 def picture(
@@ -179,17 +198,6 @@ def _kinds(factors: Sequence[tuple[Expr, Any]], reader: KnownEntries) -> tuple[s
     """The kinds of structure that a term is made of, in words."""
     found = [kind_of(node) for f, _ in factors for node in opened_parts(f, reader) if isinstance(node, Structure)]
     return tuple(dict.fromkeys(filter(None, found)))
-
-
-def blocks_alike(p: BlockPicture, panel: Panel) -> bool:
-    """Whether there are several blocks of inner indices that are not zero, and all of them are the same."""
-    if min(len(p.rows), len(p.columns)) < 2:
-        return False
-    blocks: dict[Place, dict[Place, KnownEntry]] = {}
-    for row, column in p.places():
-        blocks.setdefault((row[0], column[0]), {})[*row[1:], *column[1:]] = panel.entries[*row, *column]
-    filled = [block for block in blocks.values() if any(entry.coef != 0 for entry in block.values())]
-    return len(filled) > 1 and all(block == filled[0] for block in filled)
 
 
 def kind_of(e: Structure) -> str:

@@ -8,7 +8,7 @@ method needs it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from ricci.checked_calls import call_back, shown, takes
 from ricci.errors import InputError, ShapeError
 from ricci.kinds import kind_of
+from ricci.markup import Carded, code
 from ricci.tracing import trees
 from ricci.transforms.api import hessian, hvp, jacobian, value_and_grad
 
@@ -29,7 +30,7 @@ METHODS = (*PRODUCTS, *SPARSE, *WHOLE, *FIRST, *NONE)
 FULL = 4  # a Jacobian is a whole array if more than one in so many of its entries may differ from zero
 
 
-class Problem(dict):
+class Problem(Carded, dict):
     """What an optimiser is called with: ``minimize(**problem)``. ``problem.tree(result.x)`` has the form of ``x0``."""
 
     def __init__(self, parts: Mapping[str, Any], flat: FlatTree):
@@ -42,6 +43,11 @@ class Problem(dict):
 
     def __repr__(self) -> str:
         return f"<rc.problem of {self._flat.size} numbers: {', '.join(self)}>"
+
+    def told(self) -> Iterable[tuple[str, str]]:
+        """What each part is; of ``x0`` the tree, by the shapes of its arrays."""
+        for name, part in self.items():
+            yield name, (part.__doc__ or "").rstrip(".") if callable(part) else self._flat.told(name, part)
 
 
 @takes("rc.problem", squares="flag")
@@ -100,6 +106,12 @@ class FlatTree:
         self.size = int(ends[-1])
         self.start = joined_up(arrays).astype(np.float64)
 
+    def told(self, name: str, part: Any) -> str:
+        """In a few words for notebooks, what is no function."""
+        if name == "bounds":
+            return "below and above each number"
+        return code(str(trees.unflatten(self.form, self.shapes)) if name == "x0" else repr(part))
+
     def tree(self, x: Any) -> Any:
         leaves = [x[place].reshape(shape) for place, shape in zip(self.places, self.shapes, strict=True)]
         leaves = [leaf[()] if isinstance(leaf, np.ndarray) else leaf for leaf in leaves]
@@ -149,18 +161,23 @@ class Objective:
         return latest[1], latest[2]
 
     def value(self, x: np.ndarray) -> Any:
+        """The value."""
         return self._at(x)[0]
 
     def gradient(self, x: np.ndarray) -> np.ndarray:
+        """The gradient."""
         return self._at(x)[1].copy()  # optimisers may write into what they are given
 
     def product(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The Hessian times a vector."""
         return self._product(x, *self.more, v)
 
     def sparse(self, x: np.ndarray) -> Any:
+        """The Hessian, a sparse array."""
         return self._sparse(x, *self.more)
 
     def whole(self, x: np.ndarray) -> np.ndarray:
+        """The Hessian, a whole array."""
         return self._whole(x, *self.more)
 
     def parts(self, method: str | None) -> dict[str, Any]:
@@ -188,10 +205,11 @@ class Residuals:
         self._value, self._jacobian = vector, jacobian(vector, compressed=True)
 
     def value(self, x: np.ndarray) -> np.ndarray:
+        """The residuals."""
         return np.asarray(self._value(x, *self.more))
 
     def jacobian(self, x: np.ndarray) -> Any:
-        """Sparse if few entries may differ from zero."""
+        """Their Jacobian, sparse if few of its entries may differ from zero."""
         found = self._jacobian(x, *self.more)
         rows, columns = found.shape
         if found.most_entries * FULL > rows * columns:

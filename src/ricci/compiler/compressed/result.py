@@ -97,10 +97,8 @@ class Compressed:
 
     def _repr_svg_(self) -> str | None:
         """Which entries are zero, and which are the same number: as the structure says, whatever the cores hold."""
-        from ricci.show.block_svg import to_svg
-
         found = self._shell.picture(repr(self).removeprefix("<").removesuffix(">"))
-        return None if found is None else to_svg(found)
+        return None if found is None else found._repr_svg_()
 
     # What can be done with it
 
