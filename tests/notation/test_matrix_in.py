@@ -119,7 +119,9 @@ SAME = [  # one formula in index notation, and in several spellings
         r"\begin{align*} f &= x^\top A x, \end{align*}",
         r"f = x^\top A x", "f = x^{T} A x", r"f = x^{\top} A x", r"f = \mathbf{x}^\mathsf{T} \mathbf{A} \mathbf x",
         "f = dot(x, A*x)", "f = x.dot(A @ x)", r"f = \langle x, A x \rangle", "f = x.transpose()*A*x",
-        "f = x'·A·x",
+        "f = x'·A·x", "f = x @ A @ x", "f(x) = x'*A*x", "f(x; A) = x'*A*x",
+        r"f(\mathbf x) = \mathbf x^\top A \mathbf x",
+        r"f(x \mid A) = x^\top A x", "g(x) := A*x; f = x'*g(x)", "f = 2 ½ x'*A*x", r"f(x) := x^\top A x",
     ]),
     ("f = sum[i]((A[i,j] x[j] - b[i])**2)", [
         "f = norm2(A*x - b)^2", "f = ‖A x - b‖²", "f = ||A x - b||^2", r"f = \lVert A x - b\rVert_2^2",
@@ -130,10 +132,12 @@ SAME = [  # one formula in index notation, and in several spellings
     ("f = A[i,j] X[k,j] B[k,i]", [
         "f = tr(A*X'*B)", "f = trace(A X' B)", "f = np.trace(A @ X.T @ B)", "f = tr(A Xᵀ B)",
         r"f = \operatorname{tr}(A X^\top B)", r"f = \mathrm{tr}\left(A X^{T} B\right)",
-        r"f = \text{Tr}(A X^\intercal B)",
+        r"f = \text{Tr}(A X^\intercal B)", r"f = \operatorname{Tr}\left[A X^\top B\right]",
+        r"f = \operatorname{tr}\{A X^\top B\}",
     ]),
     ("y[i] = 1/2 inv(A)[i,j] b[j]", [
-        "y = 1/2*inv(A)*b", "y = 0.5 A^-1 b", "y = A⁻¹ b / 2", "y = A^(-1)*b/2", r"y = \frac{1}{2} A^{-1} b",
+        "y = 1/2*inv(A)*b", "y = ½ A⁻¹ b",
+        "y = 0.5 A^-1 b", "y = A⁻¹ b / 2", "y = A^(-1)*b/2", r"y = \frac{1}{2} A^{-1} b",
         r"y = \frac12 A^{-1} b", r"y = \tfrac 1 2 A^{-1} b", "y = np.linalg.inv(A) @ b / 2",
         r"y = \frac{A^{-1} b}{2}",
     ]),
@@ -148,6 +152,12 @@ SAME = [  # one formula in index notation, and in several spellings
     ]),
     ("f = logdet(A)", [
         "f = logdet(A)", "f = log|A|", r"f = \log|A|", r"f = \log\left|A\right|", r"f = \log \lvert A \rvert",
+    ]),
+    ("f = log(det(A)) + B[i,i]", [
+        "f = log det(A) + tr(B)", r"f = \log\det A + \operatorname{tr} B", r"f = \ln\det(A) + \operatorname{Tr}[B]",
+    ]),
+    ("u[i] = maximum(x[i] y[i], 0) sigmoid(z[i])", [
+        "u = max(x.*y, 0).*σ(z)", "u = np.maximum(x * y, 0) * σ(z)", r"u = \max(0, x \odot y) \odot \sigma(z)",
     ]),
     ("f = det(A)", [
         "f = det(A)", "f = |A|", r"f = \det(A)", "f = np.linalg.det(A)",
@@ -270,7 +280,7 @@ REFUSED = [  # text, declarations, what stands over the carets, words of the mes
     ("norm(A)", "", "norm(A)", "several meanings", "norm2(A)"),
     ("‖A‖", "", "‖A‖", "several meanings", "norm2(A)"),
     ("sum(A, 1)", "", "sum(A, 1)", "takes one argument", "sum_row(A)"),
-    ("max(x, 0)", "", "max(x, 0)", "takes one argument", "maximum(x, 0)"),
+    ("np.max(x, 0)'*max(x, y, 0)", "", "max(x, y, 0)", "takes one argument", "maximum(x, y)"),
     ("foo(x)", "", "foo", "no function 'foo'", "foo*(…)"),
     ("norm3(x)", "", "norm3", "no function 'norm3'", "Did you mean 'norm"),
     ("sin x", "", "sin", "is a function", "sin(x)"),
@@ -278,7 +288,13 @@ REFUSED = [  # text, declarations, what stands over the carets, words of the mes
     ("[1, 2; 3, 4]", "", "[", "not closed before ';'", ""),
     ("[x]", "", "[", "for comparisons", "input"),
     ("x > 0", "", ">", "in brackets", "[x > 0]"),
-    ("f(x) = x'*x", "", "f(x) ", "left side of '=' is a name", "f = …"),
+    ("f(x + y) = x'*x", "", "f(x + y) ", "left side of '=' is a name", "f = …"),
+    ("f(x) = x'*x; g = f(y)", "", "f", "'f' is defined as f(x)", "by another name"),
+    ("f(x; y", "", "(", "never closed", ""),
+    ("y = 2½ x", "", "½", "no meaning", "2*½"),
+    ("log det(S) s", "", "log", "not seen how far log goes", "log(det(S))"),
+    (r"\operatorname{tr} A B", "", r"\operatorname{tr}", "not seen how far", r"\operatorname{tr}(A)"),
+    (r"\frac{x}{\sqrt{d_k}}", "", r"\frac{x}", "Only a scalar divides", "d_k: scalar"),
     ("x' = y", "", "x' ", "left side of '=' is a name", ""),
     ("f = x; f = y", "", "f", "already defined", ""),
     ("y = x; x = y", "", "x", "already used as an input", ""),

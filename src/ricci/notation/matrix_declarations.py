@@ -20,7 +20,7 @@ from ricci.notation.text_scope import WORDS_OF_PYTHON
 
 KINDS = {"scalar": 0, "vector": 1, "matrix": 2}  # words that say an order
 ACCENTS = {"\u0304": "bar", "\u0307": "dot", "\u0302": "hat", "\u0303": "tilde"}
-NAME = r"[^\W\d_ᵀᴴ⁰¹²³⁴-⁹₀-₉][^\Wᵀᴴ⁰¹²³⁴-⁹]*[\u0300-\u036f]?"
+NAME = r"[^\W\d_ᵀᴴ⁰¹²³⁴-⁹₀-₉¼-¾⅐-⅞][^\Wᵀᴴ⁰¹²³⁴-⁹¼-¾⅐-⅞]*[\u0300-\u036f]?"
 _ONE = re.compile(rf"({NAME})\s*(?:\[([^\[\]]*)\])?")
 _COLON = re.compile(r"\s*:\s*")
 _WORD = re.compile(r"[^\W\d]\w*")

@@ -84,7 +84,7 @@ class Functions(Operators):
             if isinstance(place, int):
                 call.axis = place
                 call.args.pop()
-        if call.on_paper and row.name in LARGER and len(call.args) == 2:
+        if not call.python and row.name in LARGER and len(call.args) == 2 and call.axis is None:
             row = IN_TEXT[LARGER[row.name]]
         if row.kind == "reduce" and len(call.args) > 1:
             raise self._second_argument(call, row)

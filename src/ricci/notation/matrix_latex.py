@@ -15,14 +15,25 @@ from typing import NoReturn
 
 from ricci.errors import NotationError
 from ricci.functions.table import IN_TEXT
-from ricci.notation.latex_words import ACCENT_COMMANDS, FONTS, GREEK, IGNORED, OPERATORS, RELATIONS, UPRIGHT, WORDS
+from ricci.notation.latex_words import (
+    ACCENT_COMMANDS,
+    EQUALS,
+    FONTS,
+    GREEK,
+    IGNORED,
+    OPERATORS,
+    RELATIONS,
+    UPRIGHT,
+    WORDS,
+)
 from ricci.notation.matrix_functions import is_function
 from ricci.notation.matrix_tokens import Lines, Token, derivative
 from ricci.notation.translations import FUNCTIONS as OTHER_NAMES
 
 SIGNS = {"cdot": "*", "odot": ".*", "circ": ".*", "oslash": "./", "otimes": "⊗", "bullet": "•"}
 SIGNS |= {command[1:]: sign for command, sign in RELATIONS.items() if command[0] == "\\"}
-BARS = dict.fromkeys(["|", "Vert", "lVert", "rVert"], "bars") | dict.fromkeys(["vert", "lvert", "rvert"], "bar")
+SIGNS |= {command[1:]: "=" for command in EQUALS if command[0] == "\\"}
+BARS = dict.fromkeys(["|", "Vert", "lVert", "rVert"], "bars") | dict.fromkeys(["vert", "lvert", "rvert", "mid"], "bar")
 SKIPPED = frozenset([command[1:] for command in IGNORED] + list("[]()\n"))
 GROUPED = frozenset([command[1:].rstrip("*") for command in FONTS | UPRIGHT | WORDS]) | {"mathit"}
 MARKS = {command[1:]: word for command, word in ACCENT_COMMANDS.items()}
@@ -181,6 +192,8 @@ class LatexReader:
                 self.add("newline", character, start)
         elif character == "'":
             self.add("post", "T", start)
+        elif character == ":" and self.text[self.at : self.at + 1] == "=":
+            pass  # a definition
         elif character in "+-*/^,=;<>":
             self.add("sign", character, start)
         elif character == "_":

@@ -7,7 +7,7 @@ so; no other number is added to a column, and none to a matrix, where it could a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ricci.notation.matrix_shapes import MatrixPiece, MatrixSide, Shapes, alike, fits, unite
@@ -108,6 +108,9 @@ class Operators(Shapes):
         if right.order:
             entries = self.in_entries(self.operand(left), "/", self.operand(right))
             hint = f"Entry by entry write {entries}." if alike(left, right) or not left.order else ""
+            columns = {part.data[0] for part in within(right) if part.kind == "name" and part.order}
+            if right.order == 1 and len(columns) == 1:
+                hint = f"{hint} A name that is a scalar is declared: '{columns.pop()}: scalar'."
             if right.order == 2 and fits(right.rows, right.columns):
                 hint = f"{hint} For the inverse write {self.operand(right)}^{{-1}}."
             raise self.fail(f"Only a scalar divides: {self.told(right)}.", *place, hint.strip())
@@ -212,6 +215,13 @@ class Operators(Shapes):
         if abs(value) == 1:
             return base
         return MatrixPiece("product", base.start, end, *base.shape, (base,) * abs(value))
+
+
+def within(piece: MatrixPiece) -> Iterator[MatrixPiece]:
+    """A piece, and all that it is made of."""
+    yield piece
+    for part in piece.parts:
+        yield from within(part)
 
 
 def _pairs(a: MatrixSide | None, b: MatrixSide | None) -> MatrixSide | None:

@@ -17,8 +17,9 @@ from ricci.functions.table import IN_TEXT
 from ricci.notation.matrix_declarations import is_word, order_of
 from ricci.notation.matrix_functions import ABS, Functions, MatrixCall, is_function
 from ricci.notation.matrix_operators import is_bare, number_in
-from ricci.notation.matrix_shapes import Extent, MatrixPiece, MatrixSide, Shape, fits, shape_of
-from ricci.notation.matrix_tokens import COMPARISONS, NESTING_LIMIT, Token, tokenise
+from ricci.notation.matrix_shapes import Extent, MatrixPiece, MatrixSide, Shape, alike, fits, shape_of
+from ricci.notation.matrix_tokens import COMPARISONS, IN_CALLS, NESTING_LIMIT, Token, tokenise
+from ricci.notation.tokens import PARTNERS
 
 BOLD = re.compile(r"\\(?:mathbf|boldsymbol|bm|pmb)(?![A-Za-z])")  # letters that are columns, Greek ones too
 
@@ -27,6 +28,7 @@ OPERANDS = frozenset(["name", "dotted", "number", "ones"])
 SIZED = frozenset(["eye", "ones", "zeros", "identity"])  # functions of sizes
 SLOPE = re.compile(r"d([^\W_]\w*?)_d(\w+)")  # the name of a derivative
 MOST_PIECES = 100  # in one another; what writes them with indices calls itself for each
+ON_PAPER = {"σ": "sigmoid"}  # letters that are functions before a bracket
 ABOUT_K = frozenset(["vec", "kron", "⊗", "•"])  # beside these K is the commutation matrix
 
 
@@ -65,6 +67,7 @@ class MatrixParser(Functions):
         self.names: dict[str, Name] = {}
         self.used: dict[str, None] = {}  # inputs, in the order of the text
         self.large: dict[str, int] = {}  # names that are declared with more indices than matrices have
+        self.calls: dict[str, list[Token]] = {}  # names defined as f(x) = …, with what stands in the brackets
         self.doubts: list[str] = []
         self.kronecker_text = any(token.value in ABOUT_K for token in self.tokens)
         self.python = not self.latex and any(is_python(token) for token in self.tokens)
@@ -83,6 +86,16 @@ class MatrixParser(Functions):
     def sign(self, *wanted: str) -> Token | None:
         """The next token, if it is one of these signs."""
         return self.take() if self.now.kind == "sign" and self.now.value in wanted else None
+
+    def after_name(self, at: int) -> int:
+        """The place after a name on a left side: after ``f(x, y)`` too, which says what ``f`` depends on."""
+        if self.tokens[at + 1].kind != "open":
+            return at + 1
+        end = at + 2
+        while self.tokens[end].kind in IN_CALLS or (self.tokens[end].kind == "sign" and self.tokens[end].value in ",;"):
+            end += 1
+        called = self.tokens[end].value == ")" and end > at + 2
+        return end + 1 if called and self.tokens[end + 1].value == "=" else at + 1
 
     def _refuse(self, message: str, token: Token, hint: str = "") -> NoReturn:
         raise self.fail(message, token.start, max(token.end, token.start + 1), hint)
@@ -144,7 +157,12 @@ class MatrixParser(Functions):
             return self.divide(left, right, place)
         if sign in (".*", "./"):
             return self.entrywise(left, right, 1 if sign == ".*" else -1, place)
-        if sign == "*" and self.python and left.order and right.order:
+        if self.python and left.order and right.order and not fits(left.columns, right.rows):
+            if sign == "*" and alike(left, right):  # which is no product of matrices
+                return self.entrywise(left, right, 1, place)
+            if sign == "@" and left.order == 1 and fits(left.rows, right.rows):  # of an array with one axis
+                left = self.transpose(left, left.end)
+        elif sign == "*" and self.python and left.order and right.order:
             self._doubt(left, right)
         return self.multiply(left, right, sign, place)
 
@@ -395,14 +413,20 @@ class MatrixParser(Functions):
         token = self._with_primes(token)
         name, after = token.value, self.now
         bracket = after.kind == "open" and after.value == "("
-        if self.latex:
+        if bracket and name in self.calls and (self.latex or after.start == token.end):
+            called = self._past_call(token)
+        elif self.latex:
             called = bracket and (is_function(name) or self.is_own(name))
         else:
             called = bracket and after.start == token.end and name not in self.names
+        if called and name in ON_PAPER:
+            token = token._replace(value=ON_PAPER[name])
         if token.kind == "dotted" or called:
             return self._called(token)
         if name == "log" and after.kind == "bar":
             return self._log_bars(token)
+        if is_function(name) and self._applies(after):
+            return self._applied(token)
         known = self.names.get(name)
         if known is None:
             constant = self._constant(token)
@@ -417,6 +441,17 @@ class MatrixParser(Functions):
         if not known.defined:
             self.used.setdefault(name)
         return MatrixPiece("name", token.start, token.end, known.rows, known.columns, data=(name, known.merged))
+
+    def _past_call(self, token: Token) -> bool:
+        """Goes past the brackets of ``f(x)``, where ``f(x) = …`` is above; False, since no function is called."""
+        inside, end = self.calls[token.value], self.at + len(self.calls[token.value])
+        typed = [t.value for t in self.tokens[self.at : end]]
+        if typed != [t.value for t in inside]:
+            shown = self.text[inside[0].start : inside[-1].end]
+            message = f"{token.value!r} is defined as {token.value}{shown}, and is no function beyond that."
+            self._refuse(message, token, "Define it with what is in these brackets too, by another name.")
+        self.at = end
+        return False
 
     def _slope(self, token: Token) -> MatrixPiece | None:
         """``df_dx``, where f is defined above: its derivative."""
@@ -476,9 +511,32 @@ class MatrixParser(Functions):
         call = MatrixCall(name, token.start, token.end, on_paper=on_paper, python=python)
         return self._arguments(call)
 
+    def _applies(self, after: Token) -> bool:
+        """Whether a function is applied without round brackets: ``log det(S)``, ``\\det A``, ``tr[A]``."""
+        if not self.latex:
+            return after.kind == "name" and is_function(after.value)
+        return after.kind in ("name", "bars", "dotted") or (after.kind == "open" and after.value == "[")
+
+    def _applied(self, token: Token) -> MatrixPiece:
+        """A function of the factor that follows; not where another one follows that, which it may be applied to too."""
+        call = MatrixCall(token.value, token.start, token.end, on_paper=self.latex and token.kind == "name")
+        if self.now.kind == "open":
+            return self._arguments(call)
+        call.args = [self.powers()]
+        call.end = call.args[0].end
+        if self._operand_follows():
+            inside = self.source(call.args[0])
+            self._refuse(
+                f"It is not seen how far {self.text[token.start : token.end]} goes.",
+                token,
+                f"Write {self.function(token.value, inside)} if it ends there.",
+            )
+        return self.norm(call) if call.name == "norm" else self.call(call)
+
     def _arguments(self, call: MatrixCall) -> MatrixPiece:
         """What is in the brackets of a call, up to its end."""
-        self._open(")", self.take())
+        opener = self.take()
+        self._open(PARTNERS[opener.value], opener)
         while self.now.kind != "close":
             token = self.now
             following = self.tokens[self.at + 1]
@@ -490,7 +548,7 @@ class MatrixParser(Functions):
                 call.args.append(self.comparison())
             if not self.sign(","):
                 break
-        call.end = self._close(")").end
+        call.end = self._close(PARTNERS[opener.value]).end
         return self.norm(call) if call.name == "norm" and call.args else self.call(call)
 
     def _option(self, call: MatrixCall) -> None:

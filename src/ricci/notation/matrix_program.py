@@ -63,7 +63,7 @@ class MatrixProgram(MatrixParser):
             self._declare(name, said, name in defined)
 
     def _defines(self, token: Token) -> bool:
-        after = self.tokens[self.tokens.index(token) + 1]
+        after = self.tokens[self.after_name(self.tokens.index(token))]
         return after.kind == "sign" and after.value == "="
 
     def _declare(self, name: str, said: Declared, defined: bool) -> None:
@@ -120,10 +120,10 @@ class MatrixProgram(MatrixParser):
         sign = self._equals()
         if sign is None:
             return None
-        name = self.now
+        name, end = self.now, self.after_name(self.at)
         if sign is name:
             self._refuse("The left side of '=' is missing.", sign, "Write f = …, or leave out '='.")
-        if name.kind != "name" or self.tokens[self.at + 1] is not sign:
+        if name.kind not in ("name", "dotted") or self.tokens[end] is not sign:
             typed = name.value if name.kind in ("name", "dotted") else "f"
             hint = f"Write {typed} = …; what is in it is an input."
             raise self.fail("The left side of '=' is a name.", name.start, sign.start, hint)
@@ -131,7 +131,9 @@ class MatrixProgram(MatrixParser):
         if name.value in self.names:
             used = "defined" if self.names[name.value].defined else "used as an input"
             self._refuse(f"{name.value!r} is already {used} above.", name, "Give this statement another name.")
-        self.at += 2
+        if end > self.at + 1:
+            self.calls[name.value] = self.tokens[self.at + 1 : end]
+        self.at = end + 1
         if self.now.kind == "end":
             self._refuse("There is nothing after '='.", sign, "Write what the name stands for: f = x'*A*x.")
         return name.value

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, NamedTuple, NoReturn
+from unicodedata import numeric
 
 from ricci.errors import NotationError
 from ricci.notation.matrix_declarations import NAME, plain_name
@@ -31,6 +33,7 @@ class Token(NamedTuple):
 
 PIECES = re.compile(
     rf"""(?P<blank>[^\S\n]+|\#[^\n]*)
+      | (?P<fraction>(?<![\w.)'])[¼-¾⅐-⅞])
       | (?P<number>(?:[0-9]+(?:\.(?![*/^'])[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
       | (?P<string>"[^"\n]*"|(?:(?<=[,=(])|(?<=[,=(][ ]))'[^'\n]*')
       | (?P<below>(?<=[‖|])(?:_(?:\{{\w+\}}|\w)|[₁₂]))
@@ -41,7 +44,7 @@ PIECES = re.compile(
       | (?P<method>\.[^\W\d]\w*(?=\())
       | (?P<raised>⁻ᵀ|⁻?[⁰¹²³⁴-⁹]+|⁺|†|\^†)
       | (?P<bars>\|\||‖)
-      | (?P<sign>\.\*|\./|\.\^|\*\*|[<>=!]=|[-+*/^@·⋅∙⊙∘⊘⊗•,=;<>≤≥≠−])
+      | (?P<sign>\.\*|\./|\.\^|\*\*|[<>=!:]=|[-+*/^@·⋅∙⊙∘⊘⊗•,=;<>≤≥≠−])
       | (?P<bar>\|)
       | (?P<open>[\[({{])
       | (?P<close>[\])}}])
@@ -49,8 +52,21 @@ PIECES = re.compile(
     """,
     re.VERBOSE,
 )
-SAME = {"·": "·", "⋅": "·", "∙": "·", "⊙": ".*", "∘": ".*", "⊘": "./", "≤": "<=", "≥": ">=", "≠": "!=", "−": "-"}
+SAME = {
+    "·": "·",
+    "⋅": "·",
+    "∙": "·",
+    "⊙": ".*",
+    "∘": ".*",
+    "⊘": "./",
+    "≤": "<=",
+    "≥": ">=",
+    "≠": "!=",
+    "−": "-",
+    ":=": "=",
+}
 MARKS = {"⁻ᵀ": "-T", "⁺": "+", "†": "+", "^†": "+"}
+IN_CALLS = frozenset(["name", "bar", "bars"])  # what stands in f(x, y) on a left side, beside commas
 COMPARISONS = frozenset(["<", "<=", ">", ">=", "==", "!="])
 INSTEAD = {
     "\\": "For the solution of A x = b write inv(A)*b, or solve(A, b).",
@@ -66,6 +82,7 @@ INSTEAD = {
     "!": "Write != to compare.",
     "ᴴ": "Write ' for the transpose; for a complex one use conj(A)'.",
 }
+INSTEAD |= dict.fromkeys("½⅓⅔¼¾", "Write 2*½ for the product, 2 + ½ for the sum.")
 SIGNS = "The signs are + - * / ^ ' and, entry by entry, .* ./ .^"
 _DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹₁₂", "-012345678912")
 
@@ -89,6 +106,11 @@ def tokenise(text: str) -> list[Token]:
             parts = [Token("name", plain_name(match[part]), *match.span(part)) for part in ("upper", "lower")]
             for token in derivative(parts[:1], parts[1:], match.start(), at):
                 line.add(token)
+            continue
+        if match["fraction"]:
+            above, below = Fraction(numeric(match[0])).limit_denominator(10).as_integer_ratio()
+            for kind, value in (("open", "("), ("number", above), ("sign", "/"), ("number", below), ("close", ")")):
+                line.add(Token(kind, value, match.start(), at))
             continue
         token = _token(match)
         if token is not None:
@@ -159,12 +181,21 @@ class Lines:
                 raise NotationError(message, self.text, token.start, token.end, hint)
         elif token.kind == "close":
             self._close(token)
+        elif token.value == ";" and self._on_the_left():
+            pass  # f(x; a) = …
         elif token.kind == "newline" or token.value == ";":
             if token.kind == "newline" and (self.opened or (self.tokens and self.tokens[-1].kind in ("sign", "open"))):
                 return
             self.end(token.start)
             return
         self.tokens.append(token)
+
+    def _on_the_left(self) -> bool:
+        """Whether this is in the first bracket of a statement, directly after a name, as in ``f(x; a) = …``."""
+        first = next((at + 1 for at in range(len(self.tokens) - 1, -1, -1) if self.tokens[at].kind == "end"), 0)
+        said = self.tokens[first:]
+        plain = all(token.kind in IN_CALLS or token.value in (",", ";") for token in said[2:])
+        return len(said) > 1 and said[0].kind == "name" and self.opened == said[1:2] and plain
 
     def _close(self, token: Token) -> None:
         if not self.opened:

@@ -89,6 +89,7 @@ INSTEAD |= {
     "!": "Write != to compare; a factorial x! is exp(lgamma(x + 1)).",
 }
 INSTEAD |= {sign: f"Write **{power} for a power." for power, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
+INSTEAD |= {sign: f"Write {part} for a fraction." for sign, part in zip("½⅓⅔¼¾", ("1/2", "1/3", "2/3", "1/4", "3/4"))}
 INSTEAD |= {sign: f"Write _{digit} in a name: x_{digit}." for digit, sign in enumerate("₀₁₂₃₄₅₆₇₈₉")}
 
 

@@ -286,6 +286,7 @@ FORMS: dict[str, tuple[int, Callable[..., str]]] = {
     **dict.fromkeys(["Min", "fmin"], (2, lambda a, b: f"Write minimum({a}, {b}).")),
     "Piecewise": (0, lambda *cases: "Write where(condition, a, b)."),
     "Rational": (2, lambda a, b: f"Write {a}/{b}."),
+    "σ": (1, lambda a: f"Write sigmoid({a})."),
     "norm2": (1, lambda a: f"Write norm({a})."),
     "range": (0, lambda *n: "An index runs over its axis: write sum[i](…) for a sum over it."),
     **dict.fromkeys(["len", "size", "length", "numel"], (1, SIZE.format)),
