@@ -433,6 +433,15 @@ def test_transforms_run_in_blocks():
     np.testing.assert_allclose(rc.compile(loss, axes={"X": "m n"}, memory="3 kB")(*args), loss(*args))
 
 
+def test_transforms_of_formulas_know_the_indices():
+    given, formula = data(), logistic()
+    slope = logistic("w")(**given)
+    for f in (formula, formula.compile()):
+        np.testing.assert_allclose(rc.grad(f, argnums="w", blocks={"m": 30})(**given), slope)
+    thrice = rc.vmap(formula, in_axes={"w": 1}, blocks={"m": 30})(**{**given, "w": np.stack([given["w"]] * 3, 1)})
+    np.testing.assert_allclose(thrice, np.full(3, formula(**given)))
+
+
 def _as(found):
     return found if isinstance(found, tuple) else np.atleast_1d(found)
 

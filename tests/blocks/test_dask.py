@@ -92,6 +92,8 @@ def test_transforms_stay_lazy():
     wanted = (*rc.value_and_grad(loss)(W, X, Y), rc.hessian(loss)(W, X, Y), rc.grad(loss, argnums=1)(W, X, Y))
     agree(computed((value, slope, hessian, by_data)), wanted)
     assert by_data.chunks[0] == (50,) * 6  # as the argument that is cut most finely
+    of_formula = rc.grad(logistic(), argnums="w", backend="dask", blocks={"m": 50})(X=X, y=Y, w=W)
+    np.testing.assert_allclose(of_formula.compute(), wanted[1])
 
 
 # Sizes

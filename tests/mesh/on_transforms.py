@@ -129,6 +129,19 @@ def test_names_of_a_signature(mesh):
     assert specs(found) == [(None,), ("data", None)] and same(found, rc.grad(loss, argnums=(0, 1))(w, X, y))
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_formulas_have_names_already(compiled):
+    formula = rc.parse("l = 1[m] log(1 + exp(-y[m] X[m,n] w[n]))")
+    more, given = {"mesh": LINE, "axes": {"m": "data"}}, {"X": X, "y": y, "w": w}
+    f = formula.compile("jax") if compiled else formula
+    found = rc.value_and_grad(f, argnums=("w", "X"), backend="jax", **more)(**given)
+    assert specs(found) == [(), (None,), ("data", None)]
+    assert same(found, rc.value_and_grad(formula, argnums=("w", "X"))(**given))
+    assert specs(rc.hessian(f, argnums="w", **more)(**given)) == [(None, None)]
+    mapped = rc.vmap(f, in_axes={"X": 1}, **more)(**{**given, "X": np.stack([X, X], 1)})
+    assert same(mapped, np.full(2, loss(w, X, y)))
+
+
 PARAMETERS = {"w": RNG.normal(size=(16, 8)).astype(np.float32), "b": np.zeros(8, np.float32)}
 
 

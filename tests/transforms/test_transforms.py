@@ -497,6 +497,19 @@ def test_vmap_over_a_named_axis():
     close(y.numpy(), [6, 9])
 
 
+def test_vmap_of_what_has_a_signature():
+    """The names stand beside the axis that is mapped."""
+
+    @rc.signature("n, m n -> m")
+    def times(w, X):
+        return X @ w
+
+    w, X = np.arange(3.0), np.arange(60.0).reshape(4, 5, 3)
+    for axis in (0, 1):
+        found = rc.vmap(times, in_axes=(None, axis))(w, X)
+        np.testing.assert_allclose(found, np.moveaxis(X, axis, 0) @ w)
+
+
 def test_vmap_through_functions_of_matrices_and_gathers():
     A = RNG.normal(size=(5, 3, 3)) + 3 * np.eye(3)
     close(rc.vmap(np.linalg.inv)(A), np.linalg.inv(A))

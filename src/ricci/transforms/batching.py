@@ -70,13 +70,15 @@ class Mapped(Transformed[..., Any]):
                 f"rc.vmap: {inner.name} draws random numbers, and runs once for all entries of the mapped axis, which "
                 "would have the same ones. Draw them outside, with that axis, and map over them."
             )
-        wide, inputs = {}, []
+        wide, inputs, named = {}, [], dict(inner.axes)
         traced = [(leaf, axis) for leaf, axis, t in zip(arguments.leaves, axes, arguments.arrays, strict=True) if t]
         for v, (leaf, axis) in zip(inner.inputs, traced, strict=True):
             inputs.append(v if axis is None else variable(v.name, tuple(leaf.shape)))
             if axis is not None:
                 wide[v] = moved_axis(inputs[-1], axis, 0)
-        return self._spread(replace(inner, inputs=inputs), wide, size)
+                names = named.get(v.name, ())
+                named[v.name] = (*names[:axis], "", *names[axis:])
+        return self._spread(replace(inner, inputs=inputs, axes=named), wide, size)
 
     def _spread(self, inner: Recording, wide: Mapping[Expr, Expr], size: int) -> Recording:
         """The results along the axis, put where it shall be."""

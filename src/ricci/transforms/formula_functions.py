@@ -8,12 +8,14 @@ has one input only; ``f.diff("x")`` is its derivative as a formula.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from typing import Any
 
 from ricci.compiler.compressed.result import CompressedFunction
 from ricci.compiler.run.function import Compiled
 from ricci.errors import InputError
 from ricci.kinds import kind_of
+from ricci.notation.context import Facts
 
 
 class OfFormula:
@@ -23,6 +25,8 @@ class OfFormula:
         self.formula = formula
         self.inputs = formula.inputs if isinstance(formula, Compiled) else formula.variables
         self.ordered = isinstance(formula, Compiled) or len(self.inputs) == 1
+        facts = formula.stage.facts if isinstance(formula, Compiled) else formula.context.facts
+        self.axes_of_parameters = _axes_of(facts, self.inputs)  # which tracing asks for
         self.__name__ = getattr(formula, "name", None) or "formula"
         self.__doc__ = None
         if all(name.isidentifier() for name in self.inputs):
@@ -46,6 +50,15 @@ class OfFormula:
         if len(args) > len(self.inputs):
             raise InputError(f"The formula {self.__name__} has {len(self.inputs)} inputs; the call gives {len(args)}.")
         return self.formula(**dict(zip(self.inputs, args, strict=False)), **inputs)
+
+
+def _axes_of(facts: Facts, inputs: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The names of the axes of inputs, as the text has them."""
+    called: dict[tuple[str, int], str] = {}
+    for index, axes in facts.groups:
+        for axis in axes:
+            called.setdefault(axis, index)
+    return {name: tuple([called.get((name, k), "") for k in range(facts.inputs.get(name, 0))]) for name in inputs}
 
 
 def as_function(function: Any, what: str, argnums: Any = None) -> Any:
