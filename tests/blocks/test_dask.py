@@ -96,6 +96,16 @@ def test_transforms_stay_lazy():
     np.testing.assert_allclose(of_formula.compute(), wanted[1])
 
 
+def test_calls_leave_the_function_as_it_is():
+    """Threads may share it: axes without names are called something for one call alone."""
+    f = rc.compile([rc.parse("s = A[k,k] B[0,l] B[1,l]"), rc.parse("t[l] = 1[k] A[k,k] B[0,l]")], "dask")
+    seeds = f.seeds
+    A, B = RNG.normal(size=(6, 6)), RNG.normal(size=(2, 9))
+    wanted = [np.trace(A) * (B[0] @ B[1]), np.trace(A) * B[0]]
+    agree(computed(f(A=A, B=da.from_array(B, chunks=(1, 9)))), wanted)
+    assert f.seeds is seeds
+
+
 # Sizes
 
 

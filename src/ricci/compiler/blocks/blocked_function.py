@@ -172,12 +172,13 @@ class BlockedFunction(Compiled):
         types: Mapping[str, np.dtype],
         sizes: Mapping[str, int],
         blocks: BlockOptions | None = None,
+        seeds: Seeds | None = None,
     ) -> Schedule:
         """The programs for a call with these shapes and types, in blocks as they were asked for or as given."""
         cut = blocks or self.blocks
         kinds = tuple([str(t) for t in types.values()])
         key = (cut.lengths, cut.memory, tuple(shapes.items()), kinds, tuple(sizes.items()))
-        return self._schedules.made(key, lambda: self._scheduled(cut, shapes, types, sizes))
+        return self._schedules.made(key, lambda: self._scheduled(cut, shapes, types, sizes, seeds))
 
     def _scheduled(
         self,
@@ -185,8 +186,9 @@ class BlockedFunction(Compiled):
         shapes: Mapping[str, tuple[int, ...]],
         types: Mapping[str, np.dtype],
         sizes: Mapping[str, int],
+        seeds: Seeds | None = None,
     ) -> Schedule:
-        known = (self.stage, blocks, self.options, self.seeds, self.axis_names, self._again)
+        known = (self.stage, blocks, self.options, seeds or self.seeds, self.axis_names, self._again)
         return Case(*known, shapes, types, sizes).schedule()
 
     def _again(

@@ -24,6 +24,7 @@ from ricci.compiler.blocks.cutting import NotCutError
 from ricci.compiler.blocks.joining import JoinRule, Parts
 from ricci.compiler.blocks.running import joined_parts
 from ricci.compiler.blocks.schedule import BlockPass, Schedule
+from ricci.compiler.blocks.scheduling import Seeds
 from ricci.compiler.prepare.prepared import Prepared
 from ricci.compiler.run.function import Compiled
 from ricci.dispatch import offer
@@ -71,19 +72,19 @@ class ChunkedFunction(BlockedFunction):
     ) -> tuple[Schedule, Sequence[int]]:
         """A schedule along an index, as asked or as the arrays are cut, and how long its blocks are."""
         fault = None
-        for index, lengths in self._candidates(arrays):
+        for index, seeds, lengths in self._candidates(arrays):
             rest = [(name, n) for name, n in self.blocks.lengths if name != index]
             blocks = replace(self.blocks, lengths=((index, max(lengths)), *rest))
             try:
-                return self.schedule(shapes, types, sizes, blocks), lengths
+                return self.schedule(shapes, types, sizes, blocks, seeds), lengths
             except NotCutError as error:
                 fault = error
         if fault is not None:
             raise fault
         return self.schedule(shapes, types, sizes, replace(self.blocks, lengths=(), memory=sys.maxsize)), ()
 
-    def _candidates(self, arrays: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[int]]]:
-        """Indices to make tasks along, and how long their blocks are: as asked for, or as arrays are cut."""
+    def _candidates(self, arrays: Mapping[str, Any]) -> Iterator[tuple[str, Seeds, Sequence[int]]]:
+        """Indices to make tasks along, where all are, and how long blocks are: as asked for, or as arrays are cut."""
         asked = dict(self.blocks.lengths)
         for index, length in asked.items():
             axes = [(arrays[name], min(own)) for name, own in self.seeds[index].items() if name in arrays]
@@ -93,7 +94,7 @@ class ChunkedFunction(BlockedFunction):
                 size = int(axes[0][0].shape[axes[0][1]])
                 lengths = [min(length, size - start) for start in range(0, size, length)]
             if len(lengths) > 1:
-                yield index, lengths
+                yield index, self.seeds, lengths
         cut = (
             []
             if asked
@@ -102,8 +103,7 @@ class ChunkedFunction(BlockedFunction):
         for lengths, name, axis in sorted([one for one in cut if len(one[0]) > 1], key=lambda one: -len(one[0])):
             own = [index for index, seeds in self.seeds.items() if axis in seeds.get(name, ())]
             index = own[0] if own else f"axis {axis} of {name}"
-            self.seeds = self.seeds if own else {**self.seeds, index: {name: frozenset([axis])}}
-            yield index, lengths
+            yield index, {index: {name: frozenset([axis])}, **self.seeds}, lengths
 
 
 def _lazy(array: Any) -> Any:
