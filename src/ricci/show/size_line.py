@@ -77,7 +77,7 @@ class SizeLineWriter:
         axes = [place for place in places if place[0] in self.shapes and place not in given] + given
         axes = [axis for axis in axes if sizes.of(scope.axis_size(*axis)) != self.meant.of(self.axis_size(axis))]
         found = {name: None if size is None else sizes.of(size) for name, size in read.items()}
-        on = {axis: name for name in sorted(scope.index_axes, key=_short)[::-1] for axis in scope.index_axes[name]}
+        on = {axis: name for name in sorted(scope.index_axes, key=self.choice)[::-1] for axis in scope.index_axes[name]}
         wrong = [on[axis] for axis in axes if axis in given and axis in on]
         axes = [axis for axis in axes if axis not in given or axis not in on]
         wrong += [name for name in held if found[name] != self.size(name)]
@@ -118,11 +118,15 @@ class SizeLineWriter:
         """Without those whose number another says, since both stand on one axis."""
         kept: list[str] = []
         said: set[Axis] = set()
-        for name in sorted(wrong, key=_short):
+        for name in sorted(wrong, key=self.choice):
             axes = scope.index_axes.get(scope.class_of(name), {}) if isinstance(self.size(name), int) else {}
             kept += [] if said.intersection(axes) else [name]
             said.update(axes)
         return kept
+
+    def choice(self, name: str) -> tuple[bool, int, str]:
+        """Which name of an axis is said first: one that the result shows, then the shortest."""
+        return (name not in self.names, *_short(name))
 
     def is_atom(self, name: str) -> bool:
         """Whether an index has the size of one axis or index, and not one that is computed from others."""

@@ -19,7 +19,7 @@ from typing import Any
 
 from ricci.caches import LOCKS, Cache
 from ricci.dispatch import offer, tracing
-from ricci.tracing.rolling import RollingLoop, items_of
+from ricci.tracing.rolling.loop import RollingLoop, items_of
 
 OWN = {name: f"__ricci_{name}__" for name in ("range", "zip", "enumerate", "reversed")}
 SHORTEST = 8  # loops of fewer steps are unrolled

@@ -35,7 +35,7 @@ from ricci.tracing.loops_seen import seen_loops
 from ricci.tracing.meanings import not_aside, plain
 from ricci.tracing.operand import Operand
 from ricci.tracing.reach import Reach
-from ricci.tracing.rolling import resolved
+from ricci.tracing.rolling.placeholders import resolved
 from ricci.tracing.shapes import Shaped
 from ricci.tracing.trees import Form
 
