@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import pickle
 import random
@@ -212,6 +213,30 @@ def test_a_file_is_read_in_blocks(tmp_path):
     tracemalloc.stop()
     assert most < given["X"].nbytes / 10
     np.testing.assert_allclose(found, logistic("w", "w")(**given))
+
+
+@pytest.mark.skipif(not hasattr(mmap, "MADV_DONTNEED") or not os.path.exists("/proc/self/statm"), reason="of Linux")
+def test_pages_of_files_are_left(tmp_path):
+    """What was read and written of mapped files does not stay in the memory of the process."""
+    given = data(40_000, 20)
+    np.save(tmp_path / "x.npy", given["X"])
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    place = np.lib.format.open_memmap(tmp_path / "out.npy", "w+", float, mapped.shape)
+    f = rc.compile([logistic("w"), logistic("X")], blocks={"m": 1000}, fused=False)
+    f(**data(2000, 20))
+    before = shared_bytes()
+    found = f(X=mapped[:-1], y=given["y"][:-1], w=given["w"], out=(None, place[:-1]))
+    assert shared_bytes() - before < mapped.nbytes / 4
+    agree(found, [logistic(by)(X=given["X"][:-1], y=given["y"][:-1], w=given["w"]) for by in ("w", "X")])
+    own = np.load(tmp_path / "x.npy", mmap_mode="c")  # what is written to it is in memory alone
+    own[:] *= 2
+    f(X=own, y=given["y"], w=given["w"])
+    np.testing.assert_array_equal(own, 2 * given["X"])
+
+
+def shared_bytes():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[2]) * mmap.PAGESIZE
 
 
 def test_files_of_hdf5(tmp_path):

@@ -502,6 +502,31 @@ def test_the_stake_is_what_was_lost(monkeypatch):
     assert asked == [trial]
 
 
+def test_calls_beside_one_another_decide_once(monkeypatch):
+    """As of threads: each call is begun while others are under way."""
+    trial, slow, fast, asked, kept = trial_of(monkeypatch, 1.0, 0.1)
+    begun = []
+
+    def beside(run):
+        def call(*args):
+            begun.append(None)
+            if len(begun) % 9:
+                trial()
+            return run(*args)
+
+        return call
+
+    trial.plain, trial.make = beside(slow), lambda: beside(fast)
+    for _ in range(10):
+        trial()
+    assert asked == [trial]
+    trial.compile()
+    turns = trial.run
+    for _ in range(10):
+        trial()
+    assert len(kept) == 1 and turns() == 0.1
+
+
 def test_what_saves_little_is_not_compiled(monkeypatch):
     trial, slow, _, asked, _ = trial_of(monkeypatch, 1.0, 0.5, saves=1e-3, fixed=0.9)
     for _ in range(10):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import mmap
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from ricci.checked_calls import is_whole
 from ricci.errors import InputError
 
 UNITS = {unit: 1000**k for k, unit in enumerate(["B", "KB", "MB", "GB", "TB"])}
 UNITS |= {unit: 1024**k for k, unit in enumerate(["B", "KIB", "MIB", "GIB", "TIB"])}
+AROUND = 1 << 17  # bytes before a place in a file that systems map with it
 
 
 @dataclass(frozen=True)
@@ -71,10 +74,16 @@ class BlockSource:
 
     def __init__(self, array: Any, dtype: np.dtype, name: str, stored: bool):
         self.array, self.dtype, self.name, self.stored = array, dtype, name, stored
+        self.pages = Pages.of(array)
         self._whole: Any = None
 
     def __getitem__(self, place: Any) -> np.ndarray:
         return np.asarray(self.array[place]).astype(self.dtype, copy=False)
+
+    def forget(self, place: Any) -> None:
+        """What was read there is not read again before the next pass."""
+        if self.pages is not None:
+            self.pages.leave(self.array[place])
 
     def whole(self) -> Any:
         if self._whole is None:
@@ -89,3 +98,31 @@ class BlockSource:
 
 def whole(value: Any) -> Any:
     return value.whole() if isinstance(value, BlockSource) else value
+
+
+@dataclass(frozen=True)
+class Pages:
+    """The memory in which a file is mapped, and where it begins.
+
+    What was read or written of such a file counts as memory of the process until it is left. The file keeps what was
+    written, unless the mapping is a private copy, and what is needed again is read again.
+    """
+
+    mapping: mmap.mmap
+    begin: int
+
+    @classmethod
+    def of(cls, array: Any) -> Pages | None:
+        """Those of an array that is ``np.memmap``, or a part of one."""
+        while isinstance(array, np.ndarray) and not isinstance(array.base, mmap.mmap):
+            array = array.base
+        if not isinstance(array, np.memmap) or array.mode == "c" or not hasattr(mmap, "MADV_DONTNEED"):
+            return None
+        mapping: Any = array.base
+        return cls(mapping, np.frombuffer(mapping, np.uint8).__array_interface__["data"][0])
+
+    def leave(self, part: np.ndarray) -> None:
+        if part.size:
+            first, last = byte_bounds(part)
+            begin = max(0, first - self.begin - AROUND) // mmap.PAGESIZE * mmap.PAGESIZE
+            self.mapping.madvise(mmap.MADV_DONTNEED, begin, last - self.begin - begin)

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from ricci.compiler.blocks.block_inputs import whole
+from ricci.compiler.blocks.block_inputs import Pages, whole
 from ricci.compiler.blocks.joining import Parts
 from ricci.compiler.blocks.keeping import Kept
 from ricci.compiler.blocks.schedule import BlockPass, Schedule
@@ -92,6 +92,8 @@ class BlockRun:
         for (position, axes), value in zip(one.written, blocks, strict=True):
             place = tuple([slice(start, stop) if k in axes else slice(None) for k in range(max(axes) + 1)])
             self.out[position][place] = value
+            if (pages := Pages.of(self.out[position])) is not None:
+                pages.leave(self.out[position][place])
 
     def _computed(
         self, one: BlockPass, values: Mapping[str, Any], bounds: Sequence[tuple[int, int]]
@@ -99,7 +101,9 @@ class BlockRun:
         """What each block gives, in their order."""
 
         def compute(start: int, stop: int) -> tuple[list[Parts], list[Any]]:
-            return one(one.slices(values, start, stop), start)
+            found = one(one.slices(values, start, stop), start)
+            one.forget(values, start, stop)
+            return found
 
         if self.threads < 2 or len(bounds) < 2:
             for start, stop in bounds:

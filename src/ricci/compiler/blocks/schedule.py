@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ricci.compiler.blocks.block_inputs import whole
+from ricci.compiler.blocks.block_inputs import BlockSource, whole
 from ricci.compiler.blocks.cutting import CutResults, Feed, Total
 from ricci.compiler.blocks.joining import JoinRule, Parts
 from ricci.compiler.pipeline import prepare
@@ -62,6 +62,12 @@ class BlockPass:
                 value = values[feed.source if isinstance(feed.source, str) else feed.name]
                 given[feed.name] = value[_along(feed.axes, slice(start, stop))] if feed.axes else whole(value)
         return given
+
+    def forget(self, values: Arrays, start: int, stop: int) -> None:
+        """The slices of inputs have been used."""
+        for feed in self.feeds:
+            if isinstance(feed.source, str) and feed.axes and isinstance(values[feed.source], BlockSource):
+                values[feed.source].forget(_along(feed.axes, slice(start, stop)))
 
     def relations(self, start: int, stop: int) -> dict[str, Any]:
         """The relations that are written out for the block."""

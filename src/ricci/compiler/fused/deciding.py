@@ -60,6 +60,15 @@ class Trial(Switch):
         self.fused: list[float] = []
         self.again: list[float] = []
         self.fault: Exception | None = None
+        self._ahead = {"kernels", "faster"}  # what is not decided yet
+
+    def _decides(self, what: str) -> bool:
+        """Whether this call decides: it is one of several, where threads come to it together."""
+        try:
+            self._ahead.remove(what)
+        except KeyError:
+            return False
+        return True
 
     def _timed(self, *args: Any) -> Any:
         """A call that is timed; the first is not counted, it is seldom like the others."""
@@ -79,11 +88,10 @@ class Trial(Switch):
         return min(max(self.saves, HOPED * (taken - self.fixed)), SHARE * taken)
 
     def _decide(self) -> None:
-        if self.gain(self.best) < LEAST * self.best:
-            self.settle(self.plain)
-        elif self.lost >= STAKE * self.costs:
+        hopeless = self.gain(self.best) < LEAST * self.best
+        if (hopeless or self.lost >= STAKE * self.costs) and self._decides("kernels"):
             self.run = self.plain
-            if not WORKER.submit(self):
+            if hopeless or not WORKER.submit(self):
                 self.settle(self.plain)
 
     def compile(self) -> None:
@@ -106,13 +114,14 @@ class Trial(Switch):
     def _turns(self, *args: Any) -> Any:
         """One kind of call, then the other."""
         fast = self.fast
-        assert fast is not None
+        if fast is None:  # it has been decided meanwhile
+            return self.run(*args)
         turn = len(self.fused) <= len(self.again)
         run, times = (fast, self.fused) if turn else (self.plain, self.again)
         start = clock()
         result = run(*args)
         times.append(clock() - start)
-        if min(len(self.fused), len(self.again)) > TIMED:
+        if min(len(self.fused), len(self.again)) > TIMED and self._decides("faster"):
             if min(self.fused[1:]) < BETTER * min(self.again[1:]):
                 self.keep(fast)
                 self.settle(fast)
