@@ -96,7 +96,7 @@ NOT_OF_LISTS = ("vjp", "linearize", "beside formulas")
 
 
 def check_lazy(road, value):
-    import dask
+    dask = pytest.importorskip("dask", reason="Dask is not installed")
 
     def loaded(*args, **kwargs):
         raise AssertionError("an array of Dask is loaded")

@@ -9,6 +9,7 @@ import random
 import re
 import tracemalloc
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -45,7 +46,7 @@ def data(m=200, n=3, dtype=float):
 @pytest.mark.parametrize("length", [1, 2, 7, 1000])
 def test_as_the_whole(case, length):
     formulas, inputs = case.formulas(), case.given()
-    f = rc.compile(formulas, blocks={case.index: length})
+    f: Any = rc.compile(formulas, blocks={case.index: length})
     agree(f(**inputs), rc.compile(formulas, "numpy")(**inputs))
     size = next(inputs[name].shape[min(axes)] for name, axes in f.seeds[case.index].items() if name in inputs)
     assert len(f.plan.passes) == (case.passes if length < size else 0)
@@ -93,9 +94,15 @@ def with_sizes(f, inputs):
             sizes[missing] = SIZES[missing]
 
 
+def indices(formulas):
+    """Those along which work may be cut."""
+    f: Any = rc.compile(formulas, "dask")
+    return list(f.seeds)
+
+
 @pytest.mark.filterwarnings("ignore::ricci.ReadingWarning")
 @given(seed=st.integers(0, 2**32 - 1))
-@settings(deadline=None, suppress_health_check=list(HealthCheck))
+@settings(deadline=None, suppress_health_check=list(HealthCheck))  # pyright: ignore[reportArgumentType]
 def test_random_texts(seed):
     rng = random.Random(seed)
     f = rc.parse(str(random_text(rng, rng.choice((1, 2, 3)), scalar=rng.random() < 0.4)))
@@ -106,7 +113,7 @@ def test_random_texts(seed):
     formulas = [f, f.diff(rng.choice(list(inputs)))] if inputs else [f]
     whole = rc.compile(formulas, "numpy")
     wanted, sizes = with_sizes(whole, inputs)
-    known = list(rc.compile(formulas, "dask").seeds)
+    known = indices(formulas)
     chosen = rng.sample(known, min(len(known), rng.choice((1, 1, 2))))
     try:
         cut = rc.compile(formulas, blocks={x: rng.choice((1, 2, 3, 9)) for x in chosen}, threads=rng.choice((1, 3)))
@@ -124,7 +131,7 @@ def test_random_texts_are_cut_more_often_than_not():
     counts = Counter()
     for seed in range(60):
         formula = rc.parse(str(random_text(random.Random(seed), 2)))
-        for index in rc.compile(formula, "dask").seeds:
+        for index in indices([formula]):
             try:
                 rc.compile(formula, blocks={index: 2})
                 counts["cut"] += 1
@@ -355,8 +362,9 @@ def test_interrupts_keep_what_is_known(tmp_path):
 
 def test_memory_decides_how_long_blocks_are():
     given = data(50_000, 20)
-    for options in ({"blocks": "m", "memory": "1 MB"}, {"memory": "1 MB"}, {"blocks": {"m": "auto"}, "memory": 10**6}):
-        f = logistic("w", "w").compile(**options, fused=False)
+    cases: Any = {"blocks": "m", "memory": "1 MB"}, {"memory": "1 MB"}, {"blocks": {"m": "auto"}, "memory": 10**6}
+    for options in cases:
+        f: Any = logistic("w", "w").compile(**options, fused=False)
         np.testing.assert_allclose(f(**given), logistic("w", "w")(**given))
         assert 1000 < f.plan.block < 5000 and f.plan.peak <= 10**6
     tracemalloc.start()
@@ -380,7 +388,7 @@ def test_threads_give_the_same_numbers():
 def test_threads_are_left_to_libraries(monkeypatch):
     for name in running.LIMITS:
         monkeypatch.delenv(name, raising=False)
-    f = logistic("w").compile(blocks={"m": 100})
+    f: Any = logistic("w").compile(blocks={"m": 100})
     assert running.threads_for(f.plan) == 1
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -98,7 +99,7 @@ def test_transforms_stay_lazy():
 
 def test_calls_leave_the_function_as_it_is():
     """Threads may share it: axes without names are called something for one call alone."""
-    f = rc.compile([rc.parse("s = A[k,k] B[0,l] B[1,l]"), rc.parse("t[l] = 1[k] A[k,k] B[0,l]")], "dask")
+    f: Any = rc.compile([rc.parse("s = A[k,k] B[0,l] B[1,l]"), rc.parse("t[l] = 1[k] A[k,k] B[0,l]")], "dask")
     seeds = f.seeds
     A, B = RNG.normal(size=(6, 6)), RNG.normal(size=(2, 9))
     wanted = [np.trace(A) * (B[0] @ B[1]), np.trace(A) * B[0]]
@@ -117,7 +118,7 @@ def test_no_array_is_ever_whole():
             for x in result if isinstance(result, (list, tuple)) else [result]:
                 sizes.append(getattr(x, "nbytes", 0))
 
-    def load(block_info=None):
+    def load(block_info: Any = None):
         return np.ones(block_info[None]["chunk-shape"])
 
     big = da.map_blocks(load, chunks=((1000,) * 50, (20,)), dtype=float)

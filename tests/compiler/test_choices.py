@@ -154,7 +154,7 @@ MULTIPLES = {
 def test_multiples_of_choices_are_not_negative(backend, value, dtype):
     exact("numba" if backend == "fused" else backend)
     y = np.random.default_rng(0).integers(1, 50, (60, 6)).astype(dtype)
-    options = {"fused": True} if backend == "fused" else {}
+    options: Any = {"fused": True} if backend == "fused" else {}
     f = rc.compile(value, "numpy" if backend == "fused" else backend, **options)
     assert np.all(value(1 / y, y) >= 0) and np.all(np.asarray(f(1 / y, y)) >= 0)
 

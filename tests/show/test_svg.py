@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import combinations
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -22,9 +23,18 @@ GRAPHS = [
 ]
 
 
+def parts(svg: str) -> Any:
+    """What is written in a picture."""
+    return ElementTree.fromstring(svg).iter(f"{SPACE}text")
+
+
+def found(pattern: str, svg: str) -> Any:
+    return re.search(pattern, svg)
+
+
 def written_at_lines(svg):
     """The boxes of what is written at lines."""
-    texts = [e for e in ElementTree.fromstring(svg).iter(f"{SPACE}text") if e.get("font-size") == f"{SMALL:.0f}"]
+    texts = [e for e in parts(svg) if e.get("font-size") == f"{SMALL:.0f}"]
     for text in texts:
         x, y, width = float(text.get("x")), float(text.get("y")), width_of(text.text, SMALL)
         yield text.text, x - width / 2, y - 0.7 * SMALL, x + width / 2, y
@@ -40,10 +50,10 @@ def overlap(one, other):
 @pytest.mark.parametrize("direction", ["LR", "TB", "RL"])
 def test_nothing_at_lines_is_written_over_another(text, by, direction):
     f = rc.parse(text)
-    svg = rc.draw(f.diff(*by) if by else f, direction=direction)._repr_svg_()
+    svg: Any = rc.draw(f.diff(*by) if by else f, direction=direction)._repr_svg_()
     boxes = list(written_at_lines(svg))
     assert [(a, b) for a, b in combinations(boxes, 2) if overlap(a, b)] == []
-    width, height = map(float, re.search(r'viewBox="0 0 (\S+) (\S+)"', svg).groups())
+    width, height = map(float, found(r'viewBox="0 0 (\S+) (\S+)"', svg).groups())
     assert all(box[1] >= 0 and box[2] >= 0 and box[3] <= width and box[4] <= height for box in boxes)
 
 
@@ -54,8 +64,8 @@ def test_overlaps_are_found():
 @pytest.mark.parametrize(("text", "by"), GRAPHS[:4])
 def test_words_below_a_picture_have_room_in_wide_letters(text, by):
     """DejaVu Sans, which pages have where there is no Helvetica, is wider by some 15 %."""
-    svg = rc.parse(text).diff(*by).structure()._repr_svg_()
-    width = float(re.search(r'viewBox="0 0 (\S+)', svg)[1])
-    for text in ElementTree.fromstring(svg).iter(f"{SPACE}text"):
+    svg: Any = rc.parse(text).diff(*by).structure()._repr_svg_()
+    width = float(found(r'viewBox="0 0 (\S+)', svg)[1])
+    for text in parts(svg):
         if text.get("text-anchor") == "start":
             assert float(text.get("x")) + 1.15 * width_of(text.text, float(text.get("font-size"))) < width

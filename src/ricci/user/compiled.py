@@ -63,6 +63,10 @@ def compile(
     jit: bool | None = None,
     mesh: Any = None,
     axes: Mapping[str, Any] | None = None,
+    blocks: Mapping[str, int | str | None] | str | Sequence[str] | None = None,
+    memory: int | str | None = None,
+    progress: bool | Callable[[int, int], Any] = False,
+    threads: int | None = None,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
 ) -> Transformed[P, R]: ...
