@@ -132,6 +132,8 @@ DOUBTFUL = [
     (r"s = \frac{1}{2} v^i v^i", r"v{}^i v{}^i"),
     (r"\sigma_{ij} = C_{ijkl} \varepsilon_{kl}", r"C_{ijkl} \mathrm{varepsilon}_{kl}"),
     (r"E_k = \frac{1}{2} m v^2", r"E_{\mathrm{k}} ="),
+    (r"q_{ti} = \sum_j W^{Q}_{ij} x_{tj}", r"W_{\mathrm{Q},ij} x_{tj}"),
+    (r"y_i = W_{ij}^a x_j + \frac12 W_{ij}^b z_j", r"W_{\mathrm{a},ij} x_j + \frac12 W_{\mathrm{b},ij} z_j"),
 ]
 
 
@@ -220,6 +222,10 @@ NAMES = [
     "y = prod[i](x[i] c)",
     "y = prod[i](c x[i]) prod[j](z[j])",
     "y = a_vec b_vec + exp(x)",
+    "y = pi_old x_new**Q + 2 π δ**2 + delta_max",
+    "y[i] = δ[i] π[i] + delta[i,j] δ_one[j] + π_old[i]",
+    "y[k,i] = δ[k,j] x[i,j] + A[k,j]**Q B[j,i]",
+    "y = x**new + z**new + x_0 x",
 ]
 
 

@@ -67,7 +67,7 @@ def _edited(text: str, start: int, end: int, edits: list[Edit]) -> str:
 
 
 def _instead(says: str) -> str:
-    return "For an entry write" if "is a power" in says else "For a name write"
+    return "For an entry write" if "is no index" in says else "For a name write"
 
 
 # Squares and ones of letters that belong to what stands around

@@ -10,12 +10,17 @@ from __future__ import annotations
 
 from ricci.notation import syntax
 from ricci.notation.latex_indices import LatexCursor
-from ricci.notation.latex_letters import SUMS, letter
+from ricci.notation.latex_letters import SUMS, letter, ordered
 from ricci.notation.latex_restrictions import Restriction
+from ricci.notation.latex_words import FONTS
 from ricci.notation.syntax import Index, Node
 
 WHOLE = r"A sum goes over a whole axis, \sum_{i=1}^{n}; a part of one is a shift, as in \sum_i (x_{i+1} - x_{i+0})^2."
-COUNTED = "Places count from 0 in x_0, and the sums of this text count from 1: write one of them as the other."
+COUNTED = (
+    "Places count from 0 in x_0, and the sums of this text count from 1: write one of them as the other. "
+    r"What belongs to a name stands upright: x_{\mathrm{0}}."
+)
+BARS = frozenset(("|", r"\left|", r"\right|"))
 
 
 class Bounds:
@@ -29,10 +34,15 @@ class Bounds:
         self.relations: dict[int, Restriction] = {}  # for the token of a sum, how its index goes beside another
         self.firsts: dict[str, int] = {}  # i → the number of its first place
         self.sized: dict[str, str] = {}  # i → n, in whatever way its last value says that
+        self.before_last: list[tuple[str, str, tuple[int, int]]] = []  # sums from 1 to n-1, of what is 0 for i = n
         for at, token in enumerate(cursor.tokens):
             if token in SUMS:
                 self.read(at + 1)
         cursor.at = 0
+        for index, name, place in self.before_last:
+            behind = [r.left for r in self.relations.values() if r.right == index and r.sign == ">"]
+            if not any(self.sized.get(other) == name for other in behind):
+                cursor.fail("This sum does not end where the axis does.", *place, WHOLE)
         for name in self.names:
             if name in cursor.letters.indices:
                 at = cursor.tokens.index(name) if name in cursor.tokens else 0
@@ -48,6 +58,10 @@ class Bounds:
             cursor.at += 1
             parts[sign] = cursor.argument(sign)
         below = cursor.tokens[slice(*parts.get("_", (0, 0)))]
+        chain = ordered(below)
+        for index in chain[:2]:
+            self.firsts[index] = int(chain[3])
+            self.upto(index, list(chain[4:]), (parts["_"][0], parts["_"][1] - 1))
         if "=" not in below:
             if "^" in parts and below:
                 cursor.fail("Nothing says where this sum begins.", at, parts["^"][1] - 1, WHOLE)
@@ -58,6 +72,10 @@ class Bounds:
         start = "".join(below[below.index("=") + 1 :])
         place = (parts["_"][0], max(parts["^"][0], parts["^"][1] - 1))
         if len(indices) == 1 and self.relative(at - 1, indices[0], below, cursor.tokens[slice(*parts["^"])], place):
+            return
+        last = cursor.tokens[slice(*parts["^"])]
+        if len(indices) == 1 and start == "1" and self.last_name(last[:-2]) and last[-2:] == ["-", "1"]:
+            self.before_last.append((indices[0], self.last_name(last[:-2]), place))
             return
         if start not in ("0", "1") or any(self.firsts.get(index, int(start)) != int(start) for index in indices):
             cursor.fail("This sum does not begin where the axis does.", *place, WHOLE)
@@ -105,9 +123,9 @@ class Bounds:
             if shift:
                 cursor.fail("This sum does not end where the axis does.", *place, WHOLE)
         else:
-            name = letter(above[0]) or above[0].partition(" ")[2]
-            less = len(above) == 3 and above[1:] == ["-", "1"]
-            if not name or (len(above) > 1 and not less) or (less and not shift) or name == index:
+            less = len(above) > 2 and above[-2:] == ["-", "1"]
+            name = self.last_name(above[:-2] if less else above)
+            if not name or (less and not shift) or name == index:
                 cursor.fail("This sum does not end where the axis does.", *place, WHOLE)
             wanted = -(shift - less)
             self.sized[index] = name
@@ -115,6 +133,18 @@ class Bounds:
             if before != wanted:
                 message = f"{name!r} is the size of {known!r} elsewhere, and not that of {index!r} here."
                 cursor.fail(message, *place, "Begin all sums at 1, or all at 0.")
+
+    def last_name(self, tokens: list[str]) -> str:
+        """The name of a last value: ``n``, ``N_{\\mathrm{train}}``, ``T_x``, or what stands in bars, ``|V|``."""
+        inside = [t for t in tokens if t not in ("{", "}") and t not in FONTS]
+        if len(inside) == 3 and inside[0] in BARS and inside[2] in BARS and letter(inside[1]):
+            return f"|{letter(inside[1])}|"
+        name = (letter(inside[0]) or inside[0].partition(" ")[2]) if inside else ""
+        if len(inside) != 3 or inside[1] != "_" or not name:
+            return name if len(inside) == 1 else ""
+        word = inside[2].partition(" ")[2] if inside[2].startswith("\\mathrm ") else ""
+        word = word or (letter(inside[2]) or inside[2] if (inside[0], inside[2]) in self.cursor.letters.lasts else "")
+        return f"{name}_{word}" if word else ""
 
     def number(self, name: str, start: int, end: int) -> Node:
         """A bound where it is used as a number."""

@@ -26,6 +26,8 @@ from ricci.notation.latex_words import (
 )
 
 SUMS = frozenset((r"\sum", r"\prod"))
+OPENING = frozenset(("(", "[", "{", ",", "|", r"\left|", r"\|", r"\lVert"))
+CLOSING = frozenset((")", "]", "}", ",", "|", r"\right|", r"\|", r"\rVert"))
 ABOVE = frozenset(("i", "j", "k", "l", "mu", "nu", "rho", "sigma", "alpha", "beta"))  # surely indices above a name
 
 
@@ -42,13 +44,17 @@ class Letters:
     above_left: set[str] = field(default_factory=set)
     defined: set[str] = field(default_factory=set)  # names at the beginning of a left side
     numbered: set[str] = field(default_factory=set)  # names that are defined with a number below, J_2 = …
+    scalars: set[str] = field(default_factory=set)  # names that are numbers, v = v_0 + a t
     lettered: set[str] = field(default_factory=set)  # and those with letters below
+    traced: set[str] = field(default_factory=set)  # names with one letter twice below, A_{kk}
+    lasts: set[tuple[str, str]] = field(default_factory=set)  # last values of sums with a letter below, T_x and n_1
     explicit: bool = False  # whether indices stand at ``{}^`` and ``{}_``
     raised: bool = False  # whether some stand at a bare ``^``
 
     def is_numbered(self, name: str) -> bool:
-        """Whether a number below a name belongs to it: ``J_2`` has a definition, and nowhere an index."""
-        return name in self.numbered and name not in self.lettered
+        """Whether a number below a name belongs to it: ``J_2`` has a definition, or ``J`` is a number, and ``J`` has
+        nowhere an index."""
+        return name in self.numbered | self.scalars and name not in self.lettered
 
     def is_size(self, name: str) -> bool:
         """Whether ``|name|`` is the size of an index: of one of the text, or of a letter that is no usual name."""
@@ -81,7 +87,26 @@ class _Scan:
         self.touches = found.touches
         tokens = found.tokens
         self.left, self.begins = True, ""
+        self.result.lasts = self.last_values()
         self.run(0, len(tokens))
+
+    def last_values(self) -> set[tuple[str, str]]:
+        """The last values ``\\sum_{t=1}^{T_x}`` that have a number below, or a letter that nothing else has there."""
+        tokens, found = self.tokens, set[tuple[str, str]]()
+        below: dict[str, set[str]] = {}  # letter → the tokens that it stands below
+        for at, token in enumerate(tokens):
+            if token != "_":
+                continue
+            first, last, after = self.argument(at + 1)
+            for name in self.names(first, last):
+                below.setdefault(name, set()).add(tokens[at - 1])
+            if tokens[at - 1] in SUMS and tokens[after] == "^":
+                first, last, _ = self.argument(after + 1)
+                inside = [t for t in tokens[first:last] if t not in ("{", "}")]
+                inside = inside[:-2] if inside[-2:] == ["-", "1"] else inside
+                if len(inside) == 3 and inside[1] == "_" and letter(inside[0]):
+                    found.add((inside[0], inside[2]))
+        return {(base, sub) for base, sub in found if sub.isdigit() or below.get(sub) == {base}}
 
     def run(self, at: int, end: int) -> None:
         while at < end and self.tokens[at]:
@@ -93,6 +118,7 @@ class _Scan:
             if self.left and token != ";":
                 self.result.defined |= {self.begins} - {""}
                 self.result.numbered |= {self.begins} - {""} if self.digits_before(at) else set()
+                self.result.scalars |= {self.begins} - {""} if self.called_before(at) else set()
             self.left, self.begins = token == ";", ""
             return at + 1
         if token in SUMS or (
@@ -101,11 +127,12 @@ class _Scan:
             if self.tokens[at + 1] == "_":
                 first, last, after = self.argument(at + 2)
                 names = self.names(first, self.until_relation(first, last))
+                names |= set(ordered(self.tokens[first:last])[:2])
                 result.indices |= names
                 result.summed |= names if token in SUMS else set()
                 return after
             return at + 1
-        if token in (")", r"\right)") and self.tokens[at + 1] == "_":  # the entry of a matrix in brackets
+        if token in (")", "]") and self.tokens[at + 1] == "_":  # the entry of a matrix in brackets
             first, last, after = self.argument(at + 2)
             result.indices |= self.names(first, last)
             return after
@@ -131,6 +158,18 @@ class _Scan:
             return False
         begin, end, last = self.argument(after + 1)
         return last == at and begin < end and all(t.isdigit() for t in self.tokens[begin:end])
+
+    def called_before(self, at: int) -> bool:
+        """Whether a left side is ``x(t)``."""
+        first = next((k + 1 for k in range(at - 1, -1, -1) if self.tokens[k] == ";"), 0)
+        return self.tokens[self.name(first)[1]] == "("
+
+    def whole(self, begin: int, at: int) -> bool:
+        """Whether a bare name may be a whole tensor: after a function or the sign of a derivative, or alone in bars."""
+        before, after = self.tokens[begin - 1] if begin else ";", self.tokens[at]
+        if before in FUNCTIONS or before.startswith("\\operatorname ") or before in (r"\partial", "d", "\\mathrm d"):
+            return True
+        return before in OPENING and after in CLOSING
 
     def name(self, at: int) -> tuple[str, int]:
         """The name that begins at a token, and where it ends; accents and fonts around a letter belong to it."""
@@ -194,6 +233,8 @@ class _Scan:
                 break
             first, last, after = self.argument(at + 1)
             inside = tokens[first:last]
+            if tokens[at] == "_" and len(inside) == 1 and (tokens[begin], inside[0]) in result.lasts:
+                return after
             plain = all(letter(t) or t in (",", "'") for t in inside) and bool(inside)
             if tokens[at] == "_" or explicit:
                 if not any(t in RELATIONS or t == "=" for t in inside):
@@ -201,11 +242,15 @@ class _Scan:
                     result.explicit |= explicit
                     count = self.added(count, inside)
                     result.lettered |= {name} if self.names(first, last) else set()
+                    words = [letter(t) for t in inside if t != ","]
+                    result.traced |= {name} if len(words) == 2 and words[0] == words[1] != "" else set()
             elif inside[-1:] == [","]:  # x^{0,} is an entry, and no power
                 raised = result.raised = True
                 result.orders.setdefault(name, set()).add(len(inside) // 2)
             elif inside in (["T"], ["-", "T"]):
                 pass  # a transpose, unless the text has a number of that name
+            elif len(inside) == 1 and inside[0].startswith("\\mathrm ") and len(inside[0]) > 9 and name != "e":
+                pass  # a word that belongs to the name, unless the text has a number of that name
             elif plain and name != "e":
                 words = [letter(t) for t in inside if letter(t)]
                 result.above.update(words)
@@ -214,7 +259,8 @@ class _Scan:
             else:
                 exponents.append((first, last))
             at = after
-        if tokens[begin - 1] == "(" and tokens[at : at + 2] == [")", "_"] and count is None:  # (A^{-1})_{ij}
+        if tokens[begin - 1] in ("(", "[") and tokens[at] in (")", "]") and tokens[at + 1] == "_" and count is None:
+            # (A^{-1})_{ij}
             first, last, _ = self.argument(at + 2)
             count = self.added(None, tokens[first:last])
         if count and name not in ("1", "delta", "varepsilon", "epsilon"):
@@ -223,6 +269,7 @@ class _Scan:
         barred = tokens[begin - 1] == "|" == tokens[at]
         if count is None and not raised and not power and not barred and not tokens[begin].startswith("\\mathit"):
             (result.called if tokens[at] == "(" else result.bare)[name] += 1
+            result.scalars |= {name} if tokens[at] != "(" and not self.whole(begin, at) else set()
         for first, last in exponents:
             self.run(first, last)
         return at
@@ -234,6 +281,14 @@ class _Scan:
         if count == -1 or not all(letter(t) or t in (",", "'") for t in words):
             return -1
         return (count or 0) + sum(1 for t in words if letter(t))
+
+
+def ordered(tokens: list[str]) -> tuple[str, ...]:
+    r"""The two indices, the relation between them, the first place and the last value of ``1 \le i < j \le n``."""
+    if len(tokens) < 7 or tokens[0] not in ("0", "1") or [RELATIONS.get(tokens[k]) for k in (1, 5)] != ["<=", "<="]:
+        return ()
+    one, sign, other = letter(tokens[2]), RELATIONS.get(tokens[3], ""), letter(tokens[4])
+    return (one, other, sign, tokens[0], *tokens[6:]) if one and other and sign in ("<", "<=") else ()
 
 
 def bracketed(tokens: list[str], at: int, known: Container[str]) -> bool:

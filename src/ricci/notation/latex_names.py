@@ -13,7 +13,14 @@ from ricci.notation import syntax
 from ricci.notation.latex_bounds import Bounds
 from ricci.notation.latex_indices import LatexIndices
 from ricci.notation.latex_letters import letter
-from ricci.notation.latex_words import ACCENT_COMMANDS, CALLIGRAPHIC, FONTS, NO_MEANING, TRANSPOSED
+from ricci.notation.latex_words import (
+    ACCENT_COMMANDS,
+    CALLIGRAPHIC,
+    FONTS,
+    NO_MEANING,
+    RESERVED_LETTERS,
+    TRANSPOSED,
+)
 from ricci.notation.syntax import Index, Node
 
 MATRIX = "Matrix notation is read by rc.matrix; here indices are named, as in x_i A_{ij} x_j."
@@ -226,6 +233,9 @@ class LatexNames(LatexIndices):
             self.fail("This may be a power, and may be an entry that stands above.", first, last, hint)
         elif len(tokens) == 1 and tokens[0].startswith(("\\mathrm ", "\\operatorname ")) and len(tokens[0]) > 9:
             word = tokens[0].partition(" ")[2]
+            if not self.letters.bare[word] and word not in self.letters.orders and tokens[0].startswith("\\mathrm "):
+                found.suffix = f"{found.suffix}_{word}" if found.suffix else word
+                return
             self.fail("A word above a name may belong to it.", begin, last, rf"Write {name}_{{\mathrm{{{word}}}}}.")
         else:
             self._exponent(found, begin, end)
@@ -260,7 +270,7 @@ class LatexNames(LatexIndices):
     def named(self, name: str, first: int) -> Node:
         """The tensor of a name whose scripts begin here; ``first`` is its first token."""
         found = self.scripts(name, first)
-        full = f"{name}_{found.suffix}" if found.suffix else name
+        full = f"{name}_{found.suffix}" if found.suffix else RESERVED_LETTERS.get(name, name)
         start, end = self.starts[first], self.ends[self.at - 1]
         indices = tuple(found.indices) or None
         self.check_index_value(full, found, first)

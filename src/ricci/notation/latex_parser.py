@@ -9,7 +9,7 @@ from ricci.errors import NotationError
 from ricci.notation import syntax
 from ricci.notation.latex_calls import LatexCalls
 from ricci.notation.latex_derivatives import LatexDerivatives
-from ricci.notation.latex_letters import letter
+from ricci.notation.latex_letters import letter, ordered
 from ricci.notation.latex_restrictions import Restriction, restricted
 from ricci.notation.latex_tokens import PARTNERS
 from ricci.notation.latex_words import FONTS, RELATIONS
@@ -136,6 +136,10 @@ class LatexParser(LatexDerivatives):
         return self.partner(at) if self.tokens[at] in PARTNERS else -1
 
     def axes_under_sum(self, begin: int, end: int, what: str, found: list[Restriction]) -> tuple[Index, ...]:
+        chain = ordered(self.tokens[begin:end])
+        if chain:
+            found.append(Restriction(chain[0], chain[2], chain[1], (begin, end - 1)))
+            return self.axes(begin + 2, begin + 3, what) + self.axes(begin + 4, begin + 5, what)
         for at in range(begin, end):
             token = self.tokens[at]
             if token in RELATIONS and end == begin + 3:
@@ -189,12 +193,15 @@ class LatexParser(LatexDerivatives):
     # Symbols.
 
     def pi(self) -> Node:
+        r"""The number; with something below a name, ``\pi_k``."""
+        first = self.at
         self.at += 1
-        if self.token == "_":
-            self.fail("The number pi has no indices.", self.at - 1, self.at, r"Call the tensor \varpi.")
-        return syntax.Pi(self.starts[self.at - 1], self.ends[self.at - 1])
+        if self.scripted(self.at):
+            return self.named(letter(self.tokens[first]) or "pi", first)
+        return syntax.Pi(self.starts[first], self.ends[first])
 
     def delta(self) -> Node:
+        r"""``\delta_{ij}``; with less than two indices, or with a word below, a name."""
         first = self.at
         self.at += 1
         found = self.scripts("delta", first)
@@ -203,7 +210,10 @@ class LatexParser(LatexDerivatives):
         if 2 < len(found.indices) <= 2 * LARGEST_DELTA and len(halves[0]) == len(halves[1]):
             self.found += found.indices
             return generalised_delta(start, end, *halves)
-        if len(found.indices) != 2 or found.suffix or found.turned or found.inverse:
+        if len(found.indices) < 2 or found.suffix:
+            self.at = first + 1
+            return self.named("delta", first)
+        if len(found.indices) != 2 or found.turned or found.inverse:
             message = f"The delta has two indices, and here it has {len(found.indices)}."
             hint = r"Write \delta_{ij} or \delta^i_j; for a name, \Delta."
             self.fail(message, first, self.at - 1, hint)
@@ -212,9 +222,12 @@ class LatexParser(LatexDerivatives):
         return node if found.power is None else syntax.Power(start, end, node, found.power)
 
     def levi_civita(self) -> Node | None:
-        r"""``\varepsilon_{ijk}``, unless the text defines the name; with less than two indices it is one."""
+        r"""``\varepsilon_{ijk}``, unless the text defines the name; with less than two indices it is one.
+
+        So it is with a trace, ``\varepsilon_{kk}``, which of the symbol would be zero.
+        """
         first, name = self.at, letter(self.token)
-        if name in self.letters.defined or not self.scripted(self.at + 1):
+        if name in self.letters.defined or name in self.letters.traced or not self.scripted(self.at + 1):
             return None
         self.at += 1
         found = self.scripts(name, first)
@@ -337,8 +350,8 @@ COMMANDS: dict[str, Callable[..., Node | None]] = {
     r"\sqrt": LatexParser.root,
     **dict.fromkeys((r"\sum", r"\prod"), LatexParser.summation),
     r"\partial": LatexParser.partial,
-    r"\pi": LatexParser.pi,
-    r"\delta": LatexParser.delta,
+    **dict.fromkeys((r"\pi", "π", "\\mathrm pi", "\\operatorname pi"), LatexParser.pi),
+    **dict.fromkeys((r"\delta", "\\mathrm delta", "\\operatorname delta"), LatexParser.delta),
     r"\varepsilon": LatexParser.levi_civita,
     r"\epsilon": LatexParser.levi_civita,
     "e": LatexCalls.exponential,

@@ -12,7 +12,7 @@ from ricci.notation.latex_indices import LatexCursor
 from ricci.notation.latex_letters import letter
 from ricci.notation.latex_parser import LatexParser
 from ricci.notation.latex_tokens import CLOSERS, PARTNERS
-from ricci.notation.latex_words import EQUALS, FONTS
+from ricci.notation.latex_words import ACCENT_COMMANDS, EQUALS, FONTS
 from ricci.notation.parser import SYMBOLS, check_left_side
 from ricci.notation.recurrences import recurrences
 from ricci.notation.syntax import Index, Indices, Node, Statement, Statements, TensorNode
@@ -20,9 +20,8 @@ from ricci.notation.tokens import RESERVED
 
 SIZES = r"Write \text{sizes: } x_{ij}, |k| = 3, with tensors and their indices, or the size of an index."
 CHAIN = "A chain of equalities is for rc.check; here each statement has one left side and one right side."
-LISTED = frozenset(
-    ("{", "}", "_", "^", ",", "|", r"\|", r"\mid", "1", "2", "0")
-)  # what may stand in f(x, y) on the left
+LISTED = frozenset(("{", "}", "_", "^", ",", "|", r"\|", r"\mid", "1", "2", "0"))  # in f(x, y) on the left
+NAMED = FONTS | ACCENT_COMMANDS.keys()
 NO_SUM = r"Write y_i z_i = a_i b_i \quad \text{(no sum $i$)}."
 
 
@@ -153,34 +152,57 @@ class LatexProgram(LatexParser):
         return node.name, node.indices, None
 
     def call_on_the_left(self) -> Node | None:
-        """``f(x) = …``, which says what ``f`` depends on; what it is called with later must be the same."""
+        """``f(x) = …`` and ``f_i(x) = …``, which say what ``f`` depends on; it is called later with the same."""
         first = self.at
         digits = self.tokens[first + 1] in ("0", "1") or self.tokens[first + 2] in ("0", "1")
         if not self.begins_name() or self.token in self.functions or (self.token in FONTS and digits):
             return None
         name = self.base() if letter(self.token) or self.token[:1] == "\\" else ""
-        if name and self.token == "_":
-            name = self.with_word(name)
-        if self.token != "(" or not name:
+        opening = self.after_scripts(self.at)
+        close = self.partner(opening) if name and self.tokens[opening] == "(" else first
+        inside, last = self.tokens[opening + 1 : close], self.after_scripts(close + 1)
+        plain = all(letter(t) or t.startswith("\\mathrm ") or t in LISTED or t in NAMED for t in inside)
+        if self.tokens[last] not in EQUALS or not plain or not any(map(letter, inside)):
             self.at = first
             return None
-        close = self.partner(self.at)
-        inside = self.tokens[self.at + 1 : close]
-        plain = all(letter(t) or t.startswith("\\mathrm ") or t in LISTED or t in FONTS for t in inside)
-        if self.tokens[close + 1] not in EQUALS or not plain or not any(map(letter, inside)):
+        below = self.tokens[self.at : opening]
+        word = self.parameter(below, inside)
+        if word:
+            name, self.at = f"{name}_{word}", opening
+        found = self.scripts(name, first)
+        if found.power is not None or found.turned or found.inverse:
             self.at = first
             return None
+        self.at = close + 1
+        more = self.scripts(name, first).indices if last > self.at else []
+        name = f"{name}_{found.suffix}" if found.suffix else name
         self.calls[name] = inside
         self.letters.called[name] = 0
-        self.at = close + 1
-        return TensorNode(self.starts[first], self.ends[close], name, None)
+        self.found += [*found.indices, *more]
+        return TensorNode(self.starts[first], self.ends[self.at - 1], name, (*found.indices, *more) or None)
 
-    def with_word(self, name: str) -> str:
-        """A name with the word below it, ``D_{\\mathrm{KL}}``; an empty text where indices are."""
-        self.at += 1
-        begin, end = self.argument("_")
-        word = self._word(begin, end)
-        return f"{name}_{word}" if word else ""
+    def after_scripts(self, at: int) -> int:
+        """Where what stands below and above a name ends, if something does from a token on."""
+        here, self.at = self.at, at
+        while self.token in ("_", "^"):
+            self.at += 1
+            self.argument("_")
+        at, self.at = self.at, here
+        return at
+
+    def parameter(self, below: list[str], inside: list[str]) -> str:
+        r"""``\theta`` of ``f_\theta(x)``, where a function depends on that too: a letter of a name elsewhere."""
+        if "^" in below:
+            return ""
+        if below and below[-1 - (below[-1] == "}")].isdigit() and not any(map(letter, below)):
+            return "".join(t for t in below if t.isdigit())
+        letters = [letter(t) for t in below if letter(t)]
+        known = self.letters
+        names = len(letters) == 1 and (letters[0] in known.orders or known.bare[letters[0]] > 0)
+        if not names or any(letter(t) == letters[0] for t in inside):
+            return ""
+        known.indices.discard(letters[0])
+        return letters[0]
 
     def not_summed(self) -> Indices:
         """The indices of ``\\text{(no sum $i$)}`` at the end of this statement."""

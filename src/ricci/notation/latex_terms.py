@@ -12,7 +12,7 @@ from ricci.notation.latex_letters import known_order, letter
 from ricci.notation.latex_names import MATRIX
 from ricci.notation.latex_numbers import LatexNumbers
 from ricci.notation.latex_tokens import CLOSERS, PARTNERS
-from ricci.notation.latex_words import BY_ENTRIES, EQUALS, NO_MEANING, RELATIONS, TIMES, may_be_product
+from ricci.notation.latex_words import BY_ENTRIES, EQUALS, FONTS, NO_MEANING, RELATIONS, TIMES, may_be_product
 from ricci.notation.occurrences import Occurrences
 from ricci.notation.syntax import Node
 from ricci.notation.tokens import in_other_words
@@ -328,6 +328,11 @@ class LatexTerms(LatexNumbers):
         first, opener = self.at, self.token
         close = BARS[opener]
         self.at += 1
+        inside = self.tokens[self.at : self.tokens.index(close, self.at)] if close in self.tokens[self.at :] else []
+        named = f"|{''.join(letter(t) for t in inside if t not in FONTS)}|"
+        if named in self.bounds.names:
+            self.at += len(inside) + 1
+            return self.bounds.number(named, self.starts[first], self.ends[self.at - 1])
         name = letter(self.token)
         if opener == "|" and name and self.tokens[self.at + 1] in ("|", "'") and self._is_size(name):
             while self.tokens[self.at + 1] == "'":
@@ -368,10 +373,28 @@ class LatexTerms(LatexNumbers):
             called = self.called(word, first)
             if called is not None:
                 return called
-        node = self.named(word, first)
+        node = self.of_parameter(word, first) or self.named(word, first)
         if self.token == "(" and isinstance(node, syntax.TensorNode):
-            self.not_called(node, first)
+            if node.name in self.calls:
+                self.called(node.name, first)
+            else:
+                self.not_called(node, first)
         return node
+
+    def of_parameter(self, word: str, first: int) -> Node | None:
+        r"""``f_\theta(x)``, or ``f_1(x)``, which was defined as that; and a last value of a sum, ``T_x``."""
+        if self.token != "_":
+            return None
+        here = self.at
+        self.at += 1
+        begin, end = self.argument("_")
+        name = f"{word}_{letter(self.tokens[begin]) or self.tokens[begin]}"
+        if end == begin + 1 and name in self.bounds.names:
+            return self.bounds.number(name, self.starts[first], self.ends[self.at - 1])
+        if end == begin + 1 and name in self.calls:
+            return syntax.TensorNode(self.starts[first], self.ends[self.at - 1], name, None)
+        self.at = here
+        return None
 
     def called(self, word: str, first: int) -> Node | None:
         """A name that was defined as ``f(x)``, with the same in its brackets, is what was defined."""

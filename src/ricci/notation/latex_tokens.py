@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import NoReturn
 from unicodedata import normalize
 
@@ -55,9 +56,11 @@ SIDED |= {r"\right\rvert": r"\right|", r"\left\vert": r"\left|", r"\right\vert":
 SIDED |= {r"\lbrack": "[", r"\rbrack": "]", r"\lbrace": r"\{", r"\rbrace": r"\}", r"\left.": "", r"\right.": ""}
 SIDED |= {r"\middle|": "|", r"\lparen": "(", r"\rparen": ")"}
 SIGNS = {"−": "-", "–": "-", "·": r"\cdot", "⋅": r"\cdot", "×": r"\times", "≤": r"\le", "≥": r"\ge", "≠": r"\ne"}
-SIGNS |= {"′": "'", "’": "'", "⊙": r"\odot", "∂": r"\partial", "∑": r"\sum", "∏": r"\prod", "⊤": r"\top", "π": r"\pi"}
+SIGNS |= {"′": "'", "’": "'", "⊙": r"\odot", "∂": r"\partial", "∑": r"\sum", "∏": r"\prod", "⊤": r"\top"}
 SIGNS |= {"‖": r"\|", "||": r"\|", "√": r"\sqrt"}
 FRACTIONS = frozenset((r"\frac", r"\tfrac", r"\dfrac", r"\cfrac"))
+NO_NAMES = frozenset(("if", "otherwise", "else", "for", "when", "where", "with", "and"))
+DOTS = frozenset((r"\dots", r"\ldots", r"\cdots", r"\dotsc"))
 KEPT = frozenset("+-*/^_{}()[]|,;=<>!:'&.")
 CONTINUES = frozenset(("+", "-", "=", r"\cdot", r"\times", r"\odot", "/", ",", *RELATIONS))
 PARTNERS = {"(": ")", "[": "]", "{": "}", r"\{": r"\}"}
@@ -225,7 +228,7 @@ class _Tokeniser:
             self.out.add("\\text if", at, end)
             first = self.text.index("$", end) + 1
             self.read(first, first + len(found[1]))
-        elif re.fullmatch(r"[^\W\d](?:\w|\\_|[\u0300-\u036f])*", said) and said not in ("if", "otherwise", "else"):
+        elif re.fullmatch(r"[^\W\d](?:\w|\\_|[\u0300-\u036f])*", said) and said not in NO_NAMES:
             self.out.add("\\mathrm " + normalize("NFKC", said.replace(r"\_", "_")), at, close)
         else:
             self.out.add("\\text " + said, at, close)
@@ -291,13 +294,21 @@ def _fail(found: Tokens, message: str, at: int, hint: str) -> NoReturn:
 def _statements(found: Tokens) -> Tokens:
     """With line breaks that end a statement as ";", and without those, and the points, that do not."""
     kept = Tokens(found.text)
-    depth = 0
+    depth: list[str] = []  # what is open
+    until = 0
     for at, (token, start, end) in enumerate(zip(found.tokens, found.starts, found.ends)):
+        until = max(until, _remark(found.tokens, at)) if not depth else until
+        if at < until:
+            continue
         if token in PARTNERS or token == r"\begin{cases}":
-            depth += 1
-        elif token in CLOSERS or token == r"\end{cases}":
-            depth -= 1
+            depth.append(token)
+        elif depth and (token in CLOSERS or token == r"\end{cases}"):
+            depth.pop()
         last = kept.tokens[-1] if kept.tokens else ";"
+        if token == ";" and depth[-1:] == ["("] and found.text[start:end] == ";":
+            token = ","  # f(x; \theta)
+        if token == "," and not depth and _equation(kept) and _defines(found, at + 1):
+            token = ";"  # a = b^2, \quad b = c
         if token in (";", "\n\n", "\n"):
             if depth and token == ";":
                 _fail(found, "A statement ends inside of brackets.", at, "Close what is open before it.")
@@ -309,6 +320,30 @@ def _statements(found: Tokens) -> Tokens:
             _without_points(kept)
         kept.add(token, start, end)
     return kept
+
+
+def _remark(tokens: list[str], at: int) -> int:
+    r"""Where ``, \quad i = 1, \dots, n`` ends, if it begins at a token: a free index goes over all places anyway.
+
+    Not where ``n`` stands elsewhere, since this would say what it is.
+    """
+    first = at + (tokens[at] == ",")
+    first += tokens[first] in ("\\text for", "\\text for all", r"\forall")
+    found = tokens[first : first + 7]
+    is_range = len(found) == 7 and found[0].isalpha() and found[1] == "=" and found[2] in ("0", "1")
+    if first == at or not is_range or found[3] != "," or found[4] not in DOTS or found[5] != ",":
+        return 0
+    after = first + 7
+    while tokens[after] in (".", ","):
+        after += 1
+    alone = tokens.count(found[6]) == 1 < tokens.count(found[0])
+    return after if tokens[after] in (";", "", "\n", "\n\n") and alone else 0
+
+
+def _equation(kept: Tokens) -> bool:
+    """Whether the last statement has its sign of equality, and is no line of sizes."""
+    own = list(takewhile(lambda token: token != ";", reversed(kept.tokens)))
+    return own[-1:] != [r"\sizes"] and any(token in EQUALS for token in own)
 
 
 def _without_points(kept: Tokens) -> None:

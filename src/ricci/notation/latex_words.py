@@ -23,6 +23,9 @@ ACCENTS = {word: "\\" + word for word in ("dot", "ddot", "bar", "hat", "tilde", 
 ACCENT_COMMANDS = {command: word for word, command in ACCENTS.items()}
 ACCENT_COMMANDS |= {r"\overline": "bar", r"\widehat": "hat", r"\widetilde": "tilde", r"\overrightarrow": "vec"}
 
+# What is a name where it is not the number, or the delta of two indices; its text has another word for these.
+RESERVED_LETTERS = {"pi": "π", "delta": "δ"}
+
 # What makes letters look otherwise, and what makes one name of several.
 FONTS = _commands("mathbf boldsymbol bm mathcal mathbb mathbbm mathds mathsf mathfrak mathscr mathnormal pmb bf")
 CALLIGRAPHIC = _commands("mathcal mathscr mathfrak mathbb mathbbm mathds")

@@ -360,6 +360,8 @@ class Parser(IndexReader):
                 self.after_indices(at)
         if word in RESERVED:
             return self.reserved(word, indices, at)
+        if word == "π" and indices is None:
+            return syntax.Pi(self.begin, end)
         return TensorNode(self.begin, end, word, indices)
 
     def reserved(self, word: str, indices: Indices | None, at: int) -> Node:

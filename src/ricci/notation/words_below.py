@@ -8,6 +8,7 @@ one is on a left side and nothing beside it has it, and where a name has no inde
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 
 from ricci.notation import syntax
@@ -24,6 +25,7 @@ def words_below(program: syntax.Statements) -> Iterator[Found]:
     yield from _capitals(program)
     yield from _numbered(program)
     yield from _powers(program)
+    yield from _words_above(program)
     yield from _strains(program)
 
 
@@ -114,6 +116,37 @@ def _powers(program: syntax.Statements) -> Iterator[Found]:
                 signs = [program.text.rindex("^", node.start, node.exponent.start) for node in own]
                 says = f"The letter {name!r} is no index of the text, and what stands above a name is a power."
                 yield says, own[0], statement, [(at, at, "{}") for at in signs]
+
+
+def _words_above(program: syntax.Statements) -> Iterator[Found]:
+    """``W^{Q}_{ij}``: powers of entries by a capital letter, or by several letters, that are nowhere else."""
+    nodes = [(node, s) for s in program.statements for side in s.sides for node in syntax.within(side)]
+    uses = Counter(node.name for node, _ in nodes if isinstance(node, syntax.TensorNode))
+    found: dict[str, list[tuple[syntax.TensorNode, syntax.TensorNode, syntax.Power, syntax.Statement]]] = {}
+    for node, s in nodes:
+        if not isinstance(node, syntax.Power) or node.base.end != node.end:
+            continue
+        base, above = node.base, node.exponent
+        if not isinstance(base, syntax.TensorNode) or not isinstance(above, syntax.TensorNode):
+            continue
+        if base.indices and "_" not in base.name and above.indices is None and len(above.name) == 1:
+            found.setdefault(base.name, []).append((base, above, node, s))
+    for name, own in found.items():
+        above = Counter(exponent.name for _, exponent, _, _ in own)
+        alone = [letter for letter in above if above[letter] == uses[letter]]
+        if any(letter.isupper() for letter in alone) or len(alone) > 1:
+            _, exponent, place, statement = own[0]
+            edits = [_as_word(program.text, base, e, node) for base, e, node, s in own if s is statement]
+            says = f"The letter {exponent.name!r} stands above {name!r} alone, and what stands above a name is a power."
+            yield says, place, statement, edits
+
+
+def _as_word(text: str, base: syntax.TensorNode, above: syntax.TensorNode, node: syntax.Power) -> Edit:
+    r"""What stands after a name, ``^{Q}_{ij}`` or ``_{ij}^{Q}``, with the letter as a word below it."""
+    begin = min(at for at in (text.find(sign, node.start, node.end) for sign in "_^") if at >= 0)
+    own = list(base.indices or ())
+    shown = text[own[0].start : own[-1].end]
+    return begin, node.end, rf"_{{\mathrm{{{above.name}}},{shown}}}"
 
 
 def _strains(program: syntax.Statements) -> Iterator[Found]:

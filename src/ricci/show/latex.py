@@ -107,7 +107,7 @@ def size_line(line: syntax.SizeLine) -> list[str]:
 def statement(node: syntax.Statement, left: str | None = None, sign: str = "=") -> str:
     body = render(node.body, SUM)
     if left is None and node.name is not None:
-        left = _subscripted(symbol(node.name), node.indices) if node.indices else _whole(node.name)
+        left = _entry(node.name, node.indices, defined=True)
     return body if left is None else f"{left} {sign} {body}"
 
 
@@ -130,12 +130,20 @@ def partials(name: str, own: Standing, by: Sequence[tuple[str, Standing]]) -> st
 
 def left_side(name: str, own: Standing) -> str:
     """A name with its indices."""
-    return _subscripted(symbol(name), _plain(own)) if own else _whole(name)
+    return _entry(name, _plain(own))
 
 
-def _whole(name: str) -> str:
-    """A name without indices."""
-    return rf"\mathrm{{{_escape(name)}}}" if name in _UPRIGHT.get() else symbol(name)
+def _entry(name: str, these: syntax.Indices | None, defined: bool = False) -> str:
+    """A name with its indices, which tell whether a letter is a symbol: one that would be is written otherwise."""
+    count = len(these or ())
+    shown = symbol(name)
+    if not count and name in _UPRIGHT.get():
+        shown = rf"\mathrm{{{_escape(name)}}}"
+    elif name in ("varepsilon", "epsilon") and count > 1 and not defined:  # and not the Levi-Civita symbol
+        shown = rf"\mathrm{{{name}}}"
+    elif (name == "δ" and count < 2) or (name == "π" and count):
+        shown = {"δ": r"\delta", "π": r"\pi"}[name]
+    return _subscripted(shown, these)
 
 
 def _plain(names: Standing) -> syntax.Indices:
@@ -247,10 +255,7 @@ def _brackets(text: str, needed: bool) -> str:
 
 
 def _tensor(node: syntax.TensorNode, place: int) -> str:
-    name = symbol(node.name) if node.indices else _whole(node.name)
-    if node.name in ("varepsilon", "epsilon") and len(node.indices or ()) > 1:  # and not the Levi-Civita symbol
-        name = rf"\mathrm{{{node.name}}}"
-    return _subscripted(name, node.indices)
+    return _entry(node.name, node.indices)
 
 
 def _number(node: syntax.Number, place: int) -> str:
