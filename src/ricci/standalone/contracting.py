@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ricci.compiler.lower.paths import Tree, best_tree
+from ricci.compiler.lower.paths import Tree, best_tree, leaves_of
 from ricci.compiler.plan.program_steps import Labels, Value, distinct
 from ricci.compiler.prepare.known_sizes import sample
 from ricci.standalone.assembling import Assembly, Operand, sizes_of
@@ -69,22 +69,11 @@ def _tree(arrays: Sequence[Operand], kept: Labels) -> Tree:
     return best_tree(terms, tuple([number[x] for x in kept if x in number]), tuple([sample(sizes[x]) for x in used]))[1]
 
 
-def _leaves(tree: Tree) -> list[int]:
-    found, stack = [], [tree]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, int):
-            found.append(node)
-        else:
-            stack += node
-    return found
-
-
 def _of_tree(build: Assembly, arrays: Sequence[Operand], tree: Tree, needed: Sequence[int], kept: Labels) -> Operand:
     """The product of the operands of a tree, of which the labels ``needed`` are kept."""
     if isinstance(tree, int):
         return build.sum(arrays[tree], needed)
-    sides = [_leaves(side) for side in tree]
+    sides = [leaves_of(side) for side in tree]
     if min(sides[1]) < min(sides[0]):
         tree, sides = (tree[1], tree[0]), sides[::-1]
     own = [{x for p in side for x in arrays[p][1]} for side in sides]

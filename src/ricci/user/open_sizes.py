@@ -60,7 +60,7 @@ TESTED = 2  # of these, so many that the function takes
 MOST_TRIED = 60  # calls to find out which axes go together
 MOST_TOGETHER = 6  # axes of one size among which groups are looked for
 MOST_COMPARED = 1_000_000  # entries of arguments that are tested with
-SECONDS = 10  # that may be spent on it
+SECONDS = 30  # that may be spent on it
 
 Axis = tuple[int, int]  # of an argument, by its number
 Group = tuple[Axis, ...]  # axes that must have one size

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ricci.compiler.compressed.aligned import Labelled, aligned
-from ricci.compiler.compressed.linked_axes import LinkedAxes
+from ricci.compiler.compressed.linked_axes import LinkedAxes, operands_first
 from ricci.compiler.compressed.parts_terms import Factor, Labels, Term, renamed
 from ricci.expr import Elementwise, Expr, Number, Product, Size, Structure, Sum, add, product, rebuild
 from ricci.expr.structures import is_delta
@@ -63,16 +63,8 @@ class Frames:
         return isinstance(e, (Product, Sum)) and (bool(self.scattered(e)) or self.links.long(e))
 
     def scattered(self, e: Expr) -> frozenset[int]:
-        """The axes of an expression whose places some index array says; found without recursion."""
-        waiting = [e]
-        while waiting:
-            node = waiting[-1]
-            inner = [a for a in node.args if a not in self.known] if isinstance(node, (Product, Sum)) else []
-            if inner:
-                waiting += inner
-            else:
-                self.known.setdefault(waiting.pop(), self._scattered(node))
-        return self.known[e]
+        """The axes of an expression whose places some index array says."""
+        return operands_first(e, self.known, self._scattered)
 
     def _scattered(self, e: Expr) -> frozenset[int]:
         if isinstance(e, Structure):

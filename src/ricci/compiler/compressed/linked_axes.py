@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from ricci.expr import Expr, Product, Size, Structure, Sum
 
@@ -17,6 +18,7 @@ LONG = 8  # a link is long if fewer than one place in so many counts
 ALONE = 32  # and one that tells single axes, as ``[k == 3]`` does, if it is fewer than one in so many
 
 Link = tuple[frozenset[int], int]
+T = TypeVar("T")
 
 
 class LinkedAxes:
@@ -34,15 +36,7 @@ class LinkedAxes:
         )
 
     def of(self, e: Expr) -> list[Link]:
-        waiting = [e]
-        while waiting:
-            node = waiting[-1]
-            inner = [a for a in node.args if a not in self.known] if isinstance(node, (Product, Sum)) else []
-            if inner:
-                waiting += inner
-            else:
-                self.known.setdefault(waiting.pop(), self._of(node))
-        return self.known[e]
+        return operands_first(e, self.known, self._of)
 
     def _of(self, e: Expr) -> list[Link]:
         if isinstance(e, Structure):
@@ -72,6 +66,19 @@ class LinkedAxes:
         sizes = dict(enumerate(map(self.size, e.shape)))
         groups = [axes for axes, _ in _joined([link for a in e.args for link in self.known[a]], sizes)]
         return [(axes, min(_places(self.known[a], axes, sizes) for a in e.args)) for axes in groups]
+
+
+def operands_first(e: Expr, known: dict[Expr, T], find: Callable[[Expr], T]) -> T:
+    """What ``find`` says of an expression, once it is known of the operands of products and sums; without recursion."""
+    waiting = [e]
+    while waiting:
+        node = waiting[-1]
+        inner = [a for a in node.args if a not in known] if isinstance(node, (Product, Sum)) else []
+        if inner:
+            waiting += inner
+        else:
+            known.setdefault(waiting.pop(), find(node))
+    return known[e]
 
 
 def _places(links: Iterable[Link], axes: frozenset[int], sizes: Mapping[int, int]) -> int:

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 
 from ricci.compiler.lower.builder import Builder, sizes_of
-from ricci.compiler.lower.paths import Pairs, Tree, best_tree
+from ricci.compiler.lower.paths import Pairs, Tree, best_tree, leaves_of
 from ricci.compiler.plan.program_steps import Labels, Number, Operand, Value, distinct, repeats, volume
 from ricci.expr.numbers import moves
 
@@ -141,7 +141,7 @@ class Contraction:
         """The product of the operands of a tree, of which the labels ``needed`` are kept."""
         if isinstance(tree, int):
             return self.operands[tree]
-        sides = [[side] if isinstance(side, int) else _leaves(side) for side in tree]
+        sides = [[side] if isinstance(side, int) else leaves_of(side) for side in tree]
         wanted = set(needed)
         a = self._multiplied(tree[0], [*needed, *self._labels(sides[1])])
         b = self._multiplied(tree[1], [*needed, *self._labels(sides[0])])
@@ -220,17 +220,6 @@ class Contraction:
                 self.nonnegative = [False, False, *[self.nonnegative[p] for p in rest]]
                 self.often = frozenset()
                 return
-
-
-def _leaves(tree: Tree) -> list[int]:
-    found, stack = [], [tree]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, int):
-            found.append(node)
-        else:
-            stack += node
-    return found
 
 
 def _entries(operand: Operand) -> int:

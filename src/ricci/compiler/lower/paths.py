@@ -29,6 +29,18 @@ Pairs = frozenset[tuple[int, int]]
 
 
 @cached("orders of contractions", 4096)
+def leaves_of(tree: Tree) -> list[int]:
+    """The numbers of the operands in a tree."""
+    found, stack = [], [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, int):
+            found.append(node)
+        else:
+            stack += node
+    return found
+
+
 def best_tree(
     terms: tuple[Labels, ...],
     kept: Labels,
