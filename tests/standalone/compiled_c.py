@@ -25,7 +25,7 @@ def library(codes, folder):
     """The functions of codes, compiled."""
     source, made = folder / "codes.c", folder / "codes.so"
     source.write_text(joined(codes), encoding="utf-8")
-    command = [CC, "-O1", "-Werror=implicit-function-declaration", "-shared", "-fPIC", "-o", made, source, "-lm"]
+    command = [CC, "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", made, source, "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[:3000]
     return ctypes.CDLL(str(made))

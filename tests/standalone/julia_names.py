@@ -37,7 +37,7 @@ def refused(message: str) -> Any:
 
 
 def selected(x: Any, axis: int, place: int) -> Any:
-    return x[(slice(None),) * (axis - 1) + (place - 1,)]
+    return x[(slice(None),) * (axis - 1) + (place - 1, ...)]
 
 
 def numbers(function: Any) -> Any:
@@ -96,6 +96,7 @@ BASE: dict[str, Any] = {
     "zero": np.zeros_like,
     "sortperm": lambda x: np.argsort(x, kind="stable") + 1,
     "zeros": lambda *shape: np.zeros(shape),
+    "ndims": np.ndim,
     "size": lambda x, axis=0: np.shape(x)[axis - 1] if axis else np.shape(x),
     "reshape": lambda x, *shape: np.reshape(x, shape, order="F"),
     "selectdim": selected,

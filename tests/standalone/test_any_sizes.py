@@ -120,6 +120,10 @@ def cross_entropy(X, at):
     return np.mean(np.log(np.exp(X).sum(1)) - X[np.arange(len(X)), at])
 
 
+def likelihood(z, at):
+    return -np.mean(z[np.arange(len(at)), at])  # fewer places than rows are allowed, and more are not
+
+
 def smoothed(x):
     h = 0.0
     for i in range(len(x)):
@@ -147,6 +151,7 @@ CALLS = [
     (ranked, (drawn(4),), (drawn(7),)),
     (centred, (drawn(4, 2),), (drawn(5, 3),)),
     (cross_entropy, (drawn(4, 3), np.array([0, 2, 1, -1])), (drawn(2, 5), np.array([4, 1]))),
+    (likelihood, (drawn(3, 4), np.array([0, 2, 3])), (drawn(5, 2), np.array([1, 0, 1, 1, 0]))),
     (smoothed, (drawn(9),), (drawn(14),)),
 ]
 
@@ -181,6 +186,12 @@ def branching(x):
     return np.sum(x) if len(x) > 3 else np.prod(x)
 
 
+def test_one_size_is_asked_for_where_the_others_are_open():
+    code = rc.code(np.polyval)(np.ones(3), np.ones(4))
+    assert "p.shape != (3,)" in code and "x.shape" not in code
+    np.testing.assert_array_equal(code(np.arange(3.0), np.arange(6.0)), np.polyval(np.arange(3.0), np.arange(6.0)))
+
+
 @pytest.mark.parametrize("backend", ["numpy", "torch", "jax"])
 def test_sizes_on_which_it_depends_are_asked_for(backend):
     pytest.importorskip(backend)
@@ -211,7 +222,7 @@ def test_a_wrong_reading_is_found(monkeypatch):
     read = open_sizes.scaled_sizes
     twice = lambda *of: {n: (2 * found[0], *found[1:]) for n, found in read(*of).items()}  # noqa: E731
     monkeypatch.setattr(open_sizes, "scaled_sizes", twice)
-    assert "if w.shape != (3,):" in rc.grad(errors).code()(*CALLS[0][1])
+    assert "if y.shape != (4,):" in rc.grad(errors).code()(*CALLS[0][1])
 
 
 def falling(x):

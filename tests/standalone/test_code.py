@@ -94,7 +94,11 @@ def programs(step=1):
     attention = rc.parse("p[i,j] = softmax[j](q[i,d] k[j,d] / sqrt(|d|)); o[i,e] = p[i,j] v[j,e]")
     names = rc.parse("l = " + " + ".join([f"{c}{c}{c}[i] {c}{c}[i]" for c in "abcdfgxyz"]))
     formulas += [LOSS.diff("w", "w"), attention.diff("q", "k"), rc.parse(LAYER).diff("x"), names, names.diff("xx")]
-    return [str(f.code(backend, name="f")) for f in formulas for backend in ("numpy", "torch", "jax")]
+    several = ["l = det(A) + logdet(S)", "y[i,j] = x[i] 1[j]", "y[i,j] = cumsum[j](x[i,j]**2)", "y = 1e300 x + 2**70 x"]
+    several.append("c[n,o,i,j] = x[n,c,2*i+k,2*j+l] w[o,c,k,l]; y = 1[n,o,i,j] relu(c[n,o,i,j])")
+    parts = [(f, f.diff(next(iter(f.context.facts.inputs)))) for f in map(rc.parse, several)]
+    parts += [(f,) for f in formulas]
+    return [str(rc.code(list(some), b, name="f")) for some in parts for b in ("numpy", "torch", "jax")]
 
 
 @pytest.mark.skipif(find_spec("ruff") is None, reason="ruff is not installed")
@@ -145,6 +149,26 @@ def test_an_identity_times_a_block_makes_nothing_else_of_its_size():
 
 
 # What it takes and gives
+
+
+def test_several_results_in_a_long_line():
+    f = rc.parse("y[i,j] = x[i] 1[j]")
+    value, slope = f.code(with_gradient="x")(np.ones(2), j=3)
+    assert value.shape == (2, 3) and slope.shape == (2, 3, 2)
+
+
+def test_numbers_alone_are_floating_ones():
+    assert repr(rc.parse("y = 3").code()()) == "3.0" and "return 3.0" in rc.parse("y = 3").code("julia")
+    count = rc.parse("l = |i| + 0 1[i] x[i]", sizes={"i": 4})
+    assert repr(rc.parse("l = |i| x").code()(2.0, i=3)) == "6.0" and repr(count.code()()) == "4.0"
+    assert "1.2345678901234567e19 * x" in rc.parse("y = 12345678901234567890 x").code("torch")
+
+
+def test_an_order_that_the_text_does_not_say_is_checked():
+    code = rc.parse("l = norm(A) + mean(b)").code()
+    assert code(np.array([3.0, 4.0]), np.ones(3)) == 6
+    with pytest.raises(ValueError, match="A must have 1 axis"):
+        code(np.ones((2, 2)), np.ones(3))
 
 
 def test_factors_that_are_no_finite_numbers():

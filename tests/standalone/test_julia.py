@@ -85,6 +85,11 @@ def test_loops_gathers_and_checked_sizes():
     given = {"a": rng.normal(size=2), "W": rng.normal(size=(2, 2)), "x": rng.normal(size=(3, 2))}
     for one in (f, f.diff("W")):
         assert fault(one.code("julia"), given, one(**given)) == ""
+    h = rc.grad(lambda x: (np.cumsum(x, 1) * np.cumprod(x, 0)).sum())
+    x = rng.normal(size=(2, 3))
+    assert fault(h.code("julia")(x), {"x": x}, h(x)) == ""
+    e, given = rc.parse("y[i,j] = expm(A)[i,j]").diff("A"), {"A": rng.normal(size=(2, 2))}
+    assert fault(e.code("julia"), given, e(**given)) == ""
     g = rc.parse("y[b,d] = table[t[b],d]")
     given = {"table": rng.normal(size=(4, 2)), "t": np.array([3, 0, 3])}
     for one in (g, g.diff("table")):

@@ -70,7 +70,9 @@ def steps_of(stage: Prepared, sizes: KnownSizes, named: Iterable[Expr] = (), tra
             "notation, or with functions that rc.grad can trace."
         )
     inputs = {v.name: Value(sizes.shape(v), "f", source=v.name) for v in stage.needed}  # type: ignore[arg-type]
-    for name in stage.facts.integers & inputs.keys():
+    facts = stage.facts
+    carried = {name for name, array in facts.values.items() if array.dtype.kind in "iu"}
+    for name in (facts.integers | carried) & inputs.keys():
         inputs[name].kind = "i"
     order = {name: place for place, name in enumerate(stage.inputs)}
     return Lowered(sizes, inputs, order, trailing).all(stage, named)
@@ -208,7 +210,7 @@ class Lowered:
             for x in labels:
                 place.setdefault(x, 1000 + len(place))
         own = dict(zip(range(len(out)), self.sizes.shape(node), strict=True))
-        work = Rest(self.build, self.sizes, own, tuple(range(len(out))))
+        work = Rest(self.build, self.sizes, own, tuple(range(len(out))), self.trailing)
         numbers: list[Any] = []
         for a, labels in sorted(factors, key=lambda pair: self.first[pair[0]]) if len(factors) > 1 else factors:
             self.factor(work, numbers, a, tuple([place[x] for x in labels]))
@@ -289,14 +291,28 @@ class Lowered:
         results = tuple([lead + 1000 + k for k in range(len(node.shape) - lead)])
         sizes.update(zip(results, self.sizes.shape(node)[lead:], strict=True))
         leads = [x for x in range(lead) if any(x in labels for _, labels in given)]
+        ends = [tuple([axis + 100 * (k + 1) for axis in range(lead, lead + count)]) for k, count in enumerate(own)]
+        if self.trailing and op.name == "expm_along":
+            return self.expm_along(given, leads, ends, sizes)
         simple = len(given) == 1 and own == (1,) and op.kind in ("reduce", "keep") and not self.trailing
         made = self.along(node, given[0], sizes, results) if simple else None
         if made is None:
-            ends = [tuple([axis + 100 * (k + 1) for axis in range(lead, lead + count)]) for k, count in enumerate(own)]
             given = [self.build.spread(o, (*leads, *end), sizes) for o, end in zip(given, ends, strict=True)]
             made = self.called(node, given, (*leads, *results), own, len(results), sizes)
         back = {label: lead + k for k, label in enumerate(results)}
         return made[0], tuple([back.get(x, x) for x in made[1]])
+
+    def expm_along(
+        self, given: Sequence[Operand], leads: Sequence[int], ends: Sequence[Labels], sizes: dict
+    ) -> Operand:
+        """How exponentials change along many matrices: what tells these apart is put in front."""
+        front = (*leads, *ends[1][2:])
+        given = [self.build.spread(o, (*front, *end[:2]), sizes) for o, end in zip(given, ends, strict=True)]
+        out = (*front, *ends[1][:2])
+        axes = ((len(front), len(front) + 1),) * 2
+        shape = [sizes[x] for x in out]
+        made, _ = self.build.emit("call", "expm_along", given, out, shape, "f", ((0,), axes, axes[0]))
+        return made, tuple([x if x in leads else x - 200 for x in out])
 
     def along(self, node: Function, operand: Operand, sizes: dict, results: Labels) -> Operand | None:
         """A function along one axis, wherever that is."""

@@ -10,6 +10,7 @@ from ricci.standalone.any_size import BranchSteps, LoopSteps
 from ricci.standalone.assembling import given
 from ricci.standalone.line_breaking import INDENT
 from ricci.standalone.pieces import ATOM, CodePiece
+from ricci.standalone.tidying import words_read
 
 if TYPE_CHECKING:
     from ricci.standalone.array_code import ArrayCode
@@ -145,6 +146,7 @@ def _loop(code: ArrayCode, step: Step, loop: LoopSteps) -> CodePiece:
     start = f"{operands[-1]}[0]" if loop.forced else operands[-1]
     lines, (new,) = code.inner(loop.inner, texts)
     code.lines.append(f"{name} = {start}" if loop.last else f"{name} = [{start}]")
+    time = time if time in words_read([*lines, new.text]) else "_"
     code.lines.append(f"for {time} in range({code.sizes.piece(loop.length).text}):")
     code.lines += [INDENT + line for line in lines]
     code.lines.append(INDENT + (f"{name} = {new.text}" if loop.last else f"{name}.append({new.text})"))

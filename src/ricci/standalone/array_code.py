@@ -14,7 +14,7 @@ from typing import Any
 from ricci.compiler.plan.axis_names import NamedAxes
 from ricci.compiler.plan.program_steps import Form, Labels, Step, Value
 from ricci.errors import RuleError
-from ricci.expr import Size
+from ricci.expr import Dim, Size
 from ricci.standalone.any_size import AnySizeSteps
 from ricci.standalone.assembling import Operand, given
 from ricci.standalone.line_breaking import pieces_between
@@ -510,6 +510,8 @@ class ArrayCode:
 
     def result(self, operand: Operand, shape: Sequence[Size]) -> CodePiece:
         value, labels = operand
+        if not shape and isinstance(value, (int, Dim)):
+            return CodePiece(f"{value}.0" if isinstance(value, int) else f"float({self.piece(value).text})")
         axes = tuple(range(len(shape)))
         missing = [x for x in axes if x not in labels]
         if missing:

@@ -29,11 +29,11 @@ ENTRYWISE = {
     **{name: f"{name}({{0}}, {{1}})" for name in words("atan2 hypot mod logaddexp")},
     "abs": "fabs({0})",
     "round": "nearbyint({0})",
-    "maximum": "fmax({0}, {1})",
-    "minimum": "fmin({0}, {1})",
+    "maximum": "maximum({0}, {1})",
+    "minimum": "minimum({0}, {1})",
     "sigmoid": "1.0 / (1.0 + exp(-{0}))",
     "softplus": "logaddexp(0.0, {0})",
-    "relu": "fmax({0}, 0.0)",
+    "relu": "maximum({0}, 0.0)",
     "leaky_relu": "({0} > 0 ? {0} : 0.01 * {0})",
     "elu": "({0} > 0 ? {0} : expm1({0}))",
     "silu": "{0} / (1.0 + exp(-{0}))",
@@ -107,7 +107,7 @@ class CCode(EntryCode):
         once = template.count("{0}") == 1 and "({0}" in template
         text = template.format(*[a.text if once or ", {" in template else a.at(ATOM) for a in args])
         for helper in ENTRY:
-            if f"{helper}(" in text and helper in (name, "logaddexp"):
+            if f"{helper}(" in template:
                 self.helpers[helper] = None
         return CodePiece(text, ATOM if text.endswith(")") and " " not in text.split("(")[0] else TIMES)
 
@@ -225,8 +225,6 @@ class CCode(EntryCode):
             arguments.insert(1, str(_product(columns)))
         if name == "triangular_solve":
             arguments += [str(int(params[1])), str(int(params[2]))]
-        if name == "expm_along" and params[0]:
-            raise RuleError("expm_along with further axes is not written in C; Python's libraries have it.")
         if name in ("cholesky", "eigvalsh", "eigh_vectors") and params and params[0]:
             raise RuleError(f"{name} of one triangle is not written in C; Python's libraries have it.")
         self.loops(ranges, [f"{own_name(name)}({', '.join(arguments)});"])

@@ -2,10 +2,12 @@
 
 REDUCES = {
     "prod": "double y = 1.0;\nfor (int i = 0; i < n; i++) y *= x[i];\nreturn y;",
-    "max": "double y = x[0];\nfor (int i = 1; i < n; i++) if (x[i] > y) y = x[i];\nreturn y;",
-    "min": "double y = x[0];\nfor (int i = 1; i < n; i++) if (x[i] < y) y = x[i];\nreturn y;",
-    "argmax": "long y = 0;\nfor (int i = 1; i < n; i++) if (x[i] > x[y]) y = i;\nreturn y;",
-    "argmin": "long y = 0;\nfor (int i = 1; i < n; i++) if (x[i] < x[y]) y = i;\nreturn y;",
+    "max": "double y = x[0];\nfor (int i = 1; i < n; i++) if (x[i] > y || isnan(x[i])) y = x[i];\nreturn y;",
+    "min": "double y = x[0];\nfor (int i = 1; i < n; i++) if (x[i] < y || isnan(x[i])) y = x[i];\nreturn y;",
+    "argmax": "long y = 0;\nfor (int i = 1; i < n && !isnan(x[y]); i++)\n    if (x[i] > x[y] || isnan(x[i])) y = i;\n"
+    "return y;",
+    "argmin": "long y = 0;\nfor (int i = 1; i < n && !isnan(x[y]); i++)\n    if (x[i] < x[y] || isnan(x[i])) y = i;\n"
+    "return y;",
     "any": "for (int i = 0; i < n; i++) if (x[i] != 0) return 1;\nreturn 0;",
     "all": "for (int i = 0; i < n; i++) if (x[i] == 0) return 0;\nreturn 1;",
     "logsumexp": "double top = x[0], y = 0.0;\nfor (int i = 1; i < n; i++) if (x[i] > top) top = x[i];\n"
@@ -29,10 +31,11 @@ KEEPS = {
     "prod_before": "double total = 1.0;\nfor (int i = 0; i < n; i++) {\n    y[i] = total;\n    total *= x[i];\n}",
     "prod_after": "double total = 1.0;\nfor (int i = n - 1; i >= 0; i--) {\n    y[i] = total;\n    total *= x[i];\n}",
     "sort": "for (int i = 0; i < n; i++) {\n    int j = i;\n"
-    "    for (; j > 0 && y[j - 1] > x[i]; j--) y[j] = y[j - 1];\n"
+    "    for (; j > 0 && (y[j - 1] > x[i] || (isnan(y[j - 1]) && !isnan(x[i]))); j--) y[j] = y[j - 1];\n"
     "    y[j] = x[i];\n}",
     "argsort": "for (int i = 0; i < n; i++) {\n    int j = i;\n"
-    "    for (; j > 0 && x[y[j - 1]] > x[i]; j--) y[j] = y[j - 1];\n    y[j] = i;\n}",
+    "    for (; j > 0 && (x[y[j - 1]] > x[i] || (isnan(x[y[j - 1]]) && !isnan(x[i]))); j--) y[j] = y[j - 1];\n"
+    "    y[j] = i;\n}",
 }
 # of a matrix: what it gives, the text
 MATRIX = {
@@ -138,10 +141,10 @@ for (; s > 0; s--) {
         "void expm_along(int n, const double *a, const double *e, double *y)",
         "How exp(a) changes along e: a corner of exp([[a, e], [0, a]]).",
         """double b[4 * n * n + 1], c[4 * n * n + 1];
+for (int k = 0; k <= 4 * n * n; k++) b[k] = 0.0;
 for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) {
     b[i * 2 * n + j] = b[(i + n) * 2 * n + j + n] = a[i * n + j];
     b[i * 2 * n + j + n] = e[i * n + j];
-    b[(i + n) * 2 * n + j] = 0.0;
 }
 expm(2 * n, b, c);
 for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) y[i * n + j] = c[i * 2 * n + j + n];""",
@@ -231,7 +234,9 @@ ENTRY = {
     "    double y = z * (1 - z * (3 - z * (15 - z * (105 - z * 945))));\n"
     "    return log1p(-y) - x * x / 2 - log(-x) - 0.9189385332046727;\n}",
     "mod": "static double mod(double a, double b) {\n    return a - floor(a / b) * b;\n}",
-    "sign": "static double sign(double x) {\n    return (x > 0) - (x < 0);\n}",
+    "sign": "static double sign(double x) {\n    return isnan(x) ? x : (x > 0) - (x < 0);\n}",
+    "maximum": "static double maximum(double a, double b) {\n    return a > b || isnan(a) ? a : b;\n}",
+    "minimum": "static double minimum(double a, double b) {\n    return a < b || isnan(a) ? a : b;\n}",
     "digamma": "static double digamma(double x) {\n    double y = 0.0;\n    for (; x < 12; x++) y -= 1 / x;\n"
     "    double z = 1 / (x * x);\n    return y + log(x) - 0.5 / x - z * (1.0 / 12 - z * (1.0 / 120 - z * (1.0 / 252 - "
     "z / 240)));\n}",

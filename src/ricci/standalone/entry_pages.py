@@ -17,7 +17,7 @@ from ricci.standalone.entry_code import EntryCode
 from ricci.standalone.julia_code import HELPERS, LINEAR, SPECIAL, JuliaCode
 from ricci.standalone.latex_code import LatexCode, in_commands
 from ricci.standalone.line_breaking import INDENT, comprehended
-from ricci.standalone.pages import about, arguments, axis_names, tellers, titles, written_out
+from ricci.standalone.pages import about, arguments, assumed, axis_names, counted, tellers, titles, written_out
 from ricci.standalone.pieces import FreeNames, SizeTexts
 from ricci.standalone.places import EntryPlace
 from ricci.standalone.requests import CodeWanted
@@ -135,9 +135,13 @@ class JuliaPage(EntryPage):
 
     def checked(self) -> list[str]:
         """Lines that refuse arguments of sizes that the code is not for."""
+        orders = [(self.arguments[name], order) for name, order in assumed(self.wanted)]
+        lines = [f'ndims({x}) == {n} || throw(DimensionMismatch("{x} must have {counted(n)}"))' for x, n in orders]
         fixed = [(self.arguments[x], k, n) for x, shape in self.wanted.fixed.items() for k, n in enumerate(shape, 1)]
         told = [(f"size({name}, {k}) == {n}", f"axis {k} of {name}", n) for name, k, n in fixed if n is not None]
-        return [f'{test} || throw(DimensionMismatch("{place} must have the size {n}"))' for test, place, n in told]
+        return lines + [
+            f'{test} || throw(DimensionMismatch("{place} must have the size {n}"))' for test, place, n in told
+        ]
 
     def constant(self, code: EntryCode, value: Value) -> None:
         name = self.name_of(value)
@@ -174,6 +178,8 @@ class CPage(EntryPage):
             raise RuleError(lacking_sizes(list(self.sizes.used.values())))
         kind = returned[0] if returned else "void"
         lines = [*code.lines, *([f"return {returned[1]};"] if returned else [])]
+        read = words_read(lines)
+        lines = [*[f"(void){own};" for own in self.arguments.values() if own not in read], *lines]
         note = [f"// {line}" for line in [*self.wanted.title.splitlines(), *about(self.wanted, self.known, [], "")]]
         function = [
             f"{kind} {self.function}({', '.join([*head, *given]) or 'void'}) {{",

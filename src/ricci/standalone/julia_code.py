@@ -246,8 +246,6 @@ class JuliaCode(EntryCode):
                 raise RuleError(f"{name} with a right side of more than two axes is not written in Julia.")
             if name == "triangular_solve":
                 name = ("lower" if params[1] else "upper") + "_solve" + ("_turned" if params[2] else "")
-        if name == "expm_along" and params[0]:
-            raise RuleError("expm_along with further axes is not written in Julia.")
         if name not in ALONG:
             raise RuleError(f"{name} has no name in Julia, so there is no code of it there.")
         a = slices[0]
@@ -314,6 +312,8 @@ class JuliaCode(EntryCode):
     def result(self, operand: tuple, shape: Sequence[Size]) -> str:
         """The text of a result, with all its axes in their order."""
         value, labels = operand
+        if isinstance(value, int):
+            value, operand = float(value), (float(value), labels)
         if not shape:
             return self.entry(operand, {}).text
         if value in self.whole and tuple(labels) == tuple(range(len(shape))):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from collections.abc import Sequence
 from fractions import Fraction
@@ -46,6 +47,9 @@ class LatexCode(EntryCode):
         if isinstance(value, Fraction) and value.denominator != 1:
             sign = "-" if value < 0 else ""
             return CodePiece(rf"{sign}\frac{{{abs(value.numerator)}}}{{{value.denominator}}}", MINUS if sign else ATOM)
+        if not math.isfinite(value):
+            name = "NaN" if math.isnan(value) else r"\infty"
+            return CodePiece("-" * (value < 0) + name, MINUS if value < 0 else ATOM)
         text = str(int(value)) if value == int(value) else repr(float(value))
         return CodePiece(text, MINUS if value < 0 else ATOM)
 

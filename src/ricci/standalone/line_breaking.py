@@ -35,6 +35,8 @@ def _broken(text: str, indent: str) -> list[str]:
     if len(indent) + len(text) <= WIDTH:
         return [indent + text]
     head, body = headed(text)
+    if head == "return " and len(pieces_between(body)) > 1:
+        body = f"({body})"
     bracket = _last_bracket(body)
     if bracket is not None and not operators(body):
         start, end = bracket

@@ -133,6 +133,9 @@ class ArrayPage:
     def checked(self) -> list[str]:
         """Lines that refuse arguments of sizes that the code is not for."""
         lines = []
+        for name, order in assumed(self.wanted):
+            own = self.arguments[name]
+            lines += [f"if {own}.ndim != {order}:", f'{INDENT}raise ValueError("{own} must have {counted(order)}.")']
         for name, shape in self.wanted.fixed.items():
             own = self.arguments[name]
             if None not in shape:
@@ -172,6 +175,16 @@ class ArrayPage:
 def arguments(wanted: CodeWanted) -> tuple[str, ...]:
     """The names of the arguments."""
     return tuple([name for name in wanted.order or wanted.stage.inputs if name not in wanted.written])
+
+
+def assumed(wanted: CodeWanted) -> list[tuple[str, int]]:
+    """The arguments whose order nothing in the text says, as in ``mean(A)``, with those that the code is for."""
+    facts = wanted.stage.facts
+    return [(name, facts.inputs[name]) for name in arguments(wanted) if name in facts.assumed]
+
+
+def counted(order: int) -> str:
+    return "1 axis" if order == 1 else f"{order} axes"
 
 
 def written_out(wanted: CodeWanted, steps: AnySizeSteps) -> dict[Value, str]:
@@ -260,14 +273,8 @@ def _wrapped(text: str, start: str) -> list[str]:
 
 def array_text(values: Any) -> str:
     """An array as lists within lists."""
-    return repr(values.tolist()).replace("inf", "math.inf").replace("nan", "math.nan")
+    return repr(values.tolist()).replace("inf", "math.inf").replace("nan", "math.nan").replace("e+", "e")
 
 
 def _listed(texts: Sequence[str]) -> str:
-    return (
-        f"({texts[0]},)"
-        if len(texts) == 1
-        else f"({', '.join(texts)})"
-        if sum(map(len, texts)) > 80
-        else ", ".join(texts)
-    )
+    return f"({texts[0]},)" if len(texts) == 1 else ", ".join(texts)

@@ -81,15 +81,14 @@ def number_piece(value: Any, size: Callable[[Size], CodePiece], pi: str, inf: st
         return CodePiece(pi)
     if isinstance(value, Fraction) and value.denominator not in (1, 2, 4, 8, 16):
         return CodePiece(f"{value.numerator} / {value.denominator}", TIMES)
-    value = float(value) if isinstance(value, Fraction) else value
+    if isinstance(value, Fraction) or (isinstance(value, int) and abs(value) >= 2**63):  # no whole number of a library
+        value = float(value)
     if isinstance(value, float) and not math.isfinite(value):
         text = nan if math.isnan(value) else inf
         return CodePiece(f"-{text}", MINUS) if value == -math.inf else CodePiece(text)
     if isinstance(value, float) and value == int(value) and abs(value) < 1e15:
         value = float(value)
-    text = (
-        repr(bool(value)) if isinstance(value, bool) else repr(float(value)) if isinstance(value, float) else str(value)
-    )
+    text = repr(float(value)).replace("e+", "e") if isinstance(value, float) else str(value)
     return CodePiece(text, MINUS if text.startswith("-") else ATOM)
 
 

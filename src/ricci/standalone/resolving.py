@@ -40,6 +40,7 @@ class Rest:
     known: KnownSizes
     sizes: dict[int, Size]
     out: Labels
+    trailing: bool = False  # whether functions work on the last axes only
     arrays: list[Read] = field(default_factory=list)
     masks: list[Read] = field(default_factory=list)
     relations: list[tuple[str, Form]] = field(default_factory=list)
@@ -345,6 +346,9 @@ class Rest:
         build = self.build
         for label, new, backwards in self.running:
             value, labels = core
+            if self.trailing:
+                labels = (*[x for x in labels if x != label], label)
+                core = value, labels = build.spread(core, labels, self.sizes)
             out = tuple([new if x == label else x for x in labels])
             axis, name = labels.index(label), "cumsum_back" if backwards else "cumsum"
             core = build.emit("call", name, [core], out, value.shape, value.kind, ((), ((axis,),), (axis,)))

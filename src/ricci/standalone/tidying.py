@@ -70,7 +70,9 @@ def _shortened(line: str, fresh: Callable[[], str], room: int) -> list[str]:
 
 def _part(text: str) -> tuple[int, int] | None:
     """Where the part of an expression stands that is best taken out; none if each is short."""
-    depths = depths_of(text)
+    depths, listed = depths_of(text), pieces_between(text)
+    if len(listed) > 1:
+        return _longest(text, listed)
     compared = [m.start() for m in _COMPARED.finditer(text) if depths[m.start()] == 0]
     cuts = compared or operators(text)
     if cuts:

@@ -42,10 +42,22 @@ def wanted_of(
     first = arguments or [name for name in facts.arguments if name in others]
     order = (*dict.fromkeys([*first, *others]), *carried)
     labels = tuple([part.name or "f" for part in parts])
-    title = "\n".join([str(part) for part in parts])
+    title = "\n".join(said_once([line for part in parts for line in str(part).splitlines()]))
     indices = tuple([part.indices for part in parts])
     lefts = tuple([_left(part) for part in parts])
     return CodeWanted(stage, indices, name, title, labels, single, sizes, types, definitions(facts), lefts, order=order)
+
+
+def said_once(lines: Sequence[str]) -> list[str]:
+    """Definitions and results, without those that say again what a name is."""
+    said: dict[str, str] = {}
+    found = []
+    for line in lines:
+        left = line.partition(" = ")[0]
+        if said.get(left) != line:
+            found.append(line)
+        said[left] = line
+    return found
 
 
 def _left(part: Formula) -> str:

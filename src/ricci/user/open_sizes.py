@@ -8,8 +8,8 @@ It is traced twice so, since a number that both traces have is one that somebody
 axis whose size must be even, or a multiple of another number, has such sizes.
 
 Whether that was right is tested: for the sizes of the call, and for two other choices of small ones that the function
-takes, it must give what the function gives there. Where it does not, as where a branch depends on a size, the sizes
-stay as they are.
+takes, it must give what the function gives there. Where it does not, as where a branch depends on a size, it is tried
+with one size less left open, and then the sizes stay as they are.
 """
 
 from __future__ import annotations
@@ -84,8 +84,15 @@ def with_open_sizes(transformed: Transformed, arguments: Arguments, derived: Rec
 
 def _opened(tracer: Tracer, derived: Recording) -> Recording | None:
     groups = tracer.groups()
-    if not groups or len(groups) > len(UNLIKELY):
+    if len(groups) > len(UNLIKELY):
         return None
+    fewer = [[*groups[:k], *groups[k + 1 :]] for k in range(len(groups))] if len(groups) < 4 else []
+    opened = (_opened_in(tracer, derived, some) for some in (groups, *fewer) if some)
+    return next((found for found in opened if found is not None), None)
+
+
+def _opened_in(tracer: Tracer, derived: Recording, groups: Sequence[Group]) -> Recording | None:
+    """What is derived, for all sizes of some axes."""
     choices = (UNLIKELY, ALIKE) if len(groups) < 4 else FEWER
     tried = [tracer.sizes(groups, choice) for choice in choices]
     for sizes, other in (tried, tried[::-1]):
@@ -144,26 +151,27 @@ class Tracer:
             for axis, n in enumerate(shape):
                 if n > 1:
                     sizes.setdefault(n, []).append((k, axis))
-        found: list[Group] = []
-        for n in sorted(sizes):
-            found += self._apart(sizes[n], n)
-        return found
+        return [group for n in sorted(sizes) for group in self._apart(sizes[n], n)]
 
-    def _apart(self, axes: list[Axis], n: int) -> Iterator[Group]:
+    def _apart(self, axes: list[Axis], n: int) -> list[Group]:
         """Axes of one size in the smallest groups that can change by themselves."""
+        found: list[Group] = []
         left = list(axes)
         while left and len(left) <= MOST_TOGETHER:
             first, *others = left
             options = [(first, *more) for count in range(len(left)) for more in combinations(others, count)]
             group = next((option for option in options if self.works(option)), None)
             group = group or next((o for o in options[:1] + options[-1:] if self.works_in_parts(o, n)), None)
-            if group is None:
+            if group is None:  # as the places in an array, which may have more rows than there are places
                 left.remove(first)
+                within = next((one for one in found if self.works((*one, first))), None)
+                found = [(*one, first) if one == within else one for one in found]
                 continue
-            yield group
+            found.append(group)
             left = [axis for axis in left if axis not in group]
         if len(left) > MOST_TOGETHER and self.works(tuple(left)):
-            yield tuple(left)
+            found.append(tuple(left))
+        return found
 
     def works(self, group: Group, multiple: int = 1) -> bool:
         """Whether the function takes arguments in which these axes have another size, a multiple of some number."""
