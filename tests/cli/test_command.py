@@ -191,6 +191,8 @@ WRONG = [  # words, status, what is said
     (["run", "y = x", "--input", "x=1", "--out", "folder.csv"], 2, "this is a folder"),
     (["run", "y = x", "--input", "x=1", "--out", "y.npy", "--json"], 2, "not allowed with"),
     (["draw", "y = x", "-o", "nowhere/y.svg"], 2, "nowhere/y.svg: No such file"),
+    (["code", "y[i] = A[i,j] x[j]", "--backend", "c"], 1, "must be given; add --size i=3"),
+    (["show", "y[b,i] = W[i,j,k] u[b,j] v[b,k]", "--latex", "--matrix"], 1, "matrix"),
 ]
 
 

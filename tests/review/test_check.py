@@ -279,6 +279,7 @@ def test_a_definition_after_its_use_is_no_mistake_of_calculus():
 def test_suggestions_are_in_the_subscripts_of_the_text():
     wrong = rc.check("y_{i} = A_{ij} x_{j}; D(y_{i}, x_{k}) = A_{ki}")[-1]
     assert wrong.suggestion == "D(y_{i}, x_{k}) = A_{i k}" and "A_{k i} should be A_{i k}" in wrong.reason
+    assert "occurs once" in rc.check("y_i ;= A_{ij}lambda x_j")[-1].reason
     heights = rc.check("L = 1/2 g_{ij} v^i v^j; D(L, v^k) = g_{kj} v^j + v^k", metric="g")[-1]
     assert "v^" in heights.suggestion or not heights.suggestion
 

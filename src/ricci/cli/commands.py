@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sys
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
@@ -26,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (MisuseError, rc.MissingPackageError) as error:
         return _complain("ricci", str(error), MISUSED)
     except rc.RicciError as error:
-        return _complain(type(error).__name__, str(error), WRONG)
+        return _complain(type(error).__name__, _as_options(str(error)), WRONG)
     except BrokenPipeError:
         _abandon()
         return CLOSED
@@ -64,6 +65,15 @@ def _complain(title: str, message: str, status: int) -> int:
     if sys.stderr is not None:
         print(terminal.complaint(title, message, sys.stderr), file=sys.stderr)
     return status
+
+
+def _as_options(message: str) -> str:
+    """A message that says ``sizes={"i": 3}``, as one writes it here."""
+
+    def options(found: re.Match) -> str:
+        return " ".join([f"--size {name}={size}" for name, size in re.findall(r"(\w+)['\"]: (\w+|…)", found[1])])
+
+    return re.sub(r"sizes=\{([^{}]+)\}", options, message)
 
 
 def _say(text: str, view: str = "") -> None:
@@ -165,11 +175,13 @@ def _show(formulas: Sequence[rc.Formula], asked: Namespace) -> int:
             made = [views.whole(f, names, more) for f in formulas]
         print(json.dumps(made[0] if len(made) == 1 else made, ensure_ascii=False))
         return 0
-    for number, f in enumerate(formulas):
-        for name, text in _forms(f, names or ([] if asked.code else ["text"])):
-            _say(text, name)
-        if asked.code:
-            print("\n\n" * bool(number) + _code(f, asked, asked.code), end="")
+    forms = [[*_forms(f, names or ([] if asked.code else ["text"]))] for f in formulas]
+    codes = [_code(f, asked, asked.code) if asked.code else "" for f in formulas]
+    for number, (shown, text) in enumerate(zip(forms, codes, strict=True)):  # all of it, or the error alone
+        for name, form in shown:
+            _say(form, name)
+        if text:
+            print("\n\n" * bool(number) + text, end="")
     return 0
 
 

@@ -229,6 +229,7 @@ def _resolved(
             left = None if statement.left is None else builder.side(statement, statement.left, value.names)
             results[statement.start] = Resolved(statement.name, value, heights, context, left, builder)
     scope.finish()
+    scope.subscripts = False  # the builder may be asked for more, and the text is not read again for that
     return [results[start] for start in sorted(results)]
 
 
