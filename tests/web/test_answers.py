@@ -101,6 +101,18 @@ def test_code_in_each_language(language):
     assert ("note" in one["code"]) == (language == "c")
 
 
+def test_sizes_of_code_in_c_fit():
+    for text, by, said in (
+        ("f = tr(X)", [], "i=3"),
+        ("y[i] = x[i+k] w[k]", [], "j=5, k=3, i=3"),
+        ("f = det(X)", ["X"], ""),
+    ):
+        one = answer({"text": text, "by": by, "want": ["code"], "code": "c"})["formulas"][0]
+        assert said in one["code"]["note"], one
+    taken = answer({"text": "y[i] = x[i+k] w[k]", "by": ["x"], "want": ["code"], "code": "c"})["formulas"][0]
+    assert "missing" not in taken
+
+
 def test_code_of_a_function_takes_its_arguments_in_its_order():
     text = "def loss(w, X, y):\n    return np.sum((X @ w - y)**2)"
     for language, head in (("numpy", "def dloss_dw(w, X, y):"), ("julia", "function dloss_dw(w, X, y)")):

@@ -228,7 +228,7 @@ def _inputs(
     return found
 
 
-def _sized(formula: rc.Formula, roots: Sequence[Expr]) -> Sized:
+def sized(formula: rc.Formula, roots: Sequence[Expr]) -> Sized:
     """A small number for every size."""
     sizes: list[Size] = []
     for node in topological(*roots):
@@ -254,7 +254,7 @@ def values_of(formula: rc.Formula) -> dict[str, Any]:
     roots = [formula.expr] if before is None else [formula.expr, before.expr]
     shapes = {v.name: v.shape for root in roots for v in topological(root) if isinstance(v, Variable)}
     try:
-        size = _sized(formula, roots)
+        size = sized(formula, roots)
         inputs, value = _drawn(formula, before, size, shapes)
     except (ShapeError, KeyError) as error:
         raise RuleError(f"No small sizes were found that fit: {error}") from error

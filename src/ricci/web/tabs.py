@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import ricci as rc
+from ricci.compiler.prepare.known_sizes import KnownSizes
+from ricci.expr import axis_size
 from ricci.show import picture, svg
+from ricci.user.code_requests import wanted_of
 from ricci.web.asking import PageRequest
-from ricci.web.small_values import values_of
+from ricci.web.small_values import sized, values_of
 
 Tab = Callable[[rc.Formula, PageRequest], dict[str, Any]]
 MOST_BOXES = 80
@@ -72,13 +76,34 @@ def code_tab(formula: rc.Formula, asked: PageRequest) -> dict[str, Any]:
     """A function to keep; C needs numbers for all sizes, and those that are not given are small."""
     sizes, note = dict(asked.sizes), ""
     if asked.code == "c":
-        facts = formula.context.facts
-        indices = dict.fromkeys([*[index for index, _ in facts.groups], *formula.indices])
-        open_sizes = [index for index in indices if index not in sizes and index not in facts.sizes]
-        sizes |= dict.fromkeys(open_sizes, SMALL)
-        note = f"C has numbers for all sizes; those that are not given are {SMALL}." if open_sizes else ""
+        small = small_sizes(formula, sizes)
+        sizes |= small
+        shown = ", ".join([f"{name}={n}" for name, n in small.items()])
+        note = f"C has numbers for all sizes; those that are not given are small: {shown}." if small else ""
     text = str(formula.code(asked.code, sizes=sizes or None))
     return {"code": {"language": asked.code, "text": text, **({"note": note} if note else {})}}
+
+
+def small_sizes(formula: rc.Formula, given: Mapping[str, int]) -> dict[str, int]:
+    """Sizes that fit one another, by the names that code has for them: those of indices, and of axes without any."""
+    facts, wanted = formula.context.facts, wanted_of([formula], True, "f", None, {})
+    known = KnownSizes(wanted.stage, {}, wanted.named_sizes)
+    axes = {name: [axis_size(name, k) for k in range(known.orders[name])] for name in wanted.stage.inputs}
+    named = [*[pair for name, own in axes.items() for pair in zip(known.names(name, own), own)], *wanted.named_sizes]
+    texts = {*[index for index, _ in facts.groups], *formula.indices}
+    sizes = {name: size for name, size in named if name and name not in facts.sizes}
+    size = sized(formula, [formula.expr])
+    tried = (
+        lambda name: SMALL,
+        lambda name: SMALL if name in texts else 2 * SMALL - 1,  # where windows are read
+        lambda name: size(known.of(sizes[name])),
+    )
+    for choice in tried:
+        with suppress(rc.RicciError, KeyError):
+            found = {name: choice(name) for name in sizes if name not in given}
+            KnownSizes(wanted.stage, {**given, **found}, wanted.named_sizes)
+            return found
+    return {}
 
 
 def values_tab(formula: rc.Formula, asked: PageRequest) -> dict[str, Any]:
