@@ -178,6 +178,22 @@ def test_the_matrix_language():
     assert not rc.check("x'*S*y = y'*S*x", matrix="")
 
 
+@pytest.mark.parametrize(
+    ("text", "suggestion"),
+    [
+        ("D(x'*A*y, x) = y'*A'", "D(x'*A*y, x) = A y"),
+        ("y = x'*A\ny = A'*x", "y = (Aᵀ x)ᵀ"),
+        ("A*x = x'*A'", "A*x = A x"),
+        (r"f = b^\top x \\ \frac{\partial f}{\partial x} = b^\top", r"\frac{\partial f}{\partial x} = b"),
+    ],
+)
+def test_rows_are_no_columns(text: str, suggestion: str):
+    report = rc.check(text, matrix="")
+    assert (report[-1].status, report[-1].mistake) == ("false", "missing transpose")
+    assert report[-1].suggestion == suggestion
+    assert rc.check("(x'*A)' = A'*x", matrix="") and rc.check("y = A.T @ x\ny = x @ A", matrix="")
+
+
 def test_latex_in_aligned_lines():
     report = rc.check(r"""
         \begin{aligned}

@@ -88,7 +88,8 @@ class Indices:
         indices = tuple([_plain(piece, name) for name in free])
         if name is not None:
             self.on_axes.update(free)
-        return syntax.Statement(piece.start, piece.end, name, indices if name is None else indices or None, node)
+        named = indices if name is None else indices or None
+        return syntax.Statement(piece.start, piece.end, name, named, node, row=piece.is_row)
 
     def _place(self, piece: MatrixPiece, names: Names) -> syntax.Index:
         """Where the entry at two indices stands in a column that has them all, row-major."""

@@ -206,6 +206,7 @@ class Statement:
     unsummed: Indices = ()
     derived: Derivative | None = None
     power: Node | None = None  # what was typed on the left where it defines a root, ``s**2 = …``
+    row: bool = False  # whether it is a row, in the matrix language
 
     @property
     def sides(self) -> list[Node]:

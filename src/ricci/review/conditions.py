@@ -26,6 +26,10 @@ class Condition:
     name: str = ""
 
 
+OF_A_ROW = Condition("it is a column, and the left side is a row", "missing transpose", "")
+OF_A_COLUMN = Condition("it is a row, and the left side is a column", "missing transpose", "")
+
+
 def condition(one: Side, other: Side) -> Condition | None:
     """The condition under which two sides are equal at random points, if it is one of those that people forget."""
     facts = one.context.merged(other.context).facts

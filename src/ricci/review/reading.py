@@ -158,6 +158,8 @@ class Reader:
             with suppress(NotationError):
                 self.declared = replace(self.declared, indices=indices_of(self.plain))
         self.subscripts = not self.latex and declared.matrix is None and _BELOW.search(text) is not None
+        python = re.search(r"@|\bnp\.", text)  # where a column is an array with one axis
+        self.oriented = declared.matrix is not None and python is None
         self.unreadable: set[Span] = set()  # left sides of definitions that cannot be read
         self.programs: list[syntax.Statements] = []  # all that was read
 

@@ -18,7 +18,7 @@ from ricci.notation import syntax
 from ricci.notation.declarations import SYMMETRIES, Declarations, split_names
 from ricci.notation.occurrences import names_in
 from ricci.review.changes import Edit
-from ricci.review.conditions import condition, counterexample
+from ricci.review.conditions import OF_A_COLUMN, OF_A_ROW, condition, counterexample
 from ricci.review.culprits import CulpritSearch
 from ricci.review.false_rules import false_rule
 from ricci.review.implied import derivatives_read, downstream, only_derived
@@ -207,6 +207,7 @@ class Checker(Verdicts):
         node = replace(node, indices=read.statement.indices)
         head = self.bench.head(node)
         self.chain = Chain(head, "", self.left_of(line), [self.bench.side(head, read.statement.body)])
+        self.chain.row = read.statement.row
 
     def define_steps(self, line: ParsedLine, node: syntax.TensorNode) -> None:
         """A statement of a recurrence, or one between them: all are taken in when they make sense together."""
@@ -243,7 +244,7 @@ class Checker(Verdicts):
                 side = self.bench.head(node, unsummed, head.statement.indices)
         except NotationError as error:
             trouble = message_of(error)
-        self.chain = Chain(side, trouble, self.left_of(line))
+        self.chain = Chain(side, trouble, self.left_of(line), row=head.statement.row)
         own = set().union(*[names_in(s.node) for s in line.sides if s.node is not None])
         self.begun = isinstance(node, syntax.TensorNode) and node.name not in own
         if side is not None:
@@ -311,6 +312,9 @@ class Checker(Verdicts):
             if whole.status == PROVED or status in (FALSE, OPEN):
                 found, last, status = whole, chain.head, whole.status
         span = self.shown_span(line, read)
+        if status in (PROVED, AGREES) and self.turned(read):
+            self.conditional(line, read, side.node, OF_A_ROW if chain.row else OF_A_COLUMN)
+            return
         if status == PROVED:
             rules = rules_of(last, side, found, list(self.defined))
             self.say(line, span, PROVED, rules=rules, reason=_note(side))
@@ -325,6 +329,12 @@ class Checker(Verdicts):
             return
         chain.right.append(side)
         chain.proved = status == PROVED
+
+    def turned(self, read: ParsedSide) -> bool:
+        """Whether one of two sides with equal entries is a row, and the other a column."""
+        chain = self.chain
+        assert chain is not None and chain.head is not None and read.statement is not None
+        return self.reader.oriented and len(chain.head.names) == 1 and read.statement.row != chain.row
 
     def wrong(self, line: WrittenLine, read: ParsedSide, side: Side) -> None:
         """A false line: it follows from one that is wrong, or something is wrong with itself."""

@@ -38,6 +38,7 @@ class Chain:
     shown: str = ""
     right: list[Side] = field(default_factory=list)
     proved: bool = True  # whether the last right one is
+    row: bool = False  # whether the left side is a row, in the matrix language
     wrong: list[tuple[int, Side]] = field(default_factory=list)
 
 
@@ -98,6 +99,8 @@ class Verdicts:
         left = chain.shown if line.sides[0] is not None and self.first_of(line, read) else ""
         if self.reader.declared.matrix is not None:
             right = self.in_matrices(chain.head.node if edit is None else edit.tree)
+            if chain.row and len(chain.head.names) == 1:
+                right = rf"\left({right}\right)^\top" if self.reader.latex else f"({right})ᵀ"
             same = edit is None and right.replace(" ", "") == chain.shown.replace(" ", "")
             return "" if same else f"{left} = {right}".strip()
         *parts, last = self.truth(chain.head) if edit is None else (syntax.Statement(0, 0, None, None, edit.tree),)
