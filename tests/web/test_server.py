@@ -241,8 +241,8 @@ def test_requests_that_are_refused(served, body, headers, status, said):
      "http://127.0.0.1/index.html", "/__init__.py"],
 )  # fmt: skip
 def test_nothing_but_the_page_can_be_read(served, path):
-    status, _, body = served.ask("GET", path)
-    assert status == 404 and b"import" not in body
+    status, headers, body = served.ask("GET", path)
+    assert status == 404 and json.loads(body)["ok"] is False and "'none'" in headers["content-security-policy"]
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,11 @@ def application(site: Site) -> Starlette:
         LOG.info("%s %s %d, %d bytes, %.0f ms", request.method, place, reply.status, len(reply.body), spent)
         return Response(b"" if request.method == "HEAD" else reply.body, reply.status, reply.headers)
 
-    app = Starlette(routes=[Route("/{path:path}", everything, methods=METHODS)])
+    async def nowhere(request: Request, error: Exception) -> Response:
+        """What names no place at all: ``GET *``, or the address of another server."""
+        return await everything(request)
+
+    app = Starlette(routes=[Route("/{path:path}", everything, methods=METHODS)], exception_handlers={404: nowhere})
     app.add_middleware(GZipMiddleware, minimum_size=2048)
     return app
 
