@@ -305,6 +305,10 @@ def test_a_link_of_nonsense_still_opens(page):
     assert page.driven("value", at="#mode") == "auto" and page.driven("value", at="#order") == "1"
     assert page.driven("value", at="#language") == "auto"
     assert page.shown() == "f = x"
+    page.driven("run", code="document.querySelector('.skip').click()")
+    page.driven("run", code="void (location.hash = 'results')")  # a place on the page, and nothing that is asked
+    page.at_rest()
+    assert page.shown() == "f = x" and page.driven("value", at="#text") == "f = x"
 
 
 @pytest.mark.thorough

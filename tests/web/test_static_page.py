@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -173,6 +174,17 @@ def test_every_control_has_a_label_and_every_id_is_there():
     for tag, attributes in re.findall(r"<(input|select|textarea)([^>]*)>", html):
         own = re.search(r'id="([^"]+)"', attributes)
         assert own and (f'for="{own[1]}"' in html or own[1] == "each"), tag
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
+def test_what_is_typed_and_what_an_address_says():
+    module = (PAGE / "state.js").as_uri()
+    code = f"""import {{ sizes, isState, names }} from {module!r};
+    const places = ["#results", "", "#toString=1", "#text=f", "#q=1&by=x"].map(isState);
+    console.log(JSON.stringify([sizes("i=3, j = 4;k= 5"), sizes("i=three, 7"), places, names("w[p,q], x^{{i,j}},")]))"""
+    ran = subprocess.run(["node", "--input-type=module", "-e", code], capture_output=True, text=True, check=True)
+    found = [{"i": 3, "j": 4, "k": 5}, {"i": None, "7": None}, [False, False, False, True, True], ["w[p,q]", "x^{i,j}"]]
+    assert json.loads(ran.stdout) == found
 
 
 def test_modules_are_small():

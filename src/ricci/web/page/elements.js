@@ -36,11 +36,11 @@ export function breaking(latex) {
 }
 
 export function copying(text, label = "Copy") {
-  const button = element("button", { type: "button", "aria-label": label === "Copy" ? "Copy" : `Copy ${label}` }, label === "Copy" ? "Copy" : `Copy ${label}`);
+  const title = label === "Copy" ? "Copy" : `Copy ${label}`;
+  const button = element("button", { type: "button", "aria-label": title }, title);
   button.addEventListener("click", async () => {
-    const before = button.textContent;
     button.textContent = (await copy(text)) ? "Copied" : "Not allowed";
-    setTimeout(() => (button.textContent = before), 1200);
+    setTimeout(() => (button.textContent = title), 1200);
   });
   return button;
 }

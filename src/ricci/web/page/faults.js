@@ -10,6 +10,7 @@ export function complain(place, text, error) {
   }
   const own = error.in === undefined;
   if (own) text.setAttribute("aria-invalid", "true");
+  else text.removeAttribute("aria-invalid");
   const said = [element("p", {}, error.message)];
   if (error.line !== undefined) {
     const lines = (error.in ?? error.text ?? text.value).split("\n");

@@ -3,7 +3,7 @@ import { Asking } from "./asking.js";
 import { copy, element, formula } from "./elements.js";
 import { EXAMPLES } from "./examples.js";
 import { complain } from "./faults.js";
-import { DEFAULTS, fromControls, fromFragment, names, toControls, toFragment, toRequest } from "./state.js";
+import { DEFAULTS, fromControls, fromFragment, isState, names, toControls, toFragment, toRequest } from "./state.js";
 import { Tabs } from "./tabs.js";
 import { TITLES, fill } from "./views.js";
 
@@ -49,15 +49,22 @@ function hear(kind, detail) {
 
 function changed(pause = PAUSE) {
   fromControls(state);
-  remember();
   clearTimeout(timer);
   for (const panel of document.querySelectorAll(".panel")) panel.classList.add("stale");
-  timer = setTimeout(view, pause);
+  timer = setTimeout(() => {
+    remember();
+    view();
+  }, pause);
 }
 
 function remember() {
   const fragment = toFragment(state);
-  if (fragment !== location.hash.slice(1)) history.replaceState(null, "", `#${fragment}`);
+  if (fragment === location.hash.slice(1)) return;
+  try {
+    history.replaceState(null, "", `#${fragment}`);
+  } catch { // some browsers allow so many a minute
+    setTimeout(remember, 5000);
+  }
 }
 
 // Shows the chosen view: from what was answered before, if that is still what is asked, or from a new answer.
@@ -172,9 +179,13 @@ at("link").addEventListener("click", async () => {
   at("link").textContent = (await copy(location.href)) ? "Copied" : "Copy the address";
   setTimeout(() => (at("link").textContent = "Copy link"), 1200);
 });
-addEventListener("hashchange", () => load(fromFragment(location.hash)));
+addEventListener("hashchange", () => (isState(location.hash) ? load(fromFragment(location.hash)) : remember()));
+document.querySelector(".skip").addEventListener("click", (event) => { // the address is that of what is asked
+  event.preventDefault();
+  at("results").focus();
+});
 at("text").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) changed(0);
 });
 
-load(location.hash.length > 1 ? fromFragment(location.hash) : FIRST);
+load(isState(location.hash) ? fromFragment(location.hash) : FIRST);

@@ -20,6 +20,11 @@ export function toFragment(state) {
   return said.toString();
 }
 
+// Whether a fragment says what is asked; others are places on the page.
+export function isState(fragment) {
+  return [...new URLSearchParams(fragment.replace(/^#/, "")).keys()].some((key) => Object.hasOwn(DEFAULTS, key));
+}
+
 export function fromFragment(fragment) {
   const said = new URLSearchParams(fragment.replace(/^#/, ""));
   const state = { ...DEFAULTS };
@@ -52,11 +57,12 @@ export function names(text) {
   return text.split(/,(?![^[{]*[\]}])/).map((one) => one.trim()).filter(Boolean);
 }
 
+// `i=3, j = 4`; what is no such thing has no number, and Python says so.
 export function sizes(text) {
   const found = {};
-  for (const part of text.split(/[,;\s]+/).filter(Boolean)) {
+  for (const part of text.replace(/\s*=\s*/g, "=").split(/[,;\s]+/).filter(Boolean)) {
     const [name, number] = part.split("=");
-    if (name && /^\d+$/.test(number ?? "")) found[name] = Number(number);
+    found[name] = /^\d+$/.test(number ?? "") ? Number(number) : null;
   }
   return found;
 }
