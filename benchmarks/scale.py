@@ -1,7 +1,10 @@
-"""Derivatives that are sparse: arrays of them, systems with them, and Newton's method, beside detection and colouring.
+"""Derivatives that are sparse, data larger than memory, and devices by the dozen.
 
-Run it with ``python benchmarks/scale.py``; ``--sizes 1000,10000`` picks lengths, ``--only chain,grid`` programs. The
-programs are written once, for NumPy and for ``jax.numpy``. The contenders:
+Run it with ``python benchmarks/scale.py``; ``--parts sparse,blocks`` picks parts. ``blocks`` is ``blocks.py``, work in
+blocks beside NumPy in memory and Dask; ``mesh`` is ``mesh.py``, what is sent between 1, 2, 4 and 8 devices. The others,
+``sparse``, ``systems``, ``newton`` and ``adjustment``, are here: arrays, systems and Newton's method beside detection
+and colouring, where ``--sizes 1000,10000`` picks lengths and ``--only chain,grid`` programs. Those are written once,
+for NumPy and for ``jax.numpy``. The contenders:
 
 ========  ==================================================================================
 ricci     ``sparse=True``: places from the structure of the program; a CSR array of SciPy
@@ -17,13 +20,17 @@ bands, and NumPy on the whole matrix. All results of a row are compared. The end
 from __future__ import annotations
 
 import argparse
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from blocks import blocks
 from harness import CLOCK
 from report import machine
 
@@ -288,19 +295,35 @@ def newton(sizes: list[int], dense: int) -> list[str]:
     return table.losses
 
 
+def meshes() -> list[str]:
+    """By a process of its own, for JAX settles how many devices there are when it starts."""
+    print("\n## Meshes\n", flush=True)
+    subprocess.run([sys.executable, str(Path(__file__).with_name("mesh.py"))], check=True)
+    return []
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", default="1000,10000,100000,1000000")
     parser.add_argument("--only", default=",".join(program.name for program in PROGRAMS))
+    parser.add_argument("--parts", default="sparse,systems,newton,adjustment,blocks,mesh")
+    parser.add_argument("--rows", type=int, default=800_000, help="of the file that is gone through in blocks")
+    parser.add_argument("--repeats", type=int, default=3, help="of calls in blocks")
     parser.add_argument("--dense", type=float, default=2e7, help="entries of whole matrices, at most")
     asked = parser.parse_args()
     sizes = [int(float(n)) for n in asked.sizes.split(",")]
     programs = [program for program in PROGRAMS if program.name in asked.only.split(",")]
     print(machine())
-    losses = derivatives(programs, sizes, int(asked.dense))
-    losses += systems(programs, sizes, int(asked.dense))
-    losses += newton(sizes, int(asked.dense))
-    losses += adjustment()
+    dense = int(asked.dense)
+    parts: dict[str, Callable[[], list[str]]] = {
+        "sparse": partial(derivatives, programs, sizes, dense),
+        "systems": partial(systems, programs, sizes, dense),
+        "newton": partial(newton, sizes, dense),
+        "adjustment": adjustment,
+        "blocks": partial(blocks, asked.rows, asked.repeats),
+        "mesh": meshes,
+    }
+    losses = [line for part in asked.parts.split(",") for line in parts[part]()]
     print("\nWhere ricci loses:", *(losses or ["nowhere in these rows"]), sep="\n- ")
 
 

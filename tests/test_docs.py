@@ -24,7 +24,7 @@ PAGES += [*sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "how_t
 BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"^```.*?^```$|`[^`\n]*`", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]+\]\(([^)#:]+)(?:#[^)]*)?\)")
-OPTIONAL = "jax", "torch", "numba", "distributed"  # what pages may import, and the tests do not install
+OPTIONAL = "jax", "torch", "numba", "dask", "distributed"  # what pages may import, and the tests do not install
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 # Local derivatives that do not fit a line of generated text.

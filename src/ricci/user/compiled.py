@@ -21,6 +21,7 @@ from ricci.user.formula import OtherOrders
 from ricci.user.one_side import check_one_side
 
 if TYPE_CHECKING:
+    from ricci.compiler.blocks.blocked_function import BlockedFunction
     from ricci.transforms.transformed import Transformed
     from ricci.transforms.typed import P, R
     from ricci.user.formula import Formula
@@ -38,6 +39,18 @@ def compile(
     mesh: Any = None,
     axes: Mapping[str, Any] | None = None,
 ) -> CompressedFunction: ...
+@overload
+def compile(
+    formulas: Formula | Iterable[Formula],
+    backend: str | None = None,
+    *,
+    blocks: Mapping[str, int | str | None] | str | Sequence[str],
+    memory: int | str | None = None,
+    progress: bool | Callable[[int, int], Any] = False,
+    threads: int | None = None,
+    simplify: bool = True,
+    fused: bool | None = None,
+) -> BlockedFunction: ...
 @overload
 def compile(
     formulas: Formula | Iterable[Formula],

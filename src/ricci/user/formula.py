@@ -33,6 +33,7 @@ from ricci.user.formula_methods import FormulaMethods
 from ricci.user.one_side import check_one_side
 
 if TYPE_CHECKING:
+    from ricci.compiler.blocks.blocked_function import BlockedFunction
     from ricci.compiler.compressed.result import CompressedFunction
     from ricci.compiler.run.function import Compiled
     from ricci.drawing import Drawing
@@ -536,6 +537,18 @@ class Formula(FormulaMethods):
         mesh: Any = None,
         axes: Mapping[str, Any] | None = None,
     ) -> CompressedFunction: ...
+    @overload
+    def compile(
+        self,
+        backend: str | None = None,
+        *,
+        blocks: Mapping[str, int | str | None] | str | Sequence[str],
+        memory: int | str | None = None,
+        progress: bool | Callable[[int, int], Any] = False,
+        threads: int | None = None,
+        simplify: bool = True,
+        fused: bool | None = None,
+    ) -> BlockedFunction: ...
     @overload
     def compile(
         self,

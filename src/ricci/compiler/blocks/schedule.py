@@ -160,18 +160,35 @@ class Schedule(Shown):
         most = 0
         for one in self.passes:
             plan = one.plan
-            setting = dict(plan.setting.shapes)
-            cut = [setting[feed.name] for feed in one.feeds if feed.axes and feed.name in setting]
-            given = sum(int(np.prod(shape)) * plan.itemsize for shape in cut)
             made = sum(int(np.prod(result.shape)) * plan.itemsize for result in plan.program.results)
-            most = max(most, plan.peak + given + 2 * made)
+            most = max(most, plan.peak + _given(one) + 2 * made)
         return most
+
+    @property
+    def flops(self) -> int:
+        """In all passes, and before and after them."""
+        blocks = sum(one.plan.flops for one in self.passes) * self.size // self.block if self.passes else 0
+        rest = [*[one.known for one in self.passes], self.last]
+        return blocks + sum(program.plan.flops for program in rest if program is not None)
+
+    @property
+    def read(self) -> int:
+        """Bytes of what is cut, in all passes."""
+        return sum(_given(one) for one in self.passes) * self.size // self.block if self.passes else 0
 
     def grid(self) -> Grid:
         rows = [(when, *row) for when, plan in self.plans() for row in plan.rows()]
         heads = ["when", "step", "operation", "shape", "FLOPs", "bytes"]
-        blocks = f"{self.blocks:,} block{'s' * (self.blocks != 1)} a pass, at most {self.peak:,} bytes at once in each"
-        return Grid(heads, rows, right={4, 5}, above=self.headline, below=blocks)
+        count = f"{self.blocks:,} block{'s' * (self.blocks != 1)} a pass"
+        work = f"{self.flops:,} FLOPs, {self.read:,} bytes read, at most {self.peak:,} at once"
+        return Grid(heads, rows, right={4, 5}, above=self.headline, below=f"{count}, {work}")
+
+
+def _given(one: BlockPass) -> int:
+    """Bytes of the slices that a block is given."""
+    shapes = dict(one.plan.setting.shapes)
+    cut = [shapes[feed.name] for feed in one.feeds if feed.axes and feed.name in shapes]
+    return sum(int(np.prod(shape)) * one.plan.itemsize for shape in cut)
 
 
 class BlockProgram(Compiled):

@@ -83,7 +83,7 @@ def _back_to(before: tuple[int, int, dict[str, bool], bool]) -> None:
         _hidden._pop_torch_function_stack()
     while _operations() > operations:
         _hidden._pop_torch_dispatch_stack(None)
-    vars(_python_dispatch).update(noted)
+    _python_dispatch.__dict__.update(noted)
     if torch.is_grad_enabled() != gradients:
         torch.set_grad_enabled(gradients)
 
