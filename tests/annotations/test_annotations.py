@@ -107,15 +107,9 @@ def pyright(*places: str) -> list[dict]:
 
 
 @pytest.mark.skipif(importlib.util.find_spec("pyright") is None, reason="pyright is not installed")
-@pytest.mark.parametrize(
-    "places",
-    [
-        pytest.param(("src", "examples"), id="sources"),
-        pytest.param(("src", "tests", "examples", "benchmarks", "website"), id="all", marks=pytest.mark.thorough),
-    ],
-)
-def test_pyright_agrees(tmp_path: Path, places: tuple[str, ...]) -> None:
-    """With the sources and examples, with what the README and the docs show; and with tests and benchmarks."""
+def test_pyright_agrees(tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    """With the sources and examples, with what the README and the docs show; thorough, with tests and benchmarks."""
+    places = ("src", "examples", *(("tests", "benchmarks", "website") if request.config.option.thorough else ()))
     for page in PAGES:
         (tmp_path / f"page_{page.parent.name}_{page.stem}.py").write_text(blocks(page), encoding="utf-8")
     (tmp_path / "wrong.py").write_text(WRONG)

@@ -257,7 +257,7 @@ class Formula(FormulaMethods):
         """The value for arrays or numbers as inputs, whose sizes are checked; traced arrays and tensors record it."""
         if arrays:
             raise self._by_name(arrays)
-        if isinstance(sizes, Mapping) and not self.context.facts.ranges.keys().isdisjoint(sizes):
+        if sizes is not None and isinstance(sizes, Mapping) and not self.context.facts.ranges.keys().isdisjoint(sizes):
             return self._read_again(sizes)(sizes=None, **inputs)
         if self._function is None:
             self._function = self._as_written()
