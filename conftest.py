@@ -2,9 +2,10 @@
 
 Property tests draw the same examples in every run, so that a failure is one of the change at hand.
 ``HYPOTHESIS_PROFILE=explore`` draws new ones, to look further, and ``--cases 10000`` draws that many for each
-property, whatever number the test asks for. Tests marked ``thorough`` run with ``--thorough`` alone. Compiled kernels
-are not kept on disk. JAX computes with one thread: where it has two or more, each batched call of LAPACK waits for
-threads of the pool that it occupies itself, and two such calls in one program may wait for one another for ever.
+property, whatever number the test asks for. Tests marked ``thorough`` run with ``--thorough`` alone, and properties
+that ask for many examples draw a third of them without it. Compiled kernels are not kept on disk. JAX computes with
+one thread: where it has two or more, each batched call of LAPACK waits for threads of the pool that it occupies itself,
+and two such calls in one program may wait for one another for ever.
 """
 
 import os
@@ -12,6 +13,8 @@ import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+FEW = 100  # examples of a property
 
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
@@ -30,9 +33,11 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if item.get_closest_marker("thorough") and not config.option.thorough:
             item.add_marker(pytest.mark.skip(reason="takes long: ./test --thorough"))
-    if config.option.cases:
-        for test in {item.function for item in items if getattr(item.obj, "is_hypothesis_test", False)}:
-            draw_cases(test, config.option.cases)
+    for test in {item.function for item in items if getattr(item.obj, "is_hypothesis_test", False)}:
+        own = test._hypothesis_internal_use_settings.max_examples
+        cases = config.option.cases or (own if config.option.thorough else min(own, max(FEW, own // 3)))
+        if cases != own:
+            draw_cases(test, cases)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -1,4 +1,4 @@
-"""The options of ./test: --thorough runs what takes long, --cases sets how many examples properties draw."""
+"""The options of ./test: --thorough runs what takes long, it and --cases set how many examples properties draw."""
 
 from __future__ import annotations
 
@@ -16,13 +16,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-drawn = {"own": 0, "default": 0}
+drawn = {"own": 0, "many": 0, "default": 0}
 
 
 @settings(max_examples=7)
 @given(st.integers())
 def test_own_number(x):
     drawn["own"] += 1
+
+
+@settings(max_examples=600)
+@given(st.integers())
+def test_many(x):
+    drawn["many"] += 1
 
 
 class TestDefault:
@@ -52,10 +58,10 @@ def double(x):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ([], ["takes long: ./test --thorough", "{'own': 7, 'default': 100}", "4 passed, 1 skipped"]),
-        (["--thorough"], ["{'own': 7, 'default': 100}", "5 passed"]),
-        (["--cases", "230"], ["{'own': 230, 'default': 230}", "4 passed, 1 skipped"]),
-        (["--thorough", "--cases", "3"], ["{'own': 3, 'default': 3}", "5 passed"]),
+        ([], ["takes long: ./test --thorough", "{'own': 7, 'many': 200, 'default': 100}", "5 passed, 1 skipped"]),
+        (["--thorough"], ["{'own': 7, 'many': 600, 'default': 100}", "6 passed"]),
+        (["--cases", "230"], ["{'own': 230, 'many': 230, 'default': 230}", "5 passed, 1 skipped"]),
+        (["--thorough", "--cases", "3"], ["{'own': 3, 'many': 3, 'default': 3}", "6 passed"]),
     ],
 )
 def test_options(tmp_path, options, expected):

@@ -4,6 +4,7 @@
 """
 
 import ast
+import functools
 from collections import defaultdict
 from pathlib import Path
 
@@ -34,7 +35,7 @@ REASONS = {
     "": "names of the package that are functions of another kind: rc.trace",
 }
 FEW = 5  # names that may stand together without being a table
-LANGUAGES = {"standalone/spelling.py", "standalone/c_code.py", "standalone/julia_code.py"}
+LANGUAGES = {f"standalone/{name}.py" for name in ("spelling", "c_code", "c_helpers", "julia_code")}
 KNOWN_TABLES = {  # of exceptions of a library, of algorithms, of what einops calls operations, of random texts
     *LANGUAGES,
     *("review/mistakes.py", "review/sides.py", "show/matrix_notation.py", "testing/planted.py"),
@@ -55,12 +56,19 @@ def texts(tree: ast.AST) -> list[ast.Constant]:
     return [n for n in ast.walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str) and id(n) not in told]
 
 
+@functools.cache
+def modules(sources: Path) -> dict[str, ast.Module]:
+    """The code of all modules."""
+    paths = sorted(sources.rglob("*.py"))
+    return {p.relative_to(sources).as_posix(): ast.parse(p.read_text(encoding="utf-8")) for p in paths}
+
+
+@functools.cache
 def places(sources: Path = SOURCES) -> dict[str, dict[str, int]]:
     """For each module the names of functions that it has as texts, and how often."""
     found: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for path in sorted(sources.rglob("*.py")):
-        module = path.relative_to(sources).as_posix()
-        for text in texts(ast.parse(path.read_text(encoding="utf-8"))):
+    for module, tree in modules(sources).items():
+        for text in texts(tree):
             if text.value in FUNCTIONS:
                 found[module][text.value] += 1
     return found
@@ -69,9 +77,8 @@ def places(sources: Path = SOURCES) -> dict[str, dict[str, int]]:
 def tables(sources: Path = SOURCES) -> list[str]:
     """Collections of names of elementwise functions, which the rows could be asked for."""
     found = []
-    for path in sorted(sources.rglob("*.py")):
-        module = path.relative_to(sources).as_posix()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for module, tree in modules(sources).items():
+        for node in ast.walk(tree):
             parts = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", [])
             names = [p.value for p in parts if isinstance(p, ast.Constant) and p.value in ENTRYWISE]
             if len(names) > FEW and not module.startswith("functions/"):
