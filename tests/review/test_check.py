@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import ricci as rc
@@ -377,6 +379,39 @@ OF_PRODUCT, OF_QUOTIENT = (
     "product rule taken for the product of the derivatives",
     "quotient rule taken for the quotient of the derivatives",
 )
+
+
+INNER = "inner derivative of the chain rule forgotten"
+
+
+@pytest.mark.parametrize(
+    ("text", "mistake"),
+    [
+        ("norm2(x+y)^2 = norm2(x)^2 + norm2(y)^2", "power of a sum taken apart"),
+        ("(A+B)^2 = A^2 + 2*A*B + B^2", "order of a product"),
+        ("(A+B)*(A-B) = A^2 - B^2", "order of a product"),
+        ("tr(A*B) = tr(A)*tr(B)", "trace of a product taken apart"),
+        ("tr(A'*B) = tr(A)*tr(B)", "trace of a product taken apart"),
+        ("det(2*A) = 2*det(A)", "number taken out of a function"),
+        ("D(norm2(A*x - b)^2, x) = 2*(A*x - b)", INNER),
+        ("D(logdet(A*X), X) = inv(A*X)'", INNER),
+        ("l = (A[i,j] x[j] - b[i])**2 1[i]; D(l, x[k]) = 2 (A[k,j] x[j] - b[k])", INNER),
+        ("sqrt(a**2 + b**2) = a + b", "root of a sum taken apart"),
+        ("log(x/y) = log(x)/log(y)", "function of a product taken apart"),
+        ("sum[i](x[i] y[i]) = sum[i](x[i]) sum[j](y[j])", "function of a product taken apart"),
+        ("log(x)/log(y) = log(x) - log(y)", "functions put together"),
+        ("y = log(x**2) = log(x)**2", "power taken out of a function"),
+        (r"\sin(x)^2 = \sin(x^2)", "power taken out of a function"),
+        ("x**2 + x**3 = x**5", "sum of powers taken for a power"),
+        ("D(exp(2 x), x) = 2 x exp(2 x - 1)", "power rule for an exponential"),
+        ("D(a**x, x) = x a**(x - 1)", "power rule for an exponential"),
+        ("D(exp(x**2 + x), x) = exp(2 x + 1)", "derivative put into the function"),
+    ],
+)
+def test_rewritings_that_there_are_not(text: str, mistake: str):
+    matrix = "" if re.search(r"[A-Z]|norm2", text.replace("D(", "")) and "[" not in text else None
+    wrong = rc.check(text, matrix=matrix)[-1]
+    assert (wrong.status, wrong.mistake) == ("false", mistake)
 
 
 @pytest.mark.parametrize(

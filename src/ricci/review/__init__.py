@@ -7,7 +7,7 @@ edits        a side → the sides that differ from it by one small change
 terms        a side → what its terms must be multiplied by
 culprits     a false side → the smallest change that makes it true
 mistakes     that change → the name that a teacher has for it
-false_rules  rules that there are not, and what they make of a derivative
+false_rules  rules that there are not, and what they make of a derivative; false_rewritings of any expression
 answers      what a derivative is, in its author's words
 unknown      names that have a meaning without being defined
 saying       all of that → verdicts; ``report`` shows them

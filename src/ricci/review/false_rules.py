@@ -1,10 +1,14 @@
-"""Rules of differentiation that there are not: the derivative of a product as the product of the derivatives."""
+"""Rules of differentiation that there are not: the derivative of a product as that of its factors, that of ``f(u)`` as
+``f'(u)``."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ricci.errors import LimitError, RicciError
 from ricci.notation import syntax
-from ricci.notation.occurrences import names_in
+from ricci.notation.occurrences import Occurrences, names_in
+from ricci.review.changes import places
 from ricci.review.conditions import Condition
 from ricci.review.derived_words import definitions_of
 from ricci.review.sides import Side, Workbench, compared
@@ -19,6 +23,8 @@ OF_QUOTIENT = Condition(
     "quotient rule taken for the quotient of the derivatives",
     "D(u/v) = (v D(u) - u D(v)) / v**2",
 )
+FORGOTTEN, OF_OUTER = "inner derivative of the chain rule forgotten", "D(f(u)) = f'(u) D(u)"
+INNER = "inner°"
 
 
 def false_rule(bench: Workbench, head: Side, side: Side) -> Condition | None:
@@ -50,3 +56,32 @@ def false_rule(bench: Workbench, head: Side, side: Side) -> Condition | None:
         return None
     quotient = any(e < 0 and d for d, (e, _) in zip(depends, body.factors, strict=True))
     return (OF_QUOTIENT if quotient else OF_PRODUCT) if found.holds else None
+
+
+def outer_alone(bench: Workbench, head: Side, side: Side) -> Condition | None:
+    """Whether a side is the derivative by what the variable stands in: ``2 (A x - b)`` of ``||A x - b||**2``."""
+    asked = head.node
+    if not isinstance(asked, syntax.Derivative):
+        return None
+    body, count = asked.body, Occurrences()
+    own = definitions_of(bench, body) if isinstance(body, syntax.TensorNode) else ()
+    for place in places(own[-1].body if own else body)[1:]:
+        inner = place.node
+        free = [name for name, found in count.of(inner).items() if len(found) == 1]
+        known = isinstance(inner, (syntax.TensorNode, syntax.Derivative)) or asked.variable.name not in names_in(inner)
+        if known or len(free) != len(asked.variable.indices or ()):
+            continue
+        indices = tuple([syntax.Index(0, 0, ((1, name),), plain=True) for name in free]) or None
+        tree = syntax.Derivative(0, 0, place.tree(replace(asked.variable, name=INNER, indices=indices)),
+                                 replace(asked.variable, name=INNER))  # fmt: skip
+        bench.definitions.append(syntax.Statement(0, 0, INNER, indices, inner))
+        try:
+            if compared(bench.plain_side(head, tree), side).holds:
+                return Condition("it is the derivative by what the variable stands in", FORGOTTEN, OF_OUTER)
+        except LimitError:
+            raise
+        except RicciError:
+            continue
+        finally:
+            bench.definitions.pop()
+    return None

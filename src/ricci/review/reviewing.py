@@ -20,7 +20,8 @@ from ricci.notation.occurrences import names_in
 from ricci.review.changes import Edit
 from ricci.review.conditions import OF_A_COLUMN, OF_A_ROW, condition, counterexample
 from ricci.review.culprits import CulpritSearch
-from ricci.review.false_rules import false_rule
+from ricci.review.false_rewritings import false_rewriting
+from ricci.review.false_rules import false_rule, outer_alone
 from ricci.review.implied import derivatives_read, downstream, only_derived
 from ricci.review.reading import ParsedLine, ParsedSide, Span, WrittenLine
 from ricci.review.report import CheckReport
@@ -355,6 +356,9 @@ class Checker(Verdicts):
         edit = CulpritSearch(self.bench, chain.head, side.node, chain.right, side).found()
         if edit is None or edit.kind == "several" or edit.turned or edit.twofold or _brings_a_sum(edit):
             under = false_rule(self.bench, chain.head, side) or condition(chain.head, side)
+            if edit is None and under is None:
+                under = outer_alone(self.bench, chain.head, side)
+                under = under or false_rewriting(self.bench, chain.head, chain.right[-1:], side)
             if under is not None:
                 self.conditional(line, read, side.node, under)
                 return
