@@ -147,7 +147,9 @@ def test_random_texts_are_cut_more_often_than_not():
     "text, index, words",
     [
         ("s[m] = sort[m](X[m])", "m", "sort goes along m"),
-        ("d = det[m,p](A[m,p])", "m", "index m"),
+        ("d = det[m,p](A[m,p])", "m", r"since det\(A\) needs all of m at once"),
+        ("l = logdet[m,p](X[m,n] X[p,n] + delta[m,p])", "m", "since logdet.* needs all of m at once"),
+        ("h[0,i] = h0[i]; h[t+1,i] = tanh(W[i,j] h[t,j] + x[t,i])", "t", "since a loop needs all of t at once"),
         ("f = 1[i] (x[i+1] - x[i+0]**2)**2", "i", "reads other places than its own"),
         ("f = X[m,n] w[n] 1[m]", "k", "'k' does not occur; those that can be cut are m, n"),
         ("f[i] = 1[i] x[n] x[n]", "i", "ranges over no axis"),

@@ -134,6 +134,18 @@ def test_sizes_that_are_not_known_are_refused():
         rc.compile(logistic("w"), "dask")(X=some[some[:, 0] > 0], y=Y, w=W)
 
 
+def test_what_is_not_real_is_refused():
+    with pytest.raises(rc.DTypeError, match="'X' has no type of real numbers"):
+        logistic("w")(X=da.from_array(X + 1j, chunks=50), y=Y, w=W)
+
+
+def test_memory_bounds_tasks():
+    for given in (X, da.from_array(X, chunks=50), da.from_array(X, chunks=-1)):
+        f: Any = rc.compile(logistic("w", "w"), "dask", memory="10 kB")
+        np.testing.assert_allclose(f(X=given, y=Y, w=W).compute(), logistic("w", "w")(X=X, y=Y, w=W))
+        assert f.plan.blocks > 1 and f.plan.peak <= 10_000
+
+
 @pytest.mark.parametrize("more", [{"out": np.empty(8)}, {"resume": "kept"}, {"progress": True}])
 def test_what_is_of_runs_on_numpy_is_refused(more):
     with pytest.raises(rc.InputError, match="of runs on NumPy"):

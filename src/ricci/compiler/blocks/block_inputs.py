@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from ricci.checked_calls import is_whole
-from ricci.errors import InputError
+from ricci.errors import DTypeError, InputError
 
 UNITS = {unit: 1000**k for k, unit in enumerate(["B", "KB", "MB", "GB", "TB"])}
 UNITS |= {unit: 1024**k for k, unit in enumerate(["B", "KIB", "MIB", "GIB", "TIB"])}
@@ -67,6 +67,12 @@ def check_blocks(backend: str | None, **others: Any) -> None:
     clash = next((name for name, value in others.items() if value), None)
     if clash is not None:
         raise InputError(f"What runs in blocks has no {clash}=; leave out one of them.")
+
+
+def check_real(name: str, array: Any) -> None:
+    """An error for what lies elsewhere and holds no real numbers."""
+    if getattr(array, "dtype", None) is None or np.dtype(array.dtype).kind not in "biuf":
+        raise DTypeError(f"The input {name!r} has no type of real numbers: {array!r}.")
 
 
 class BlockSource:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ricci.caches import Cache
 from ricci.compiler.bind import as_arrays, check_names, check_sizes
-from ricci.compiler.blocks.block_inputs import BlockOptions, BlockSource
+from ricci.compiler.blocks.block_inputs import BlockOptions, BlockSource, check_real
 from ricci.compiler.blocks.cutting import NotCutError
 from ricci.compiler.blocks.keeping import Kept, digest_of
 from ricci.compiler.blocks.running import BlockRun, telling, threads_for
@@ -20,7 +20,7 @@ from ricci.compiler.prepare.known_sizes import input_axes
 from ricci.compiler.prepare.prepared import Prepared
 from ricci.compiler.run.function import ASSUMED, Compiled
 from ricci.dispatch import recorded
-from ricci.errors import DTypeError, InputError, ShapeError
+from ricci.errors import InputError, ShapeError
 from ricci.expr import Dim, axis_size
 from ricci.expr.settle import SizeClasses
 from ricci.kinds import kind_of
@@ -93,8 +93,7 @@ class BlockedFunction(Compiled):
         stored = {name: value for name, value in given.items() if kind_of(value) == "stored"}
         own = as_declared(self._symmetries, {name: value for name, value in given.items() if name not in stored})
         for name, value in stored.items():
-            if getattr(value, "dtype", None) is None or np.dtype(value.dtype).kind not in "biuf":
-                raise DTypeError(f"The input {name!r} has no type of real numbers: {value!r}.")
+            check_real(name, value)
         arrays: dict[str, Any] = {**as_arrays(own), **stored}
         return {name: arrays[name] for name in given}
 

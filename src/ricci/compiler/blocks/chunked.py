@@ -18,7 +18,7 @@ from uuid import uuid4
 
 import numpy as np
 
-from ricci.compiler.blocks.block_inputs import BlockOptions
+from ricci.compiler.blocks.block_inputs import BlockOptions, check_real
 from ricci.compiler.blocks.blocked_function import BlockedFunction
 from ricci.compiler.blocks.cutting import NotCutError
 from ricci.compiler.blocks.joining import JoinRule, Parts
@@ -51,6 +51,7 @@ class ChunkedFunction(BlockedFunction):
                     f"The sizes of {name!r} are not known ({value.shape}). Write {name} = "
                     f"{name}.compute_chunk_sizes(), which counts them."
                 )
+            check_real(name, value)
         known = super().arrays({name: value for name, value in given.items() if name not in lazy})
         return {name: lazy.get(name, known.get(name)) for name in given}
 
@@ -70,18 +71,24 @@ class ChunkedFunction(BlockedFunction):
     def _cut(
         self, arrays: Mapping[str, Any], shapes: Mapping[str, Any], types: Mapping[str, np.dtype], sizes: Mapping
     ) -> tuple[Schedule, Sequence[int]]:
-        """A schedule along an index, as asked or as the arrays are cut, and how long its blocks are."""
+        """A schedule along an index, as asked, as arrays are cut or as memory asks; and how long its blocks are."""
         fault = None
+        own = replace(self.blocks, threads=1)  # in each task
         for index, seeds, lengths in self._candidates(arrays):
-            rest = [(name, n) for name, n in self.blocks.lengths if name != index]
-            blocks = replace(self.blocks, lengths=((index, max(lengths)), *rest))
+            rest = [(name, n) for name, n in own.lengths if name != index]
             try:
-                return self.schedule(shapes, types, sizes, blocks, seeds), lengths
+                asked = replace(own, lengths=((index, max(lengths)), *rest))
+                schedule = self.schedule(shapes, types, sizes, asked, seeds)
+                if own.memory is None or schedule.peak <= own.memory:
+                    return schedule, lengths
+                asked = replace(own, lengths=((index, None), *rest))
+                return _with_lengths(self.schedule(shapes, types, sizes, asked, seeds))
             except NotCutError as error:
                 fault = error
         if fault is not None:
             raise fault
-        return self.schedule(shapes, types, sizes, replace(self.blocks, lengths=(), memory=sys.maxsize)), ()
+        rest = own if own.memory is not None else replace(own, lengths=(), memory=sys.maxsize)
+        return _with_lengths(self.schedule(shapes, types, sizes, rest))
 
     def _candidates(self, arrays: Mapping[str, Any]) -> Iterator[tuple[str, Seeds, Sequence[int]]]:
         """Indices to make tasks along, where all are, and how long blocks are: as asked for, or as arrays are cut."""
@@ -104,6 +111,10 @@ class ChunkedFunction(BlockedFunction):
             own = [index for index, seeds in self.seeds.items() if axis in seeds.get(name, ())]
             index = own[0] if own else f"axis {axis} of {name}"
             yield index, {index: {name: frozenset([axis])}, **self.seeds}, lengths
+
+
+def _with_lengths(schedule: Schedule) -> tuple[Schedule, Sequence[int]]:
+    return schedule, [stop - start for start, stop in schedule.bounds()]
 
 
 def _lazy(array: Any) -> Any:

@@ -262,6 +262,8 @@ class Cutter:
     def _hold(self, node: Expr) -> None:
         """Compute from the data at once, which may be no larger than they are."""
         self.held[node] = None
+        if isinstance(node, Function):
+            self.reasons.append(f", since {self.told(node)} needs all of {self.index} at once")
         if math.prod(node.shape) > self.most:  # type: ignore[arg-type]
             shape = "×".join(map(str, node.shape))
             self._refuse(f"{self.told(node)} would have to be in memory whole ({shape}){''.join(self.reasons[:1])}")

@@ -180,7 +180,7 @@ class Schedule(Shown):
         rows = [(when, *row) for when, plan in self.plans() for row in plan.rows()]
         heads = ["when", "step", "operation", "shape", "FLOPs", "bytes"]
         count = f"{self.blocks:,} block{'s' * (self.blocks != 1)} a pass"
-        work = f"{self.flops:,} FLOPs, {self.read:,} bytes read, at most {self.peak:,} at once"
+        work = f"{self.flops:,} FLOPs, {self.read:,} bytes read, at most {self.peak:,} at once in each"
         return Grid(heads, rows, right={4, 5}, above=self.headline, below=f"{count}, {work}")
 
 

@@ -14,11 +14,12 @@ from ricci.compiler.bind import bind_shapes
 from ricci.compiler.blocks.block_inputs import BlockOptions
 from ricci.compiler.blocks.cutting import Cutter
 from ricci.compiler.blocks.lengths import USUAL, longest
+from ricci.compiler.blocks.running import threads_for
 from ricci.compiler.blocks.schedule import BlockProgram, Names, Schedule, Scheduler
 from ricci.compiler.prepare.prepared import Prepared
 from ricci.compiler.run.function import Compiled
 from ricci.errors import InputError, RicciError, nearest
-from ricci.expr import Expr, Size, dims, rebuild, transform
+from ricci.expr import Expr, Function, Size, dims, rebuild, transform
 from ricci.notation.context import Facts
 
 MOST_TEXT = 60  # characters of a part of the formula in messages
@@ -55,10 +56,15 @@ class Case:
         size = next(self.shapes[name][min(axes)] for name, axes in seeds.items() if name in self.shapes)
         if length is None:
             memory = self.blocks.memory or USUAL
-            length = longest(memory, size, lambda n: self._cut(index, size, n, rest).peak, index)
+            length = longest(memory, size, lambda n: self._taken(self._cut(index, size, n, rest)), index)
         if size > length:
             return self._cut(index, size, length, rest)
         return self.along(rest) if rest else self._at_once(index, size, length)
+
+    def _taken(self, schedule: Schedule) -> int:
+        """Bytes at once, in blocks beside one another."""
+        threads = 1 if schedule.blocks < 2 else self.blocks.threads or threads_for(schedule)
+        return schedule.peak * min(threads, schedule.blocks)
 
     def within(self, memory: int) -> Schedule:
         """Cut where that is needed to stay within this memory: along the index that takes the fewest passes."""
@@ -132,7 +138,12 @@ class Case:
             text = to_text(node, tuple(f"i{k}" for k in range(node.order)), Facts(), None)
         except RicciError:
             text = ""
-        return text if 0 < len(text) <= MOST_TEXT else f"a {node.head.lower()}"
+        lines = [line for line in text.splitlines() if not line.startswith("sizes: ")]
+        if len(lines) == 1 and len(lines[0]) <= MOST_TEXT:
+            return lines[0]
+        if isinstance(node, Function):
+            return "a loop" if node.op.own else f"{node.op.name}(…)"
+        return f"a {node.head.lower()}"
 
 
 def _named(index: str, names: Mapping[str, tuple[str, ...]]) -> dict[str, frozenset[int]]:
