@@ -136,7 +136,7 @@ SAME = [  # one formula in index notation, and in several spellings
         r"f = \operatorname{tr}\{A X^\top B\}",
     ]),
     ("y[i] = 1/2 inv(A)[i,j] b[j]", [
-        "y = 1/2*inv(A)*b", "y = ½ A⁻¹ b",
+        "y = 1/2*inv(A)*b", "y = ½ A⁻¹ b", r"y = A\b/2", r"y = (A) \ (2\b)",
         "y = 0.5 A^-1 b", "y = A⁻¹ b / 2", "y = A^(-1)*b/2", r"y = \frac{1}{2} A^{-1} b",
         r"y = \frac12 A^{-1} b", r"y = \tfrac 1 2 A^{-1} b", "y = np.linalg.inv(A) @ b / 2",
         r"y = \frac{A^{-1} b}{2}",
@@ -361,6 +361,8 @@ def test_the_larger_of_two_in_latex():
 
 
 def test_what_python_would_take_otherwise_is_said():
+    with pytest.warns(rc.ReadingWarning, match="Ax is one name"):
+        rc.matrix("f = xᵀAx")
     with pytest.warns(rc.ReadingWarning, match=r"A \* B is read as the product of matrices"):
         rc.matrix("f = np.sum(A * B)")
     with warnings.catch_warnings():

@@ -262,6 +262,14 @@ class Functions(Operators):
         self.multiply(inverse, right, "*", (call.start, call.end))
         return MatrixPiece("solve", 0, 0, *right.shape, (matrix, right))
 
+    def left_divide(self, left: MatrixPiece, right: MatrixPiece, place: tuple[int, int]) -> MatrixPiece:
+        """``A \\ b``: x with A x = b."""
+        if not left.order:
+            return self.divide(right, left, place)
+        piece = self.solve(MatrixCall("solve", left.start, left.end, right.end, [left, right]))
+        piece.start, piece.end = left.start, right.end
+        return piece
+
     def inner(self, call: MatrixCall) -> MatrixPiece:
         """``dot(x, y)`` of columns, and the product of matrices, as NumPy has it."""
         a, b = call.args

@@ -18,12 +18,12 @@ from ricci.notation.matrix_declarations import is_word, order_of
 from ricci.notation.matrix_functions import ABS, Functions, MatrixCall, is_function
 from ricci.notation.matrix_operators import is_bare, number_in
 from ricci.notation.matrix_shapes import Extent, MatrixPiece, MatrixSide, Shape, alike, fits, shape_of
-from ricci.notation.matrix_tokens import COMPARISONS, IN_CALLS, NESTING_LIMIT, Token, tokenise
+from ricci.notation.matrix_tokens import COMPARISONS, IN_CALLS, NESTING_LIMIT, Token, is_latex, tokenise
 from ricci.notation.tokens import PARTNERS
 
 BOLD = re.compile(r"\\(?:mathbf|boldsymbol|bm|pmb)(?![A-Za-z])")  # letters that are columns, Greek ones too
 
-PRODUCTS = frozenset(["*", "@", "·", "/", ".*", "./"])
+PRODUCTS = frozenset(["*", "@", "·", "/", "\\", ".*", "./"])
 OPERANDS = frozenset(["name", "dotted", "number", "ones"])
 SIZED = frozenset(["eye", "ones", "zeros", "identity"])  # functions of sizes
 SLOPE = re.compile(r"d([^\W_]\w*?)_d(\w+)")  # the name of a derivative
@@ -55,7 +55,7 @@ class MatrixParser(Functions):
     """Reads one text."""
 
     def __init__(self, text: str):
-        super().__init__(text, "\\" in text)
+        super().__init__(text, is_latex(text))
         if self.latex:
             from ricci.notation.matrix_latex import tokenise_latex
 
@@ -155,6 +155,8 @@ class MatrixParser(Functions):
     def _joined(self, left: MatrixPiece, right: MatrixPiece, sign: str, place: tuple[int, int]) -> MatrixPiece:
         if sign == "/":
             return self.divide(left, right, place)
+        if sign == "\\":
+            return self.left_divide(left, right, place)
         if sign in (".*", "./"):
             return self.entrywise(left, right, 1 if sign == ".*" else -1, place)
         if self.python and left.order and right.order and not fits(left.columns, right.rows):
@@ -174,6 +176,17 @@ class MatrixParser(Functions):
             f"{a} * {b} is read as the product of matrices, which * is here.\n{shown}\n"
             f"  Write {a} @ {b} for it, or {a} .* {b} for what NumPy takes * for, the product entry by entry."
         )
+
+    def _doubt_of_letters(self, token: Token) -> None:
+        """``xᵀAx``, where ``Ax`` is one name."""
+        name, before = token.value, self.tokens[self.tokens.index(token) - 1]
+        close = before.end == token.start and before.kind in ("post", "number") and not self.latex
+        if close and name.isalpha() and name[0].isupper() and 1 < len(name) < 4:
+            shown = caret(self.text, token.start, token.end)
+            self.doubts.append(
+                f"{name} is one name, of a matrix.\n{shown}\n  Write {' '.join(name)} for a product, and declare it as "
+                f"a name otherwise."
+            )
 
     def _operand_follows(self) -> bool:
         """Whether an operand follows without a sign, so that it is multiplied."""
@@ -436,6 +449,7 @@ class MatrixParser(Functions):
             if slope is not None:
                 return slope
             self._check_name(token)
+            self._doubt_of_letters(token)
             order = max(order_of(name), 1) if self.latex and BOLD.match(self.text, token.start) else order_of(name)
             known = self.names[name] = Name(*shape_of([MatrixSide(Extent()) for _ in range(order)]))
         if not known.defined:

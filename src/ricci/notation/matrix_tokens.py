@@ -44,7 +44,7 @@ PIECES = re.compile(
       | (?P<method>\.[^\W\d]\w*(?=\())
       | (?P<raised>⁻ᵀ|⁻?[⁰¹²³⁴-⁹]+|⁺|†|\^†)
       | (?P<bars>\|\||‖)
-      | (?P<sign>\.\*|\./|\.\^|\*\*|[<>=!:]=|[-+*/^@·⋅∙⊙∘⊘⊗•,=;<>≤≥≠−])
+      | (?P<sign>\.\*|\./|\.\^|\*\*|[<>=!:]=|[-+*/\\^@·⋅∙⊙∘⊘⊗•,=;<>≤≥≠−])
       | (?P<bar>\|)
       | (?P<open>[\[({{])
       | (?P<close>[\])}}])
@@ -69,7 +69,6 @@ MARKS = {"⁻ᵀ": "-T", "⁺": "+", "†": "+", "^†": "+"}
 IN_CALLS = frozenset(["name", "bar", "bars"])  # what stands in f(x, y) on a left side, beside commas
 COMPARISONS = frozenset(["<", "<=", ">", ">=", "==", "!="])
 INSTEAD = {
-    "\\": "For the solution of A x = b write inv(A)*b, or solve(A, b).",
     "×": "Write * for the product of matrices, .* entry by entry.",
     "%": "A comment begins with '#'.",
     "$": "Leave out the dollar signs.",
@@ -85,6 +84,18 @@ INSTEAD = {
 INSTEAD |= dict.fromkeys("½⅓⅔¼¾", "Write 2*½ for the product, 2 + ½ for the sum.")
 SIGNS = "The signs are + - * / ^ ' and, entry by entry, .* ./ .^"
 _DIGITS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹₁₂", "-012345678912")
+
+
+DIVISION = re.compile(r"(?<=[\w)\]'ᵀ])[ \t]*\\(?:[ \t]+(?=[\w(\[])|(?=[A-Za-z](?![A-Za-z])|[(\[]))")
+
+
+def is_latex(text: str) -> bool:
+    r"""Whether a text is LaTeX: where it has a backslash that is no division from the left, as MATLAB has it.
+
+    >>> is_latex(r"f = x^\top A x"), is_latex(r"x = A\b"), is_latex(r"x = (A + I) \ (b - c)")
+    (True, False, False)
+    """
+    return "\\" in text and "\\" in DIVISION.sub("", text)
 
 
 def tokenise(text: str) -> list[Token]:

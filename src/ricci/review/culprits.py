@@ -223,13 +223,13 @@ class CulpritSearch:
             yield from terms_missing(place, summands[:MOST_SUMMANDS])
 
     def missing_terms(self, summands: Sequence[Node]) -> Iterator[Edit]:
-        """The terms of a line above that are the whole difference."""
+        """The terms of a line above, or numbers, that are the whole difference."""
         own = self.value(self.node) if self.readable is not None else None
         if own is None:
             return
         for target in self.targets:
             rest = terms.difference(target, own)
-            for term in summands:
+            for term in [syntax.Number(0, 0, 1), *summands]:
                 value = self.value(term)
                 factor = terms.ratio(rest, value) if value else None
                 number = None if factor is None else terms.small_fraction(factor)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from ricci.errors import NotationError
-from ricci.notation import syntax
+from ricci.notation import matrix_tokens, syntax
 from ricci.notation.declarations import Declarations
 from ricci.notation.latex_program import indices_of
 from ricci.notation.resolve import read_program
@@ -43,7 +43,9 @@ class WrittenLine:
 
 
 def is_latex(text: str, declared: Declarations) -> bool:
-    return "\\" in text if declared.latex is None else declared.latex
+    if declared.latex is None:
+        return "\\" in text if declared.matrix is None else matrix_tokens.is_latex(text)
+    return declared.latex
 
 
 def lines_of(text: str, latex: bool) -> Iterator[WrittenLine]:
