@@ -196,6 +196,17 @@ def test_other_backends(backend):
     np.testing.assert_allclose(np.asarray(c @ x), np.ones(100), atol=1e-3)
 
 
+def test_what_is_zero_has_no_entries():
+    """However large it is; and it is a matrix in all else."""
+    found = rc.jacobian(lambda u: np.ones(3) + 0 * u[:3], compressed=True)(np.ones(100_000))
+    assert found.sparse().nnz == (found.T @ found).sparse().nnz == 0 and not (found @ np.ones(100_000)).any()
+    curved = rc.hessian(lambda u: u.sum(), compressed=True)(np.ones(4))
+    assert (curved + 2 * curved).structure == "0" and (curved - curved).sparse().nnz == 0
+    assert curved.sparse("dia").nnz == 0 and curved.shifted(2.0).solve(np.ones(4)).tolist() == [0.5] * 4
+    with pytest.raises(rc.InputError, match="c is 0"):
+        curved.solve(np.ones(4))
+
+
 def test_what_has_too_many_entries_is_refused(monkeypatch):
     monkeypatch.setattr(triples, "MOST_ENTRIES", 1000)
     c = rc.hessian(lambda x: x.sum() ** 2, compressed=True)(np.ones(50))

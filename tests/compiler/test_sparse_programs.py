@@ -158,15 +158,32 @@ def springs(x):
     return ((x[i] - x[j]) ** 4).sum() + (x**2).sum()
 
 
+def triples(x):
+    return (np.lib.stride_tricks.sliding_window_view(1 + x / 10, 3).prod(-1) ** 2).sum()
+
+
+def pairs(x):
+    return (np.stack([x[:-1], 1 + x[1:]]).prod(0) / (1 + x[:-1] ** 2)).sum()
+
+
+def inverses(p):
+    return np.linalg.inv(p.reshape(-1, 2, 2) + 3 * np.eye(2))
+
+
+def solutions(p):
+    return np.linalg.solve(p.reshape(-1, 2, 2) + 3 * np.eye(2), np.ones((len(p), 2, 1)))
+
+
 JACOBIANS = [
     (periodic, line, 3), (periodic, square, 5), (periodic, cube, 7), (laplacian_in_space, cube, 7),
     (varying_coefficients, square, 5), (upwind, line, 3), (burgers, line, 3), (slopes, line, 3),
     (reaction_in_a_row, line, 4), (collocation, by(5), 6), (poses, by(3), 12),
+    (inverses, by(4), 4), (solutions, by(4), 2),
 ]  # fmt: skip
 HESSIANS = [
     (rosenbrock, line, 3), (wood, line, 3), (powell, line, 3), (spline, line, 7), (variation, square, 7),
     (periodic_variation, square, 7), (surface, square, 9), (links, by(2), 6), (angles, by(3), 15), (control, by(5), 15),
-    (markov, by(3), 9), (springs, line, 5.1),
+    (markov, by(3), 9), (springs, line, 5.1), (triples, line, 5), (pairs, line, 3),
 ]  # fmt: skip
 ALL = [*[(rc.jacobian, *row) for row in JACOBIANS], *[(rc.hessian, *row) for row in HESSIANS]]
 

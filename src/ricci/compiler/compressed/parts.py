@@ -24,6 +24,8 @@ from functools import reduce
 from operator import or_
 
 from ricci.compiler.compressed.gathered import Frames
+from ricci.compiler.compressed.linked_axes import LinkedAxes
+from ricci.compiler.compressed.opened_functions import functions_opened
 from ricci.compiler.compressed.parts_terms import Factor, Term, renamed
 from ricci.compiler.lower.expressions import NAMED
 from ricci.expr import Constant, Data, Dim, Expr, Number, Product, Size, Structure, Sum, constant, product
@@ -76,11 +78,17 @@ class Parts:
 def take_apart(root: Expr, env: Mapping[Atom, int]) -> Parts:
     """The terms of ``root`` with the fewest numbers in their cores; factors that are not structures are the cores.
 
-    Zero is a number spread over all axes, since something has to carry the type.
+    Zero is no entry, and still has a core, since something has to carry the type.
     """
     search = _Search(root, env)
-    found = [search.finished(term) for term in search.best()]
-    terms = sorted(found, key=_for_reading) or [Term(1, ((constant(0), ()),))]
+    best = search.best()
+    opened = functions_opened(root, LinkedAxes(search.size))
+    if opened is not root:
+        other = _Search(opened, env)
+        form = other.best()
+        if 2 * other.cost(form)[0] < search.cost(best)[0]:
+            search, best = other, form
+    terms = sorted(map(search.finished, best), key=_for_reading) or [Term(0, ((constant(0), ()),))]
     return Parts(search.order, tuple(terms), search.sizes, search.written)
 
 

@@ -278,7 +278,7 @@ class Compressed:
     def _half(self, what: str) -> int:
         if self.ndim % 2:
             raise InputError(
-                f"{what} is for tensors with as many axes for rows as for columns; this one has {self.ndim} axes, "
+                f"{what} is for tensors with as many axes for rows as for columns; this one has the shape "
                 f"{self.shape}. c @ v works, and so does c.todense()."
             )
         return self.ndim // 2

@@ -101,11 +101,18 @@ class Shell:
     # Expressions
 
     def total(
-        self, out: Sequence, more: Sequence[tuple[Expr, tuple]] = (), to: Mapping[int, int] | None = None
+        self,
+        out: Sequence,
+        more: Sequence[tuple[Expr, tuple]] = (),
+        to: Mapping[int, int] | None = None,
+        typed: bool = False,
     ) -> Expr:
-        """The sum of all terms, each times ``more``, with labels renamed by ``to`` and summed unless in ``out``."""
+        """The sum of all terms, each times ``more``, with labels renamed by ``to`` and summed unless in ``out``.
+
+        ``typed``: a term that is zero is its core, which is 0, and has the type.
+        """
         kept = {x: self.sizes[x] for x in out if x in self.sizes}
-        terms = [(t.coef, product([*renamed(t.factors, to or {}), *more], out, kept)) for t in self.terms]
+        terms = [(t.coef or int(typed), product([*renamed(t.factors, to or {}), *more], out, kept)) for t in self.terms]
         return add(terms)
 
     def known(self, key: tuple, make: Callable[[], Any]) -> Any:
@@ -132,12 +139,12 @@ class Shell:
         return tuple(range(len(self.shape)))[start:stop]
 
     def dense(self, cores: tuple) -> Any:
-        return self._called(("dense",), lambda: self.total(self._axes()), cores)
+        return self._called(("dense",), lambda: self.total(self._axes(), typed=True), cores)
 
     def diagonal(self, cores: tuple) -> Any:
         half = len(self.shape) // 2
         to = {axis: axis - half for axis in self._axes(half)}
-        return self._called(("diagonal",), lambda: self.total(self._axes(0, half), to=to), cores)
+        return self._called(("diagonal",), lambda: self.total(self._axes(0, half), to=to, typed=True), cores)
 
     def times(self, cores: tuple, v: Any, count: int, last: bool) -> Any:
         """The sum over the last, or first, ``count`` axes with those of ``v``; its further axes stay."""
@@ -147,7 +154,7 @@ class Shell:
             first, second = self._axes(0, split), self._axes(split)
             summed, kept = (second, first) if last else (first, second)
             further = tuple([("further", k) for k in range(v.ndim - count)])
-            return self.total((*kept, *further), [(self._v(summed, v.ndim), (*summed, *further))])
+            return self.total((*kept, *further), [(self._v(summed, v.ndim), (*summed, *further))], typed=True)
 
         return self._called(("times", count, v.ndim, last), build, cores, v)
 

@@ -67,7 +67,7 @@ class Pattern:
 
 def routes(terms: Sequence[Term], sizes: Mapping[int, int], axes: tuple[Labels, Labels]) -> list[Route]:
     """How the places of each term are found; an error if there are more than an array of them may have."""
-    found = [Route(term, sizes, (*axes[0], *axes[1])) for term in terms]
+    found = [Route(term, sizes, (*axes[0], *axes[1])) for term in terms if term.coef]
     most = max([route.most for route in found], default=0)
     if most > MOST_ENTRIES:
         raise InputError(
