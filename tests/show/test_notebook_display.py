@@ -7,6 +7,7 @@ import pickle
 import re
 import subprocess
 import sys
+import time
 from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
@@ -322,6 +323,12 @@ def hardest(latex: str) -> float:
     """The widest of what cannot be broken: a line of few factors, with its rule."""
     lines = [line.partition("&&") for line in latex.split(r"\\")]
     return max(max(map(width_of, re.split(r" [+-] |(?<=\}) ", right))) + 40 for right, _, _ in lines)
+
+
+def test_long_sums_are_broken_in_time_that_grows_with_them():
+    start = time.process_time()
+    made = fitted("y = " + " + ".join([f"a_{{i}} b_{{{k}}}" for k in range(800)]))
+    assert time.process_time() - start < 5 and all(width_of(line) <= WIDTH + 8 for line in made.split("\\\\\n"))
 
 
 def test_short_lines_stay_as_they_are():

@@ -8,7 +8,9 @@ that are broken apart no longer grow with what is inside, ``\bigl(`` … ``\bigr
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
+from operator import itemgetter
 
 WIDTH = 96  # letters, about
 BEGIN, END, NEXT = "\\begin{aligned}\n", "\n\\end{aligned}", " \\\\\n"
@@ -24,6 +26,8 @@ _TALL = frozenset(["\\frac", "\\binom"])
 _SMALL = 0.7  # of letters above and below
 _MATH_IN_WORDS, _APART = re.compile(r"\$(.*?)\$"), r"}\1\\text{"  # dollars in words would end the formula
 _WORD = re.compile(r"\\(?:exp|log|sin|cos|tan|sinh|cosh|tanh|det|max|min|lim|arg|Pr|ln)")
+BEFORE = 400  # letters that are looked at to see what stands before a blank
+_BEGINS = ("(", r"\left", "+", "-", "=", "<", ">", r"\le", r"\ge", r"\ne", r"\cdot", "&")
 _STARTS = re.compile(r"\\(?:sum|prod|frac\{\\partial\}|cdot|le|ge|ne|odot|partial)")
 
 
@@ -146,8 +150,9 @@ def _group(tokens: Sequence[str], at: int) -> tuple[str, int]:
 def broken(latex: str, room: float) -> list[str]:
     """One side of a line in pieces, each of which fits, or cannot be broken."""
     pieces, rest, cuts, start = [], latex, [], 0
+    places = _places(latex) if width_of(latex) > room else []
     while width_of(rest) > room:
-        end = _best(latex, start, room)
+        end = _best(latex, places, start, room)
         if end is None:
             break
         cuts.append(end)
@@ -168,32 +173,31 @@ def _places(latex: str) -> list[tuple[int, int, int]]:
         if braces == 0 and at:
             if token in (" + ", " - "):
                 found.append((at, depth, 0))
-            elif token.isspace() and _between_factors(before, latex[at + len(token) :]):
+            elif token.isspace() and _between_factors(before, latex, at + len(token)):
                 found.append((at, depth, 1))
         braces += (token == "{") - (token == "}")
         depth += (token in ("(", "[")) - (token in (")", "]")) if braces == 0 else 0
-        before = before + token if not token.isspace() else before
+        before = (before + token)[-BEFORE:] if not token.isspace() else before
         at += len(token)
     return found
 
 
-def _between_factors(before: str, after: str) -> bool:
+def _between_factors(before: str, latex: str, at: int) -> bool:
     """Whether a product may be broken here: not after an operator, and not before the brackets it acts on."""
     last = re.search(r"(\\[A-Za-z]+|.)(?:[_^]\{[^{}]*\})*$", before)
     operator = last is not None and (_STARTS.match(last[1]) or last[1] in ",=<>")
-    begins = after.startswith(("(", r"\left", "+", "-", "=", "<", ">", r"\le", r"\ge", r"\ne", r"\cdot", "&"))
+    begins = latex.startswith(_BEGINS, at)
     return not operator and not begins and not before.endswith(r"\partial}{\partial}")
 
 
-def _best(latex: str, start: int, room: float) -> int | None:
+def _best(latex: str, places: Sequence[tuple[int, int, int]], start: int, room: float) -> int | None:
     """The best place after ``start``: of equal ones the last, and none where hardly anything would be on the line."""
-    found = []
-    for place, depth, strength in _places(latex):
-        if place <= start:
-            continue
-        wide = width_of(latex[start:place])
-        if wide <= room:
-            found.append((depth + 4 * (wide < room / 4), strength, -place))
+    found, wide, last = [], 0.0, start
+    for place, depth, strength in places[bisect_right(places, start, key=itemgetter(0)) :]:
+        wide, last = wide + width_of(latex[last:place]), place
+        if round(wide, 1) > room:
+            break
+        found.append((depth + 4 * (wide < room / 4), strength, -place))
     return -min(found)[2] if found else None
 
 
