@@ -33,6 +33,10 @@ def logistic(*by):
     return f.diff(*by) if by else f
 
 
+def loss(w, X, y):
+    return np.log1p(np.exp(-y * (X @ w))).mean()
+
+
 def data(m=200, n=3, dtype=float):
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(m, n)), np.sign(rng.normal(size=m))
@@ -255,6 +259,12 @@ def test_files_of_hdf5(tmp_path):
         X = file.create_dataset("x", data=given["X"])
         f = logistic("w").compile(blocks={"m": 64})
         np.testing.assert_allclose(f(X=X, y=given["y"], w=given["w"]), logistic("w")(**given))
+        of_function = rc.grad(loss, axes={"X": "m n"}, blocks={"m": 64})
+        np.testing.assert_allclose(
+            of_function(given["w"], X, given["y"]), rc.grad(loss)(given["w"], X[...], given["y"])
+        )
+        with pytest.raises(rc.InputError, match="would be loaded whole"):
+            rc.grad(loss)(given["w"], X, given["y"])
         with pytest.raises(rc.InputError, match=r"'X' is needed at once, and it lies in a file. Write X\[...\]"):
             rc.parse("K[m,p] = X[m,n] X[p,n]").compile(blocks={"m": 64})(X=X)
 
@@ -274,6 +284,27 @@ def test_results_go_where_they_are_wanted(tmp_path):
         f(**given, out=(None, np.empty((3, 200))))
     with pytest.raises(rc.InputError, match="2 results and 3 places"):
         f(**given, out=(None, None, None))
+
+
+@pytest.mark.parametrize(
+    "out, kind, words",
+    [
+        (np.empty((200, 3), int), rc.DTypeError, "result is float64, and out is of int64"),
+        (np.broadcast_to(0.0, (200, 3)), rc.InputError, "only to be read"),
+        ("z.npy", rc.ShapeError, "the type str"),
+    ],
+)
+def test_places_that_do_not_fit(out, kind, words):
+    with pytest.raises(kind, match=words):
+        logistic("X").compile(blocks={"m": 30})(**data(), out=out)
+
+
+def test_results_in_the_place_of_inputs():
+    X = data()["X"]
+    centred, own = rc.parse("Z[m,n] = X[m,n] - 1[m] mean[m](X[m,n])").compile(blocks={"m": 30}), X.copy()
+    np.testing.assert_allclose(centred(X=own, out=own), X - X.mean(0))
+    with pytest.raises(rc.InputError, match="where the input 'X' is"):
+        centred(X=own[1:], out=own[:-1])
 
 
 class Failing:
@@ -452,10 +483,6 @@ def test_one_text_for_several_indices():
 
 def test_transforms_run_in_blocks():
     given = data()
-
-    def loss(w, X, y):
-        return np.log1p(np.exp(-y * (X @ w))).mean()
-
     args = (given["w"], given["X"], given["y"])
     for transform in (rc.grad, rc.hessian, rc.value_and_grad, rc.jacobian):
         cut = transform(loss, axes={"X": "m n"}, blocks={"m": 30})

@@ -68,8 +68,12 @@ class Arguments:
         extras: tuple = (),
         static: Collection[int] = (),
         names: Collection[str] = (),
+        stored: bool = False,
     ) -> Arguments:
-        """The arguments, and ``extras`` that the function does not get; ``static`` and ``names`` say what is static."""
+        """The arguments, and ``extras`` that the function does not get; ``static`` and ``names`` say what is static.
+
+        They may lie in files if ``stored``: no more of them is read than somebody asks for.
+        """
         leaves: list[Any] = []
         forms: list[Form] = []
         fixed: list[int] = []  # the numbers of leaves that are static because the argument is
@@ -85,7 +89,10 @@ class Arguments:
                 own, form = trees.flatten(part)
                 leaves += own
                 forms.append(form)
-        arrays = [number not in fixed and is_array(leaf) for number, leaf in enumerate(leaves)]
+        arrays = [
+            number not in fixed and ((stored and kind_of(leaf) == "stored") or is_array(leaf))
+            for number, leaf in enumerate(leaves)
+        ]
         return cls(leaves, (len(args), tuple(kwargs), tuple(forms)), arrays)
 
     @property

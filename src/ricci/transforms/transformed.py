@@ -237,7 +237,8 @@ class Transformed(MadeOf, Generic[P, R_co]):
             raise InputError(f"{self!r} takes {self.extras} more argument(s) after those of the function.")
         nums = self.static_argnums
         static = {k % split if k < 0 else k for k in nums} if nums and split else nums
-        return Arguments.of(args[:split], kwargs, args[split:], static, self.static_argnames)
+        stored = self.blocks is not None
+        return Arguments.of(args[:split], kwargs, args[split:], static, self.static_argnames, stored)
 
     def _found(self, args: tuple, kwargs: Mapping[str, Any]) -> Any:
         arguments = self.arguments(args, kwargs)

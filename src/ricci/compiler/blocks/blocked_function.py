@@ -20,7 +20,7 @@ from ricci.compiler.prepare.known_sizes import input_axes
 from ricci.compiler.prepare.prepared import Prepared
 from ricci.compiler.run.function import ASSUMED, Compiled
 from ricci.dispatch import recorded
-from ricci.errors import InputError, ShapeError
+from ricci.errors import DTypeError, InputError, ShapeError
 from ricci.expr import Dim, axis_size
 from ricci.expr.settle import SizeClasses
 from ricci.kinds import kind_of
@@ -97,13 +97,13 @@ class BlockedFunction(Compiled):
         arrays: dict[str, Any] = {**as_arrays(own), **stored}
         return {name: arrays[name] for name in given}
 
-    def types(self, arrays: Mapping[str, Any]) -> tuple[str, dict[str, np.dtype]]:
-        """The floating type of a call, and of each input the type in which it is computed with."""
+    def types(self, arrays: Mapping[str, Any]) -> dict[str, np.dtype]:
+        """Of each input the type in which it is computed with."""
         dtypes = {name: np.dtype(array.dtype) for name, array in arrays.items()}
         floats = [dtype for dtype in dtypes.values() if dtype.kind == "f"]
         floating = np.result_type(*floats) if floats else np.dtype(float)
         kinds = {name: "i" if dtype.kind in "iu" else dtype.kind for name, dtype in dtypes.items()}
-        return str(floating), {name: TYPES.get(kind, floating) for name, kind in kinds.items()}
+        return {name: TYPES.get(kind, floating) for name, kind in kinds.items()}
 
     # Running
 
@@ -115,7 +115,7 @@ class BlockedFunction(Compiled):
         progress: Any = None,
         resume: Any = None,
     ) -> Any:
-        dtype, types = self.types(arrays)
+        types = self.types(arrays)
         schedule = self.schedule({name: tuple(array.shape) for name, array in arrays.items()}, types, sizes)
         self._last = schedule
         stored = bool(schedule.passes)
@@ -123,7 +123,8 @@ class BlockedFunction(Compiled):
             name: BlockSource(array, types[name], name, stored and kind_of(array) == "stored")
             for name, array in arrays.items()
         }
-        places = self._places(schedule, out, dtype, resume)
+        places = self._places(schedule, out, resume)
+        _check_apart(schedule, places, arrays)
         kept = None
         if resume is not None and schedule.passes:
             text = f"{self.stage}{schedule.index}{schedule.block}{schedule.headline}"
@@ -136,7 +137,7 @@ class BlockedFunction(Compiled):
             found = BlockRun(schedule, values, places, told, threads, kept)()
         return found[0] if self.single else tuple(found)
 
-    def _places(self, schedule: Schedule, out: Any, dtype: str, resume: Any) -> dict[int, Any]:
+    def _places(self, schedule: Schedule, out: Any, resume: Any) -> dict[int, Any]:
         """Where results go that are written block by block, and those for which a place is given."""
         given = dict(enumerate([out] if self.single else out or ()))
         count = len(schedule.shapes)
@@ -149,6 +150,13 @@ class BlockedFunction(Compiled):
                 wanted = "×".join(map(str, schedule.shapes[k])) or "one number"
                 found = f"the shape {shape}" if hasattr(place, "shape") else f"the type {type(place).__name__}"
                 raise ShapeError(f"out is an array or a file for a result of {wanted}, and what is given has {found}.")
+            dtype, known = schedule.types[k], np.dtype(getattr(place, "dtype", schedule.types[k]))
+            if not np.can_cast(dtype, known, "same_kind"):
+                raise DTypeError(
+                    f"The result is {dtype.name}, and out is of {known.name}, which would lose its values."
+                )
+            if isinstance(place, np.ndarray) and not place.flags.writeable:
+                raise InputError('What is given as out= is only to be read: open it with mode="r+".')
         along = {k: axes for one in schedule.passes for k, axes in one.written}
         if resume is not None and not along.keys() <= places.keys():
             raise InputError(
@@ -244,3 +252,21 @@ class BlockedFunction(Compiled):
         yield "inputs", code(", ".join(self.inputs) or "none")
         if self._last is not None:
             yield "", folded("plan", Element(self._last._repr_html_()))
+
+
+def _check_apart(schedule: Schedule, places: Mapping[int, Any], arrays: Mapping[str, Any]) -> None:
+    """An error where blocks are written over what is still to be read."""
+    for number, one in enumerate(schedule.passes):
+        for position, axes in one.written:
+            place = places[position]
+            for name, array in arrays.items():
+                if not isinstance(place, np.ndarray) or not isinstance(array, np.ndarray):
+                    continue
+                read = [feed.axes for later in schedule.passes[number:] for feed in later.feeds if feed.source == name]
+                in_place = read == [frozenset(axes)] and _same_place(place, array)
+                if read and not in_place and np.may_share_memory(place, array):
+                    raise InputError(f"out lies where the input {name!r} is, which is still to be read then.")
+
+
+def _same_place(a: np.ndarray, b: np.ndarray) -> bool:
+    return all(a.__array_interface__[key] == b.__array_interface__[key] for key in ("data", "shape", "strides"))

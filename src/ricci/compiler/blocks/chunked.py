@@ -59,7 +59,7 @@ class ChunkedFunction(BlockedFunction):
         for name, value in own.items():
             if value is not None and value is not False:
                 raise InputError(f"{name}= is of runs on NumPy; results of Dask are lazy: say it where they are run.")
-        types = self.types(arrays)[1]
+        types = self.types(arrays)
         shapes = {name: tuple(map(int, array.shape)) for name, array in arrays.items()}
         schedule, lengths = self._cut(arrays, shapes, types, sizes)
         self._last = schedule
