@@ -213,6 +213,10 @@ def test_sizes_that_no_argument_tells():
     assert f.code(sizes={"n": 4})(np.ones(2)).shape == (2, 4)
     with pytest.raises(rc.InputError, match="There is no index 'q' to have a size; the indices are i, n"):
         f.code(sizes={"q": 4})
+    for wrong in (-1, 2.5, True, "3"):
+        with pytest.raises(rc.InputError, match="must be a whole number that is not negative"):
+            f.code(sizes={"n": wrong})
+    assert f.code(sizes={"n": np.int64(4)}) == f.code(sizes={"n": 4})
 
 
 def test_code_is_a_text_that_can_be_called_and_travels():

@@ -85,6 +85,8 @@ def test_loops_gathers_and_checked_sizes():
     given = {"a": rng.normal(size=2), "W": rng.normal(size=(2, 2)), "x": rng.normal(size=(3, 2))}
     for one in (f, f.diff("W")):
         assert fault(one.code("julia"), given, one(**given)) == ""
+    n, given = rc.parse("f[n_j] = exp(A[n_j,j] v[j])"), {"A": rng.normal(size=(2, 3)), "v": rng.normal(size=3)}
+    assert fault(n.code("julia"), given, n(**given)) == ""
     h = rc.grad(lambda x: (np.cumsum(x, 1) * np.cumprod(x, 0)).sum())
     x = rng.normal(size=(2, 3))
     assert fault(h.code("julia")(x), {"x": x}, h(x)) == ""

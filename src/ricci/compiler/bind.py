@@ -11,6 +11,7 @@ import numpy as np
 from ricci.caches import lazy
 from ricci.compiler.declared_values import as_declared
 from ricci.compiler.plan.program_steps import shape_text
+from ricci.compiler.prepare.known_sizes import check_sizes
 from ricci.compiler.prepare.prepared import Prepared
 from ricci.errors import DTypeError, InputError, NotationError, ShapeError, nearest
 from ricci.expr import Dim, Expr, Size, Variable, dims, topological
@@ -119,18 +120,6 @@ def arguments(prepared: Prepared, inputs: Mapping[str, Any], sizes: Any = None) 
     as_declared(prepared.facts.symmetries, given)
     arrays = as_arrays(given)
     return arrays, bind_shapes(prepared, {name: array.shape for name, array in arrays.items()}, check_sizes(sizes))
-
-
-def check_sizes(sizes: Any) -> Mapping[str, int]:
-    """The sizes of indices that a call gives, if it does."""
-    if sizes is None:
-        return {}
-    if not isinstance(sizes, Mapping):
-        raise InputError(f'sizes gives the sizes of indices, as in sizes={{"i": 3}}, not {sizes!r}.')
-    for name, size in sizes.items():
-        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 0:
-            raise InputError(f"The size of index {name!r} must be a whole number that is not negative, not {size!r}.")
-    return sizes
 
 
 def check_names(prepared: Prepared, given: Mapping[str, Any]) -> None:

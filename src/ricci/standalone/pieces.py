@@ -128,5 +128,8 @@ class SizeTexts:
             text = self.quotient.format(parts[0].at(MINUS), parts[1].at(RAISES))
             return CodePiece(text, ATOM if text.endswith(")") else TIMES)
         if atom not in self.used:
-            self.used[atom] = self.names.new(self.before + self.sizes.name(dims.symbol(*atom)).rstrip("'"))
+            name = self.before + self.sizes.name(dims.symbol(*atom)).rstrip("'")
+            while self.before and name in self.sizes.namer.claims:  # a loop over such an index would hide it
+                name += "_"
+            self.used[atom] = self.names.new(name)
         return CodePiece(self.used[atom])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ricci.caches import Cache
-from ricci.compiler.bind import as_arrays, check_names, check_sizes
+from ricci.compiler.bind import as_arrays, check_names
 from ricci.compiler.blocks.block_inputs import BlockOptions, BlockSource, check_real
 from ricci.compiler.blocks.cutting import NotCutError
 from ricci.compiler.blocks.keeping import Kept, digest_of
@@ -16,7 +16,7 @@ from ricci.compiler.blocks.running import BlockRun, telling, threads_for
 from ricci.compiler.blocks.schedule import WHERE, Names, Schedule
 from ricci.compiler.blocks.scheduling import TYPES, Case, Seeds, seeds_of
 from ricci.compiler.declared_values import as_declared
-from ricci.compiler.prepare.known_sizes import input_axes
+from ricci.compiler.prepare.known_sizes import check_sizes, input_axes
 from ricci.compiler.prepare.prepared import Prepared
 from ricci.compiler.run.function import ASSUMED, Compiled
 from ricci.dispatch import recorded

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from numbers import Integral
+from typing import Any
 
 from ricci.compiler.prepare.prepared import Prepared
 from ricci.errors import InputError
@@ -32,10 +34,11 @@ class KnownSizes:
         told = {axis: self.name(self.of(axis_size(*axis))) for axis in self._axes() if axis not in self.groups}
         known = {*[name for name, _ in facts.groups], *self.namer.claims, *[name for name, _ in indices]}
         known |= {*facts.sizes, *facts.ranges, *told.values(), *[a[0] for a in stage.atoms if len(a) == 1]} - {""}
-        for name, size in given.items():
+        for name, size in check_sizes(given).items():
             if name not in known:
                 listed = ", ".join(sorted(known)) or "none"
                 raise InputError(f"There is no index {name!r} to have a size; the indices are {listed}.")
+            size = int(size)
             linked.append((index_size(name), size))
             linked += [(axis_size(*axis), size) for index, axes in facts.groups if index == name for axis in axes]
             linked += [(axis_size(*axis), size) for axis, index in told.items() if index == name]
@@ -103,6 +106,18 @@ class KnownSizes:
         own = self._axes()
         exact = [axis for axis in own if axis == atom]
         return next((axis for axis in [*exact, *own] if self.of(axis_size(*axis)) is wanted), None)
+
+
+def check_sizes(sizes: Any) -> Mapping[str, int]:
+    """The sizes of indices that are given, if they are."""
+    if sizes is None:
+        return {}
+    if not isinstance(sizes, Mapping):
+        raise InputError(f'sizes gives the sizes of indices, as in sizes={{"i": 3}}, not {sizes!r}.')
+    for name, size in sizes.items():
+        if isinstance(size, bool) or not isinstance(size, Integral) or size < 0:
+            raise InputError(f"The size of index {name!r} must be a whole number that is not negative, not {size!r}.")
+    return sizes
 
 
 def input_axes(stage: Prepared) -> dict[str, tuple[str, ...]]:

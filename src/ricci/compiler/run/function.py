@@ -13,11 +13,11 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from ricci.caches import MOST_PLANS, Cache, Counts, enrol, lazy
-from ricci.compiler.bind import Setting, check_names, check_sizes
+from ricci.compiler.bind import Setting, check_names
 from ricci.compiler.declared_values import as_declared
 from ricci.compiler.pipeline import emit, ready, whole
 from ricci.compiler.plan.plans import Plan
-from ricci.compiler.prepare.known_sizes import input_axes
+from ricci.compiler.prepare.known_sizes import check_sizes, input_axes
 from ricci.compiler.prepare.prepared import Prepared
 from ricci.compiler.run.engines import target_named, target_of
 from ricci.compiler.run.matrix_faults import explained
