@@ -369,6 +369,9 @@ def test_a_file_of_another_run_is_refused(tmp_path):
     ):
         with pytest.raises(rc.InputError, match="of another run"):
             formula.compile(blocks=blocks)(**inputs, resume=kept)
+    for no_file in (3, tmp_path / "nowhere" / "kept"):
+        with pytest.raises(rc.InputError, match="in a folder that there is"):
+            logistic("w").compile(blocks={"m": 20})(**given, resume=no_file)
     kept.write_text("nothing")
     with pytest.raises(rc.InputError, match="no file of a run"):
         logistic("w").compile(blocks={"m": 20})(**given, resume=kept)

@@ -29,6 +29,8 @@ class Kept:
     """What is known of a run."""
 
     def __init__(self, path: Any, digest: str):
+        if not isinstance(path, (str, os.PathLike)) or not Path(path).parent.is_dir():
+            raise InputError(f"resume= is the name of a file, in a folder that there is, not {path!r}.")
         self.path, self.digest = Path(path), digest
         self.totals: dict[str, Any] = {}
         # Passes that are over, blocks of the next one that are done, and what is joined of these: set at once, so that

@@ -168,7 +168,9 @@ def seeds_of(stage: Prepared, indices: Sequence[str]) -> Seeds:
                 what = "reads other places than its own, as x[i+1] does, which may be in the next block"
             elif index in stage.names or any(index == name for name, _ in stage.facts.groups):
                 what = "ranges over no axis of an input that the results depend on"
-            hint = nearest(index, found) or ("" if found else 'Name the axes of arguments: axes={"X": "m n"}.')
+            named = {axis for _, axes in stage.facts.groups for axis in axes}
+            bare = any((v.name, k) not in named for v in stage.needed for k in range(v.order))
+            hint = nearest(index, found) or ('Name the axes of arguments: axes={"X": "m n"}.' if bare else "")
             raise InputError(f"The index {index!r} {what}; those that can be cut are {listed}. {hint}".rstrip())
     return {index: found[index] for index in indices or found}
 
