@@ -156,7 +156,9 @@ class Sides:
         shown = f"{right} {' '.join(self.definitions.values())}"
         spoken = whole or re.search(rf"\b{name}\b", shown)
         main = [self.main] if self.main and spoken and name not in self.definitions else []
-        text = "\n".join([*self.sizes, *self.definitions.values(), *main, *beside, f"{result} = {right}"])
+        after = [text for text in self.definitions.values() if main and re.search(rf"\b{name}\b", text)]
+        first = [text for text in self.definitions.values() if text not in after]
+        text = "\n".join([*self.sizes, *first, *main, *after, *beside, f"{result} = {right}"])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return rc.parse(text, sizes=sizes)

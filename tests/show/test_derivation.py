@@ -490,3 +490,19 @@ def test_derivations_of_deep_expressions_are_bounded(depth):
     """What has more lines, and longer ones, than anybody reads is said in named parts."""
     lines = str(rc.parse("y = " + "sin(" * depth + "x" + ")" * depth).diff("x").derivation())
     assert len(lines) < 60_000 and (depth < 99 or len(lines) < 10_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "by", "steps", "last"),
+    [
+        ("y = sqrt(x**2 + 1)", ("x", "x"), 9, "(y - x / y x) / y**2"),
+        ("f[i] = x[i] / norm(x)", ("x[j]",), 7, "(delta[i,j] - f[i] f[j]) / norm(x)"),
+        ("n[m] = norm[j](X[m,j])", ("X[p,q]",), 5, "X[m,q] delta[m,p] / n[m]"),
+        ("f = mean(x)", ("x[j]",), 5, "1/|j| 1[j]"),
+    ],
+)
+def test_what_is_known_is_not_derived_again(text, by, steps, last):
+    """A first derivative in the second, and a function of a whole tensor by its own name."""
+    derivation = rc.parse(text).diff(*by).derivation()
+    assert len(derivation) == steps and str(derivation[-1].text).endswith(last)
+    assert all(step.rule for step in derivation) and rc.check(derivation)

@@ -18,14 +18,15 @@ _STRENGTH = {"=": 0, "+": 2, "-": 2, ",": 1, "/": 3, "": 4}  # comparisons are w
 
 
 def broken(line: str, before: int, width: int = WIDTH) -> list[str]:
-    """A line in pieces, each of which fits where ``before`` characters stand to its left; further ones are indented."""
+    """A line in pieces, each of which fits where ``before`` characters stand to its left; further ones are indented.
+    LaTeX needs no ``*`` between factors."""
     rows, rest, indent = [], line, ""
     while len(indent) + len(rest) + before > width:
         place = _best(rest, width - before - len(indent))
         if place is None:
             break
         end, start, outside = place
-        rows.append(indent + rest[:end] + (" *" if outside else ""))
+        rows.append(indent + rest[:end] + (" *" if outside and "\\" not in line else ""))
         opened = sum(rest[:end].count(c) for c in "(") - sum(rest[:end].count(c) for c in ")")
         indent, rest = _deeper(indent, opened), rest[start:]
     return [*rows, indent + rest]

@@ -32,7 +32,7 @@ f.equation.left.compile(), f.equation.right.compile(); or begin the text with a 
         if f.left is not None:
             lacks, call = ASKED[asked]
             *_, side = str(f.left).splitlines()
-            _, _, written = side.rpartition(" = ") if f.left.name else ("", "", side)
+            written = side.rpartition(" = ")[2]  # also of a product whose index is free, y[i] = a[i] b[i]
             shown = "…" if len(written) > 60 else written
             left = "s" + (f"[{','.join(f.left.indices)}]" if f.left.indices else "")
             raise RuleError(

@@ -134,7 +134,8 @@ class Deriving:
     def expanded(self, u: Expr) -> tuple[Expr, str]:
         """``∂u/∂x`` by its operands' derivatives, and the name of the rule."""
         moved = pushforward(u, {arg: self.pend(arg) for arg in u.args if arg in self.live})
-        rule, live = rule_name(u), [arg for arg in u.args if arg in self.live]
+        live = [arg for arg in u.args if arg in self.live]
+        rule = rule_name(u, live)
         if isinstance(u, Product) and len(moved.args if isinstance(moved, Sum) else (moved,)) < len(live):
             rule = "; ".join([rule, *[f"symmetry of {v.name}" for v in variables(*u.args) if turning(v)]])
         return moved, rule
@@ -239,13 +240,14 @@ def _by_itself(x: Expr, rows: syntax.Indices, columns: syntax.Indices) -> syntax
     return product_of([(1, syntax.Number(0, 0, 1)), (-1, syntax.Number(0, 0, 2)), (1, both)])
 
 
-def rule_name(u: Expr) -> str:
+def rule_name(u: Expr, live: Sequence[Expr]) -> str:
+    """The rule by which a node is differentiated, of whose operands these depend on the variable."""
     if isinstance(u, Sum):
         return "sum rule" if len(u.args) > 1 else ""
     if isinstance(u, Product):
-        if any(_is_inverse(a) for a in u.args) and len(u.args) > 1:
+        if any(_is_inverse(a) for a in live) and len(u.args) > 1:
             return "quotient rule"
-        return "product rule" if len(u.args) > 1 else ""
+        return "product rule" if len(live) > 1 else "constant factor" if len(u.args) > 1 else ""
     if isinstance(u, Elementwise):
         return "power rule and chain rule" if u.op is POWER else f"chain rule, derivative of {u.op.name}"
     if isinstance(u, Function) and u.op.loop is not None:

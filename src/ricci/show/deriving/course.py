@@ -90,6 +90,8 @@ class DerivationCourse:
             if not board.agrees(left, result, heights):
                 raise UnreadError("a result that the engine does not confirm")
             result = self.as_printed(result, step.printed, heights)
+            if d.name:  # which a further derivative may speak of
+                board.known[d.name, step.x.name] = result, (*d.free, *new)
             indices = (*d.indices, *[replace(i, height=h) for i, h in zip(step.x.indices or (), stand, strict=True)])
             d = Defined("", indices, result, left)
         return [self.definition(), *[self.step(line) for line in board.lines]]

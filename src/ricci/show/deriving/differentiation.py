@@ -149,6 +149,10 @@ class Rules:
         row = IN_TEXT.get(body.name)
         entry_wise = body.axes is None and body.result is None and (row is None or row.kind == "elementwise")
         depending = [at for at, a in enumerate(body.args) if self.depends(a)]
+        if body.name in ("sum", "mean", "var", "std") and body.axes is None:
+            body = self.over_named_axes(body)
+        if body.name == "sum" and body.axes is not None:
+            return times([(1, self.of(body.args[0]))], bound_in(body)), "sum rule"
         if body.name == "mean" and body.axes is not None:
             used = bound_in(body)
             sizes = [(-1, syntax.Size(0, 0, hint(n))) for n in used]
@@ -168,6 +172,14 @@ class Rules:
                 terms.append((1, self.spread(times([(1, rate), (1, inner)]), wanted)))
         name = body.name + mark(body.places, len(body.args))
         return plus(terms), f"derivative of {name}" + self.chained(body, depending)
+
+    def over_named_axes(self, body: syntax.CallNode) -> syntax.CallNode:
+        """``mean(x)`` of a whole tensor as ``mean[i](x[i])``."""
+        whole = body.args[0]
+        if not isinstance(whole, syntax.TensorNode) or whole.indices is not None or not self.axes.get(whole.name):
+            return body
+        own = tuple([syntax.Index(0, 0, ((1, self.fresh(n)),), plain=True) for n in self.axes[whole.name]])
+        return replace(body, args=(replace(whole, indices=own),), axes=own)
 
     def spreading(self, body: syntax.CallNode) -> syntax.Node:
         """``2/|k| (u - 1[k] mean[k](u)) D(u, x)`` for a variance, and that over the deviation for this."""

@@ -62,7 +62,7 @@ class Section:
         node = self.zeros() if is_zero(node) else node
         rules = [part for r in (*self.rules_since, rule) if r for part in r.split(", ")]
         self.rules_since = []
-        rules = rules or (["constant factor"] if self.board.detail == "full" else [])  # a minus is a factor too
+        rules = rules or ["constant factor"]  # a minus is one too
         self.board.line(", ".join(dict.fromkeys(rules)), node, self.left, *before)
         self.left = None
 

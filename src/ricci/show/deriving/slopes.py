@@ -25,6 +25,7 @@ from ricci.show.deriving.typed_trees import (
     UnreadError,
     bound_within,
     hint,
+    key,
     open_in,
     refreshed,
     renamed,
@@ -135,6 +136,8 @@ class Whole:
         new = tuple([i.terms[0][1] for i in x.indices or ()])
         tree = one_line(simplify(pushforward(expr, changes)), (*out, *new), made.context.facts, declared, axes)
         free = {name: name for name in (*out, *new)}
+        value = one_line(expr, out, made.context.facts, declared, axes)
+        self.value = key(TreeReader(fresh, {}).read(value, {name: name for name in out}), None, True)
         self.tree = self.put_in(self.called(TreeReader(fresh, {}).read(tree, free)))
         missing = [(n, h) for n, h in heights.items() if n not in open_in(self.tree)]
         if missing:
@@ -169,6 +172,8 @@ class Whole:
     def put_in(self, tree: syntax.Node) -> syntax.Node:
         if isinstance(tree, syntax.TensorNode) and tree.name.startswith((ARGUMENT, CHANGE)):
             return self.argument(tree)
+        if isinstance(tree, syntax.CallNode) and key(tree, None, True) == self.value:
+            return refreshed(self.node, self.fresh)
         if isinstance(tree, syntax.CallNode) and tree.axes is None and self.composite(tree):
             return self.over_axes(tree)
         parts = [self.put_in(part) for part in syntax.children(tree)]
