@@ -150,6 +150,7 @@ SAME = [  # one formula in index notation, and in several spellings
         r"y = \exp^{\odot}(A) \mathbf{1}", "y = np.exp(A).sum(axis=1)", "y = np.sum(np.exp(A), axis=1)",
         "y = np.exp(A).sum(-1)",
     ]),
+    ("f = 2 pi δ x[i] x[i]", ["f = 2*π*δ*x'*x", r"f = 2 \pi \delta x^\top x"]),
     ("f = logdet(A)", [
         "f = logdet(A)", "f = log|A|", r"f = \log|A|", r"f = \log\left|A\right|", r"f = \log \lvert A \rvert",
     ]),

@@ -137,5 +137,5 @@ def plain_name(word: str) -> str:
 def is_word(own: str) -> str:
     """Why a name cannot be one of a tensor; empty if it can."""
     if own == "delta":
-        return "MatrixCall it delta_, or δ: delta[i,j] is the identity in index notation."
+        return "Call it delta_, or δ: delta[i,j] is the identity in index notation."
     return WORDS_OF_PYTHON.get(own, "")

@@ -23,6 +23,7 @@ from ricci.notation.latex_words import (
     IGNORED,
     OPERATORS,
     RELATIONS,
+    RESERVED_LETTERS,
     UPRIGHT,
     WORDS,
 )
@@ -256,7 +257,7 @@ class LatexReader:
         if (is_function(own) or own == "pi") and applied:
             self._function(own, start)
         elif name in GREEK:
-            self._name(name, start)
+            self._name(name if BELOW.match(self.text, self.at) else RESERVED_LETTERS.get(name, name), start)
         else:
             hint = INSTEAD.get(name, f"Write \\operatorname{{{name}}} for a function, \\mathrm{{{name}}} for a name.")
             self.refuse(f"\\{name} has no meaning here.", start, hint)

@@ -490,7 +490,7 @@ class MatrixParser(Functions):
 
     def _constant(self, token: Token) -> MatrixPiece | None:
         """``pi``, the identity and, beside Kronecker products, the commutation matrix."""
-        if token.value == "pi":
+        if token.value == "pi" or (token.value == "π" and "π" not in self.names):
             return MatrixPiece("pi", token.start, token.end)
         head, _, below = token.value.partition("_")
         if head in ("I", "eye"):
