@@ -186,6 +186,21 @@ def branching(x):
     return np.sum(x) if len(x) > 3 else np.prod(x)
 
 
+def chosen(x, k):
+    return rc.switch(k, [lambda v: v.mean(), lambda v: rc.cond(v.sum() > 0, np.sum, np.std, v) * len(v)], x)
+
+
+def test_sizes_in_branches_are_open_whichever_is_taken():
+    for transform in (rc.compile, rc.grad):
+        made = transform(chosen).code()(drawn(4), np.array(0))
+        assert "raise ValueError" not in made and not re.search(r"[1-9]\d\d", made.split('"""')[2])
+        assert " \n" not in made and "\n\n    def branch1" in made
+        julia = transform(chosen).code("julia")(drawn(4), np.array(0))
+        assert not re.search(r"[1-9]\d\d", julia.split('"""')[2])
+        for k, x in ((0, drawn(7)), (1, abs(drawn(3))), (1, -abs(drawn(5)))):
+            np.testing.assert_allclose(made(x, np.array(k)), transform(chosen)(x, np.array(k)))
+
+
 def test_one_size_is_asked_for_where_the_others_are_open():
     code = rc.code(np.polyval)(np.ones(3), np.ones(4))
     assert "p.shape != (3,)" in code and "x.shape" not in code

@@ -28,6 +28,8 @@ from ricci.expr import (
     Variable,
     constant,
     function,
+    rebuild,
+    transform,
     variable,
 )
 from ricci.expr.moving import expanded, with_ones
@@ -120,6 +122,7 @@ def row_of_branches(body: Branches) -> Op:
         latex=r"\operatorname{branch}",
         branches=body,
         widen=_widened,
+        resize=_resized,
         again=lambda: (_row_again, (body.results, body.operands, body.linear)),
     )
     return _rows.put(identity, op)
@@ -151,6 +154,22 @@ def _adjoint(known: Branches, operands: tuple, bar: Expr, params: tuple) -> Expr
     pulled = [pullbacks(e, u, [last])[0] for e in body.results]
     given = dict(zip(others, operands[1:], strict=True))
     return _made(operands[0], pulled, {**given, u: bar}, True, params[0])
+
+
+def _resized(node: Function, args: tuple[Expr, ...], resize: Callable[[Size], Size]) -> Expr:
+    return with_results(node, args, resize, lambda inner, own: rebuild(inner, own, resize))
+
+
+def with_results(
+    node: Function, args: tuple[Expr, ...], resize: Callable[[Size], Size], step: Callable[[Expr, tuple], Expr]
+) -> Expr:
+    """The choice with other operands and sizes, ``step`` making the nodes of the branches; further axes of the last
+    operand are among its own then."""
+    body = node.op.branches.with_columns(_columns(node.shape, node.params))
+    new: dict[Expr, Variable] = {v: fresh(tuple(map(resize, v.shape))) for v in body.operands}
+    results = [transform(e, lambda inner, own: new[inner] if inner in new else step(inner, own)) for e in body.results]
+    number, *operands = args
+    return _made(number, results, dict(zip(new.values(), operands, strict=True)), body.linear)
 
 
 def _widened(node: Function, wide: Mapping[Expr, Expr], size: Size) -> Expr:

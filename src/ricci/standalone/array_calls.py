@@ -8,7 +8,7 @@ from ricci.compiler.plan.program_steps import Step, Value
 from ricci.errors import RuleError
 from ricci.standalone.any_size import BranchSteps, LoopSteps
 from ricci.standalone.assembling import given
-from ricci.standalone.line_breaking import INDENT
+from ricci.standalone.line_breaking import INDENT, indented
 from ricci.standalone.pieces import ATOM, CodePiece
 from ricci.standalone.tidying import words_read
 
@@ -148,7 +148,7 @@ def _loop(code: ArrayCode, step: Step, loop: LoopSteps) -> CodePiece:
     code.lines.append(f"{name} = {start}" if loop.last else f"{name} = [{start}]")
     time = time if time in words_read([*lines, new.text]) else "_"
     code.lines.append(f"for {time} in range({code.sizes.piece(loop.length).text}):")
-    code.lines += [INDENT + line for line in lines]
+    code.lines += indented(lines)
     code.lines.append(INDENT + (f"{name} = {new.text}" if loop.last else f"{name}.append({new.text})"))
     return CodePiece(name) if loop.last else CodePiece(f"{code.np}.stack({name})")
 
@@ -161,8 +161,10 @@ def _branch(code: ArrayCode, step: Step, known: BranchSteps) -> CodePiece:
         names.append(code.names.numbered("branch"))
         own = [code.names.numbered("p") for _ in inner.inputs]
         lines, (result,) = code.inner(inner, dict(zip(inner.inputs, own, strict=True)))
+        if code.lines[-1:] != [""]:
+            code.lines.append("")
         code.lines.append(f"def {names[-1]}({', '.join(own)}):")
-        code.lines += [*[INDENT + line for line in lines], f"{INDENT}return {result.text}", ""]
+        code.lines += [*indented([*lines, f"return {result.text}"]), ""]
     listed = f"[{', '.join(names)}]"
     if code.library.name == "jax":
         return CodePiece(f"jax.lax.switch({code.np}.int32({number}), {', '.join([listed, *operands])})")

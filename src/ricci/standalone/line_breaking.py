@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 
 WIDTH = 88
 INDENT = "    "
 OPEN, CLOSE = "([{", ")]}"
+
+
+def indented(lines: Sequence[str]) -> list[str]:
+    return [INDENT + line if line else line for line in lines]
 
 
 def fitted(line: str) -> list[str]:

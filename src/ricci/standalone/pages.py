@@ -14,7 +14,7 @@ from ricci.errors import InputError
 from ricci.expr import axis_size
 from ricci.standalone.any_size import AnySizeSteps, steps_of
 from ricci.standalone.array_code import ArrayCode, of_fractions
-from ricci.standalone.line_breaking import INDENT, WIDTH, fitted, paragraph
+from ricci.standalone.line_breaking import INDENT, WIDTH, fitted, indented, paragraph
 from ricci.standalone.pieces import CodePiece, FreeNames, SizeTexts
 from ricci.standalone.requests import CodeWanted
 from ricci.standalone.spelling import LIBRARIES, ArrayLibrary, helper
@@ -56,7 +56,7 @@ class ArrayPage:
         results = code.run()
         returned = results[0].text if self.wanted.single else _listed([r.text for r in results])
         names = self.names
-        body = [INDENT + text for text in (*before, *code.lines, f"return {returned}")]
+        body = indented([*before, *code.lines, f"return {returned}"])
         body = tidied(body, lambda: names.numbered("t"), lambda: names.ours)
         self.read = words_read(body)
         lines, asked = self.told_sizes()

@@ -44,6 +44,7 @@ from ricci.expr import (
 from ricci.expr.structures import affine
 from ricci.expr.walk import rewritten
 from ricci.kinds import kind_of
+from ricci.loops.branches import with_results
 from ricci.notation.context import Check
 from ricci.tracing import trees
 from ricci.tracing.recording import Arguments, Recording, Static
@@ -338,6 +339,8 @@ class Opened:
             return sum(terms[1:], terms[0])
         if isinstance(node, Constant):
             return node if isinstance(node.value, Dim) or node.shape else self.number(node.value)
+        if isinstance(node, Function) and node.op.branches is not None:
+            return with_results(node, args, self.size, self.node)
         fixed = node.params if isinstance(node, Function) and node.op.resize is None else ()
         if any(isinstance(n, int) and abs(n) > SMALL for n in fixed):
             raise NotOpen
@@ -407,8 +410,14 @@ class Opened:
 
 def numbers(recording: Recording) -> Iterator[Any]:
     """The numbers of a recording."""
-    for node in topological(*[out for out in recording.outputs if isinstance(out, Expr)]):
-        if isinstance(node, Sum):
+    return _numbers([out for out in recording.outputs if isinstance(out, Expr)])
+
+
+def _numbers(roots: Sequence[Expr]) -> Iterator[Any]:
+    for node in topological(*roots):
+        if isinstance(node, Function) and node.op.branches is not None:
+            yield from _numbers(node.op.branches.results)
+        elif isinstance(node, Sum):
             yield from node.coefs
         elif isinstance(node, Constant) and not node.shape:
             yield node.value
