@@ -26,8 +26,8 @@ from ricci.notation.latex_words import (
 )
 
 SUMS = frozenset((r"\sum", r"\prod"))
-OPENING = frozenset(("(", "[", "{", ",", "|", r"\left|", r"\|", r"\lVert"))
-CLOSING = frozenset((")", "]", "}", ",", "|", r"\right|", r"\|", r"\rVert"))
+OPENING = frozenset(("(", "[", "{", ",", "|", r"\left|", r"\|", r"\lVert", r"\mid"))
+CLOSING = frozenset((")", "]", "}", ",", "|", r"\right|", r"\|", r"\rVert", r"\mid"))
 ABOVE = frozenset(("i", "j", "k", "l", "mu", "nu", "rho", "sigma", "alpha", "beta"))  # surely indices above a name
 
 
