@@ -120,6 +120,14 @@ def test_places_that_a_function_makes_itself(tmp_path):
     np.testing.assert_allclose(called(loaded, codes[1], {"z": z, "t": t}), rc.grad(picked)(z, t))
 
 
+def test_large_arrays_are_not_on_the_stack(tmp_path):
+    f = rc.parse("y[i] = (A[i,j] + A[j,i])**3 x[j]")
+    code = f.code("c", name="large", sizes={"i": 1200, "j": 1200})
+    assert "static double t1[1200][1200];" in code and "static" not in f.code("c", sizes={"i": 12, "j": 12})
+    given = {"A": np.ones((1200, 1200)), "x": np.ones(1200)}
+    np.testing.assert_allclose(called(library([code], tmp_path), code, given), f(**given))
+
+
 def test_sizes_must_be_given():
     f = rc.parse("y[i] = A[i,j] x[j]")
     with pytest.raises(RuleError, match=r'all sizes must be given; add sizes=\{"j": 3\}'):

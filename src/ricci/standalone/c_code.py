@@ -17,6 +17,7 @@ from ricci.standalone.pieces import ADDS, ATOM, COMPARES, MINUS, TIMES, CodePiec
 from ricci.standalone.places import EntryPlace
 from ricci.standalone.spelling import COMPARISONS, SIGNS, words
 
+MOST_ON_STACK = 1 << 16  # entries of an array
 TYPES = {"f": "double", "i": "long", "b": "int", "n": "double"}
 ENTRYWISE = {
     **{
@@ -149,9 +150,11 @@ class CCode(EntryCode):
         self.loops(ranges, [f"{first} = {zero};{note}", *inner])
 
     def declared(self, name: str, kind: str, shape: Sequence[Size], note: str = "") -> None:
-        sizes = "".join([f"[{self.size(n)}]" for n in shape])
+        numbers = [self.size(n) for n in shape]
+        sizes = "".join([f"[{n}]" for n in numbers])
+        held = "static " if _product(numbers) > MOST_ON_STACK else ""
         if name not in self.targets.values():
-            self.lines.append(f"{TYPES[kind]} {name}{sizes};{note}")
+            self.lines.append(f"{held}{TYPES[kind]} {name}{sizes};{note}")
 
     def loops(self, ranges: Sequence[tuple[str, Size]], body: Sequence[str]) -> None:
         self.lines += nested(ranges, body, self.size)
