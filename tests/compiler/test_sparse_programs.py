@@ -6,6 +6,8 @@ for each number that the derivative is by.
 
 from __future__ import annotations
 
+import random
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ricci as rc
+from ricci.compiler.lower.builder import Builder
+from ricci.compiler.lower.relations import Resolving
+from ricci.compiler.plan.program_steps import Form
 
 pytest.importorskip("scipy.sparse", reason="sparse arrays are SciPy's, which is not installed")
 
@@ -229,3 +234,35 @@ def test_random_moves(moves, twice):
     found = derive(f, sparse=True)(x)
     wanted = derive(f)(x)
     np.testing.assert_allclose(found.toarray(), wanted, atol=1e-10 * max(1.0, abs(wanted).max(initial=0.0)))
+
+
+def test_equations_fall_apart_into_digits():
+    """Whatever the numbers are, two equations hold where the one does; and reshapes of reshapes are told apart."""
+    rng, found = random.Random(0), 0
+    for _ in range(400):
+        sizes = {x: rng.choice((1, 2, 3, 5)) for x in range(rng.choice((2, 3, 4)))}
+        form = Form(tuple([(x, rng.choice((-6, -3, -2, -1, 1, 2, 3, 6))) for x in sizes]), rng.randrange(-9, 10))
+        digits = Resolving(Builder(), [], [], [], sizes, ())._digits(form)
+        if digits is not None:
+            found += 1
+            for places in np.ndindex(*sizes.values()):
+                one, *others = [f.const + sum(c * places[x] for x, c in f.terms) for f in (form, *digits)]
+                assert (one == 0) == (others == [0, 0])
+    assert found > 100
+
+
+def test_products_with_vectors_make_no_matrices():
+    """Parts of a vector that are laid side by side, squared and added up, of a size at which masks would be large."""
+
+    def parts(x):
+        a, b = x.reshape(-1, 4)[:-1], x.reshape(-1, 4)[1:]
+        return np.concatenate([(b[:, :2] - a[:, 2:]).ravel(), (b[:, 2:] + np.sin(a[:, :2])).ravel()])
+
+    for size in (4000, 12_000, 16_000, 20_000):
+        x = np.linspace(0.0, 1.0, size)
+        c = rc.hessian(lambda x: (parts(x) ** 2).sum(), compressed=True)(x)
+        tracemalloc.start()
+        product = c @ x
+        assert tracemalloc.get_traced_memory()[1] < 100 * x.nbytes
+        tracemalloc.stop()
+        np.testing.assert_allclose(product, c.sparse() @ x, atol=1e-9)

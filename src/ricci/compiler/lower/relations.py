@@ -92,6 +92,10 @@ class Resolving:
             return
         relation = Relation(relation.kind, form)
         if relation.kind == "==":
+            digits = self._digits(form)
+            if digits is not None:
+                self.relations += [Relation("==", part) for part in digits]
+                return
             merged = self._merged(relation)
             if merged is not None:
                 self._keep(merged, _solved(form, merged))
@@ -101,6 +105,19 @@ class Resolving:
         elif runs(self, form):
             return
         self._as_mask(relation)
+
+    def _digits(self, form: Form) -> tuple[Form, Form] | None:
+        """An equation as two, where some terms come to less than a step of the others: ``i + 2 j = k + 2 l``."""
+        if any(self.sizes[x] == 0 for x, _ in form.terms):
+            return None
+        for step in sorted({abs(c) for _, c in form.terms}):
+            small = Form(tuple([(x, c) for x, c in form.terms if c % step]))
+            large = tuple([(x, c // step) for x, c in form.terms if c % step == 0])
+            low, high = small.bounds(self.sizes)
+            for rest in (form.const % step, form.const % step - step):
+                if small.terms and -step < low + rest and high + rest < step:
+                    return Form(small.terms, rest), Form(large, (form.const - rest) // step)
+        return None
 
     def _next(self) -> int:
         """Which relation to resolve: equations, as they may move a triangle, and of these merges of axes first.
