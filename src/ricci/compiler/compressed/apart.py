@@ -61,14 +61,17 @@ def known_to_jax(kind: Any) -> None:
 
 
 def label_names(stage: Prepared, parts: Parts, indices: tuple[str, ...]) -> dict[int, str]:
-    """The user's names of the axes, and others for the labels that are summed."""
+    """The user's names of the axes, and others for the labels that are summed; each term has names of its own."""
     names = dict(enumerate(indices))
     namer = Namer(stage.facts, stage.roots)
     for axis, name in names.items():
         namer.claim(name, parts.written[axis])
-    used = {x for term in parts.terms for _, labels in term.factors for x in labels}
-    for label in sorted(used - names.keys()):
-        names[label] = namer.fresh(parts.written[label], (), set(names.values()))
+    for term in parts.terms:
+        used = {x for _, labels in term.factors for x in labels}
+        taken = {*indices, *[names[x] for x in used & names.keys()]}
+        for label in sorted(used - names.keys()):
+            names[label] = namer.fresh(parts.written[label], (), taken)
+            taken.add(names[label])
     return names
 
 

@@ -355,7 +355,11 @@ def _bits(labels: Iterable[int]) -> int:
 
 
 def _labels(bits: int) -> list[int]:
-    return [x for x in range(bits.bit_length()) if bits >> x & 1]
+    found = []
+    while bits:
+        found.append((bits & -bits).bit_length() - 1)
+        bits &= bits - 1
+    return found
 
 
 def _in_several(sets: Iterable[int], number: int) -> int:
