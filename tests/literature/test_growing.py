@@ -21,7 +21,7 @@ LENGTHS = (6, 12)
 
 # What grows in proportion for longer programs: products stay flat up to eight factors, and the derivative of one has
 # as many terms of all the others; a longer product is of products, and so is its derivative.
-LATER = {"nested polynomial, hvp": (12, 24), "logistic map, hvp": (12, 24)}
+LATER = {"nested polynomial, hvp": (12, 24), "logistic map, grad": (12, 24), "logistic map, hvp": (12, 24)}
 
 
 def measured(one: Growing, size: int) -> dict[str, float]:
