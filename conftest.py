@@ -8,13 +8,14 @@ one thread: where it has two or more, each batched call of LAPACK waits for thre
 and two such calls in one program may wait for one another for ever.
 """
 
+import gc
 import os
 import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-FEW = 100  # examples of a property
+FEW = 50  # examples of a property
 
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
@@ -57,6 +58,17 @@ def doubles():
     if jax is None:
         return os.environ.get("JAX_ENABLE_X64", "0").lower() in ("1", "true", "y", "yes", "t", "on")
     return jax.config.jax_enable_x64
+
+
+def pytest_collection(session):
+    gc.disable()
+
+
+def pytest_collection_finish(session):
+    """What is there before the first test is passed over whenever objects are collected: the tests are many objects."""
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 def draw_cases(test, cases):

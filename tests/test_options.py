@@ -58,7 +58,7 @@ def double(x):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ([], ["takes long: ./test --thorough", "{'own': 7, 'many': 200, 'default': 100}", "5 passed, 1 skipped"]),
+        ([], ["takes long: ./test --thorough", "{'own': 7, 'many': 200, 'default': 50}", "5 passed, 1 skipped"]),
         (["--thorough"], ["{'own': 7, 'many': 600, 'default': 100}", "6 passed"]),
         (["--cases", "230"], ["{'own': 230, 'many': 230, 'default': 230}", "5 passed, 1 skipped"]),
         (["--thorough", "--cases", "3"], ["{'own': 3, 'many': 3, 'default': 3}", "6 passed"]),
