@@ -8,6 +8,7 @@ import sys
 import tracemalloc
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -213,10 +214,12 @@ def test_sizes_that_no_argument_tells():
     assert f.code(sizes={"n": 4})(np.ones(2)).shape == (2, 4)
     with pytest.raises(rc.InputError, match="There is no index 'q' to have a size; the indices are i, n"):
         f.code(sizes={"q": 4})
-    for wrong in (-1, 2.5, True, "3"):
+    wrong: list[Any] = [-1, 2.5, True, "3"]
+    for size in wrong:
         with pytest.raises(rc.InputError, match="must be a whole number that is not negative"):
-            f.code(sizes={"n": wrong})
-    assert f.code(sizes={"n": np.int64(4)}) == f.code(sizes={"n": 4})
+            f.code(sizes={"n": size})
+    four: Any = np.int64(4)
+    assert f.code(sizes={"n": four}) == f.code(sizes={"n": 4})
 
 
 def test_code_is_a_text_that_can_be_called_and_travels():
