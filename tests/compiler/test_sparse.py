@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import pickle
+import random
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +19,7 @@ import ricci as rc
 from ricci.compiler.compressed import filling, sparse_systems, triples
 from ricci.compiler.compressed.result import FORMATS, Compressed
 from ricci.errors import InputError, ShapeError
-from ricci.testing import expressions
+from ricci.testing import expressions, random_expression
 
 scipy_sparse = pytest.importorskip("scipy.sparse", reason="sparse arrays are SciPy's, which is not installed")
 aslinearoperator, cg = (getattr(importlib.import_module("scipy.sparse.linalg"), n) for n in ("aslinearoperator", "cg"))
@@ -236,6 +237,13 @@ def entries_agree(c: Compressed, wanted: np.ndarray) -> None:
 @settings(max_examples=80)
 @given(expressions(max_size=8, extents=(0, 1, 2, 3), symbolic=True))
 def test_random_expressions(sample):
+    check_random(sample.build(), sample, entries_agree)
+
+
+@pytest.mark.parametrize("seed", [182, 217, 219, 528, 583])
+def test_structures_that_become_others_at_small_sizes(seed):
+    """Numbers, products, or what holds nowhere, once sizes are 0 or 1."""
+    sample = random_expression(random.Random(seed), size=1 + seed % 8, extents=(0, 1, 2, 3), symbolic=True)
     check_random(sample.build(), sample, entries_agree)
 
 

@@ -28,7 +28,21 @@ from ricci.compiler.compressed.linked_axes import LinkedAxes
 from ricci.compiler.compressed.opened_functions import functions_opened
 from ricci.compiler.compressed.parts_terms import Factor, Term, renamed
 from ricci.compiler.lower.expressions import NAMED
-from ricci.expr import Constant, Data, Dim, Expr, Number, Product, Size, Structure, Sum, constant, product
+from ricci.expr import (
+    Constant,
+    Data,
+    Dim,
+    Expr,
+    Number,
+    Product,
+    Size,
+    Structure,
+    Sum,
+    Variable,
+    constant,
+    product,
+    zero,
+)
 from ricci.expr.dims import Atom, evaluate
 from ricci.expr.numbers import number
 from ricci.expr.structures import DELTA, delta
@@ -90,6 +104,20 @@ def take_apart(root: Expr, env: Mapping[Atom, int]) -> Parts:
             search, best = other, form
     terms = sorted(map(search.finished, best), key=_for_reading) or [Term(0, ((constant(0), ()),))]
     return Parts(search.order, tuple(terms), search.sizes, search.written)
+
+
+def settled(terms: list[Term], sizes: Mapping[int, int], order: int) -> list[Term]:
+    """Terms at their sizes: at 0 or 1, say, a structure may have become a number, have fewer axes, or hold nowhere."""
+    if all(isinstance(e, Variable) or _says_places(e) for term in terms for e, _ in term.factors):
+        return terms
+    search = _Search(zero(tuple([sizes[x] for x in range(order)])), {})
+    search.sizes, search.written = dict(sizes), dict(sizes)
+    found = [one for term in terms for one in search.flat(term.coef, term.factors)]
+    return found or [replace(terms[0], coef=0)]
+
+
+def _says_places(e: Expr) -> bool:
+    return isinstance(e, Structure) and e.relation[0] in ("==", ">=", "at")
 
 
 def _for_reading(term: Term) -> tuple:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ricci.caches import Cache, lazy
-from ricci.compiler.compressed.parts import Parts, Term, renamed
+from ricci.compiler.compressed.parts import Parts, Term, renamed, settled
 from ricci.compiler.compressed.sparse_systems import SparseSystem, corrected, solver
 from ricci.compiler.compressed.systems import Operator, Sides, System
 from ricci.compiler.compressed.triples import Pattern, Route, pattern, routes
@@ -75,6 +75,7 @@ class Shell:
             return rebuild(e, tuple([core(a) for a in e.args]), size) if isinstance(e, Structure) else core(e)
 
         terms = [Term(t.coef, tuple([(stand_in(e), labels) for e, labels in t.factors])) for t in parts.terms]
+        terms = settled(terms, parts.sizes, parts.order)
         shape = tuple([parts.sizes[axis] for axis in range(parts.order)])
         rows = (len(shape) + 1) // 2 if rows is None else rows
         return cls(shape, tuple(terms), names, describe(parts, names), target, rows)
