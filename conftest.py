@@ -76,9 +76,19 @@ def pytest_collection_finish(session):
     Hypothesis asks before its first example who refers to its random numbers, which what is passed over does not say.
     """
     any_example()
+    pass_over()
+    gc.enable()
+
+
+def pass_over():
     gc.collect()
     gc.freeze()
-    gc.enable()
+
+
+@pytest.fixture(scope="module")
+def nothing_before():
+    """For modules that collect objects often: what other tests have left is passed over too."""
+    pass_over()
 
 
 def draw_cases(test, cases):

@@ -25,6 +25,8 @@ from ricci.einops.watch import WATCHERS, Watcher, check, note
 from ricci.errors import AxisError, AxisSizeError, AxisSpaceError, InputError, NotationError, RicciError, ShapeError
 from ricci.scopes import AxisScope, axes, shapes, signature
 
+pytestmark = pytest.mark.usefixtures("nothing_before")
+
 
 def of_ricci(function):
     """Lets a function pass for one of ricci, so that its lines are not the user's."""

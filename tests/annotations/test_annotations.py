@@ -107,9 +107,10 @@ def pyright(*places: str) -> list[dict]:
 
 
 @pytest.mark.skipif(importlib.util.find_spec("pyright") is None, reason="pyright is not installed")
-def test_pyright_agrees(tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """With the sources and examples, with what the README and the docs show; thorough, with tests and benchmarks."""
-    places = ("src", "examples", *(("tests", "benchmarks", "website") if request.config.option.thorough else ()))
+@pytest.mark.thorough
+def test_pyright_agrees(tmp_path: Path) -> None:
+    """With the sources and examples, with what the README and the docs show, with tests and benchmarks."""
+    places = ("src", "examples", "tests", "benchmarks", "website")
     for page in PAGES:
         (tmp_path / f"page_{page.parent.name}_{page.stem}.py").write_text(blocks(page), encoding="utf-8")
     (tmp_path / "wrong.py").write_text(WRONG)

@@ -19,6 +19,9 @@ from ricci.expr.nodes import live_nodes
 X = np.arange(1.0, 6.0)
 
 
+pytestmark = pytest.mark.usefixtures("nothing_before")
+
+
 def derivative(big):
     @rc.custom
     def f(x):
