@@ -24,6 +24,7 @@ from ricci.calculus.local import (
     identity,
     in_steps,
     local,
+    operands,
     parallel,
     vanishes,
 )
@@ -47,7 +48,7 @@ class Graph:
             order.append(node)
             if node in fixed or node not in wanted:
                 continue
-            for position, arg in enumerate(node.args):
+            for position, arg in enumerate(operands(node)):
                 if arg in live:
                     found, inner = _linearised(node, position)
                     order += inner
@@ -100,7 +101,7 @@ def _linearised(node: Expr, position: int) -> tuple[list[tuple[Expr, Expr, Edge]
 
     A derivative in steps is a graph of its own, with the change of the operand for its input: each step is a vertex.
     """
-    arg, steps = node.args[position], in_steps(node, position)
+    arg, steps = operands(node)[position], in_steps(node, position)
     if steps is None:
         edge = local(node, position)
         return ([] if edge is None else [(arg, node, edge)]), []
@@ -111,7 +112,7 @@ def _linearised(node: Expr, position: int) -> tuple[list[tuple[Expr, Expr, Edge]
     if result is change:
         found.append((arg, node, identity(arg.shape)))
     for step in inner:
-        for place, low in enumerate(step.args if step is not change else ()):
+        for place, low in enumerate(operands(step) if step is not change else ()):
             edge = local(step, place) if low in inner else None
             if edge is not None:
                 found.append((ends.get(low, low), ends.get(step, step), edge))
@@ -123,7 +124,7 @@ def _between(outputs: Iterable[Expr], inputs: set[Expr]) -> list[Expr]:
     reached: set[Expr] = set()
     order = []
     for node in _above(outputs, inputs):
-        if node in inputs or any(a in reached for a in node.args):
+        if node in inputs or any(a in reached for a in operands(node)):
             reached.add(node)
             order.append(node)
     return order
@@ -131,16 +132,38 @@ def _between(outputs: Iterable[Expr], inputs: set[Expr]) -> list[Expr]:
 
 def _above(outputs: Iterable[Expr], inputs: set[Expr]) -> list[Expr]:
     outputs = list(outputs)
+    order = topological(*outputs)
+    mirrored = any([len(operands(node)) > len(node.args) for node in order])
+    if mirrored:
+        order = _with_mirrored(outputs)
     if not any(x.args for x in inputs):
-        return topological(*outputs)
+        return order
     seen: set[Expr] = set()
     stack = list(outputs)
     while stack:
         node = stack.pop()
         if node not in seen:
             seen.add(node)
-            stack += () if node in inputs else node.args
-    return [node for node in topological(*outputs) if node in seen]
+            stack += () if node in inputs else operands(node)
+    return [node for node in order if node in seen]
+
+
+def _with_mirrored(roots: Sequence[Expr]) -> list[Expr]:
+    """All nodes that outputs depend on, operands first; conjugates of operands are some of them."""
+    seen: set[Expr] = set()
+    order: list[Expr] = []
+    stack = list(reversed(roots))
+    while stack:
+        node = stack[-1]
+        waiting = [] if node in seen else [a for a in operands(node) if a not in seen]
+        if waiting:
+            stack += reversed(waiting)
+            continue
+        stack.pop()
+        if node not in seen:
+            seen.add(node)
+            order.append(node)
+    return order
 
 
 def pullbacks(output: Expr, bar: Expr, inputs: Sequence[Expr]) -> list[Expr]:

@@ -23,6 +23,7 @@ from typing import Any
 
 from ricci.errors import RuleError
 from ricci.expr import (
+    CONJ,
     Adjoint,
     Change,
     Elementwise,
@@ -35,6 +36,7 @@ from ricci.expr import (
     Structure,
     Sum,
     add,
+    conj,
     delta,
     function,
     one,
@@ -86,7 +88,9 @@ def identity(shape: Shape) -> Edge:
 
 def local(node: Expr, position: int) -> Edge | None:
     """The derivative of ``node`` by one of its operands; None where it is zero almost everywhere."""
-    arg = node.args[position]
+    arg = operands(node)[position]
+    if isinstance(node, Elementwise) and node.op is CONJ:
+        return _conjugate(local(node.args[0], position))
     if isinstance(node, Product):
         return _product_edge(node, position)
     axes = tuple(range(len(node.shape)))
@@ -98,20 +102,31 @@ def local(node: Expr, position: int) -> Edge | None:
         if partial is None:
             return None
         factor = partial(*node.args, node)
+        factor = conj(factor) if position >= len(node.args) and not node.complex else factor
         return Edge([(1, [(factor, axes if factor.shape else ())])], axes, axes if arg.shape else (), sizes)
     if isinstance(node, Function):
         partial = _partial(node, position)
         if partial is None:
             return None
-        lead = len(arg.shape) - node.op.axes_of(node.params)[position]
+        lead = len(arg.shape) - node.op.axes_of(node.params)[_place(node, position)]
         own = tuple([("in", axis) for axis in range(lead, len(arg.shape))])
         sizes.update(zip(own, arg.shape[lead:], strict=True))
         into = (*axes[:lead], *own)
         if isinstance(partial, Adjoint):
             return Edge([(1, [(_applied_to_deltas(node), (*axes, *own))])], axes, into, sizes, linear=node)
         whole = partial(node.args, node, node.params)
+        whole = conj(whole) if position >= len(node.args) and not node.complex else whole
         return Edge([(1, _taken_apart(whole, (*axes, *own)))], axes, into, sizes)
     return None  # an index that gathers is an integer
+
+
+def _conjugate(edge: Edge | None) -> Edge | None:
+    """The derivative of the conjugate by the conjugate."""
+    if edge is None:
+        return None
+    if edge.linear is not None:
+        raise RuleError(f"The conjugate of {edge.linear.op.name} cannot be differentiated; take that of its operands.")
+    return Edge([(c, [(conj(e), x) for e, x in fs]) for c, fs in edge.terms], edge.out, edge.into, edge.sizes)
 
 
 def in_steps(node: Expr, position: int) -> tuple[Expr, Expr] | None:
@@ -119,15 +134,47 @@ def in_steps(node: Expr, position: int) -> tuple[Expr, Expr] | None:
 
     None where the derivative by this operand is small enough to be multiplied as it is.
     """
-    rule = node.op.partials[position] if isinstance(node, Function) else None
+    rule = _rule(node, position) if isinstance(node, Function) else None
     if not isinstance(rule, Change):
         return None
-    change = variable(f"∂{node.key:016x}.{position}", node.args[position].shape)
-    return change, rule(node.args, node, node.params, change)  # type: ignore[attr-defined]
+    place, mirrored = _place(node, position), position >= len(node.args)
+    arg = node.args[place]
+    change: Expr = variable(f"∂{node.key:016x}.{place}", arg.shape, complex=arg.complex)
+    result = rule(node.args, node, node.params, change)  # type: ignore[attr-defined]
+    return (conj(change), conj(result)) if mirrored and not node.complex else (change, result)
+
+
+def operands(node: Expr) -> tuple[Expr, ...]:
+    """What a node is differentiated by: its operands and, where it is not holomorphic, the conjugates of complex ones.
+
+    The conjugate of an input is an input. That of a function of the user's is one of the conjugates of its operands.
+    """
+    if not isinstance(node, (Elementwise, Function)) or not any([a.complex for a in node.args]):
+        return node.args
+    if node.op is CONJ:
+        return tuple([conj(a) for a in operands(node.args[0])])
+    if node.complex and len(node.op.wirtinger) < 2:
+        return node.args
+    return (*node.args, *[conj(a) for a in node.args if a.complex])
+
+
+def _place(node: Expr, position: int) -> int:
+    """Which operand it is, or of which one the conjugate."""
+    if position < len(node.args):
+        return position
+    return [at for at, a in enumerate(node.args) if a.complex][position - len(node.args)]
+
+
+def _rule(node: Elementwise | Function, position: int) -> Any:
+    """The entry of the row for an operand, or for the conjugate of one."""
+    op, place = node.op, _place(node, position)
+    if position >= len(node.args) and node.complex:
+        return op.wirtinger[1]
+    return op.wirtinger[0] if op.wirtinger and node.args[place].complex else op.partials[place]
 
 
 def _partial(node: Elementwise | Function, position: int):
-    partial = node.op.partials[position]
+    partial = _rule(node, position)
     assert not isinstance(partial, Change), "what is in steps is no single edge"
     if isinstance(partial, str):
         raise RuleError(f"{node.op.name} cannot be differentiated here: {partial}")

@@ -30,7 +30,7 @@ class Setting:
 
     target: str
     shapes: tuple[tuple[str, tuple[int, ...]], ...]  # of all that is given
-    kinds: tuple[tuple[str, str], ...]  # whether these hold floats, integers or truths: "f", "i" or "b"
+    kinds: tuple[tuple[str, str], ...]  # what these hold: floats "f", complex numbers "c", integers "i", truths "b"
     dtype: str  # the floating type
     sizes: tuple[tuple[str | dims.Atom, int], ...] = ()  # of indices, by name, and others by what they are the size of
     single: bool = True  # whether there is one result, and no tuple of them
@@ -66,7 +66,7 @@ class Bound(Shown):
         return replace(self, roots=tuple(roots))
 
     def grid(self) -> Grid:
-        words = {"f": self.setting.dtype, "i": "integers", "b": "truths"}
+        words = {"f": self.setting.dtype, "c": "complex numbers", "i": "integers", "b": "truths"}
         inputs = [(name, shape_text(shape), words[self.kinds[name]]) for name, shape in self.inputs.items()]
         sizes = [f"{dims.atom_text(atom)} = {size}" for atom, size in self.sizes.items()]
         known = [[dims.replaced(n, lambda a: self.sizes.get(a, dims.symbol(*a))) for n in r.shape] for r in self.roots]
@@ -139,11 +139,14 @@ def check_names(prepared: Prepared, given: Mapping[str, Any]) -> None:
 def as_arrays(given: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """The inputs as NumPy arrays. A Python number does not decide the type, as in NumPy."""
     arrays = {name: _array(name, value) for name, value in given.items()}
-    floats = [arrays[name].dtype for name, value in given.items() if not isinstance(value, float)]
-    floats = [dtype for dtype in floats if dtype.kind == "f"]
+    floats = [arrays[name].dtype for name, value in given.items() if type(value) not in (float, complex)]
+    floats = [dtype for dtype in floats if dtype.kind in "cf"]
     for name, value in given.items():
-        if type(value) is float and floats:
-            arrays[name] = arrays[name].astype(np.result_type(*floats))
+        if type(value) in (float, complex) and floats:
+            narrow = np.finfo(np.result_type(*floats)).dtype
+            arrays[name] = arrays[name].astype(
+                np.result_type(narrow, np.complex64) if type(value) is complex else narrow
+            )
     return arrays
 
 
@@ -153,9 +156,7 @@ def _array(name: str, value: Any) -> np.ndarray:
         array = np.asarray(value)
     except Exception as error:
         raise DTypeError(f"The input {name!r} cannot be made an array: {error}") from error
-    if array.dtype.kind == "c":
-        raise DTypeError(f"The input {name!r} is complex ({array.dtype}); ricci computes with real numbers.")
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind not in "biufc":
         raise DTypeError(f"The input {name!r} has the type {array.dtype}; numbers are wanted (float, int or bool).")
     return array
 

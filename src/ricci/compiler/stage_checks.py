@@ -114,7 +114,7 @@ def _step(step: Step, known: set[Value]) -> str:
         return "an operand is not made before"
     if len(step.labels) != len(step.out.shape) or len(set(step.labels)) != len(step.labels):
         return "the labels of the result are not its axes"
-    if step.out.kind not in ("f", "i", "b"):
+    if step.out.kind not in ("c", "f", "i", "b"):
         return f"there is no kind {step.out.kind!r}"
     if step.op in ("map", "sum", "dot", "guard", "spread", "cast"):
         return _lined_up(step)
@@ -207,7 +207,7 @@ class _Watched:
                     f"A result has the shape {tuple(value.shape)}, and {wanted.shape} was planned.\n{self.plan}"
                 )
             held = str(value.dtype).removeprefix("torch.")
-            kind = "b" if held == "bool" else "i" if "int" in held else "f"
+            kind = "b" if held == "bool" else "i" if "int" in held else "c" if "complex" in held else "f"
             if kind != wanted.kind and math.prod(wanted.shape):
                 raise InvariantError(f"A result holds {held}, and {wanted.kind!r} was planned.\n{self.plan}")
         return made

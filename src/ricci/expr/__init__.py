@@ -10,11 +10,13 @@ from ricci.expr.alternating import levi_civita
 from ricci.expr.build.add import add
 from ricci.expr.build.algebra import HALF, POWER, constant, expand, multiply, power, reciprocal
 from ricci.expr.build.apply import elementwise, function, one_hot
+from ricci.expr.build.conjugates import CONJ, I, conj
 from ricci.expr.build.product import broadcast, product
 from ricci.expr.build.scale import numeric, scale
 from ricci.expr.check import check
 from ricci.expr.dims import Dim, Size, axis_size, index_size
 from ricci.expr.nodes import (
+    COMPLEX,
     Constant,
     Data,
     Elementwise,
@@ -35,17 +37,21 @@ from ricci.expr.structures import affine, delta, merge, one, place, triangle, wi
 from ricci.expr.walk import rebuild, substitute, topological, transform, users, variables
 
 
-def variable(name: str, shape: int | Shape, symmetry: str = "") -> Variable:
+def variable(name: str, shape: int | Shape, symmetry: str = "", complex: bool = False) -> Variable:
     """An input. ``shape`` is its sizes, or its order: then each axis has a size of its own, bound at the first call.
 
-    ``symmetry`` is what is declared of a matrix: "symmetric", "antisymmetric", "positive" or "orthogonal".
+    ``symmetry`` is what is declared of a matrix: "symmetric", "antisymmetric", "positive" or "orthogonal". Its numbers
+    are real, or ``complex``.
     """
     if isinstance(shape, int):
         shape = tuple(axis_size(name, 0 if symmetry else axis) for axis in range(shape))
+    if complex:
+        return make(Variable, (), shape, name, symmetry, COMPLEX)
     return make(Variable, (), shape, name, symmetry) if symmetry else make(Variable, (), shape, name)
 
 
 __all__ = [
+    "CONJ",
     "HALF",
     "OPS",
     "POWER",
@@ -58,6 +64,7 @@ __all__ = [
     "Elementwise",
     "Expr",
     "Function",
+    "I",
     "Labels",
     "Number",
     "Op",
@@ -72,6 +79,7 @@ __all__ = [
     "axis_size",
     "broadcast",
     "check",
+    "conj",
     "constant",
     "delta",
     "elementwise",

@@ -23,6 +23,8 @@ from ricci.expr.op import Op
 
 Shape = tuple[Size, ...]
 Labels = tuple[int, ...]
+COMPLEX = "complex"  # what a variable says of its numbers
+IMAGINARY = "1j"  # the name of the imaginary unit
 
 _table: Interned[Expr] = Interned()
 
@@ -31,13 +33,16 @@ class Expr:
     """A tensor expression: ``args`` are its operands, ``shape`` the sizes of its axes."""
 
     __slots__ = (
-        *("__weakref__", "args", "below", "head", "key", "mirrored", "natural", "near", "shape", "simplified", "work"),
+        *("__weakref__", "args", "below", "complex", "conjugate", "head", "key", "mirrored", "natural", "near"),
+        *("shape", "simplified", "work"),
     )
     fields: ClassVar[tuple[str, ...]] = ()
     args: tuple[Expr, ...]
     shape: Shape
     key: int
     head: str  # the name of a function, or the kind of any other node
+    complex: bool  # whether entries are complex numbers; otherwise they are real
+    conjugate: Any  # set when first asked for, see ``build/conjugates.py``
     below: tuple[Expr, ...]  # all nodes under it, operands first; set when first asked for, see ``walk.py``
     natural: tuple[int, ...]  # set when first asked for; see ``structures.py``
     simplified: int  # what ``simplify/engine.py`` has found: that no rule applies here, or below
@@ -119,13 +124,16 @@ class Constructors:
     one_hot: Callable[[Expr, Size], Expr]
     constant: Callable[[Any], Expr]
     recurrences: Callable[[Sequence[tuple[Any, Expr, Expr]], Any, Size], list[Expr]]
+    conj: Callable[[Expr], Expr]
+    paired: Callable[[Any, Shape], Any]
+    with_squares: Callable[[list], list]
 
 
 constructors = Constructors()
 
 
 class Variable(Expr):
-    """An input, by name; ``symmetry`` is what is declared of a matrix, or ""."""
+    """An input, by name; ``symmetry`` is what is declared of a matrix, or "". It is real unless it says COMPLEX."""
 
     __slots__ = ("name", "symmetry")
     fields = ("name",)
@@ -134,6 +142,8 @@ class Variable(Expr):
 
     @property
     def data(self) -> tuple:
+        if self.complex:
+            return self.name, self.symmetry, COMPLEX
         return (self.name, self.symmetry) if self.symmetry else (self.name,)
 
 
@@ -217,16 +227,26 @@ def make(kind: type[Expr], args: tuple[Expr, ...], shape: Shape, *data: Any) -> 
             return found
     node: Any = object.__new__(kind)
     node.args, node.shape, node.head = args, shape, kind.__name__ if op is None else op.head
+    among = False
+    for a in args:
+        if a.complex:
+            among = True
+    node.complex = among if op is None else op.gives_complex(among)
     if kind is Product:
         node.labels, node.out = data
         node.sums = not all(map(frozenset(data[1]).issuperset, data[0]))
     elif kind is Function:
         node.op, node.params = data
     elif kind is Variable:
-        node.name, node.symmetry = data if len(data) == 2 else (data[0], "")
+        node.name, node.symmetry = data[:2] if len(data) > 1 else (data[0], "")
+        node.complex = len(data) == 3
     else:
         setattr(node, kind.fields[0], *data)
     if kind is Constant:
+        value = data[0]
+        node.complex = (
+            value == IMAGINARY if type(value) is str else type(value) is Data and value.values.dtype.kind == "c"
+        )
         own = f"Constant{data}{shape}"
     else:
         own = _common_text(kind.__name__, data if op is None else data[1:], op and node.head, shape)
@@ -283,6 +303,9 @@ class Data:
 
     def __init__(self, values: Any, digest: str):
         self.values, self.digest = values, digest
+
+    def conjugate(self) -> Data:
+        return Data(self.values.conj(), f"{self.digest}*".replace("**", ""))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Data) and self.digest == other.digest

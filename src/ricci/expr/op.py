@@ -103,6 +103,12 @@ class Op:
     type: str = "floating"  # "same" as that of the operands, a "truth", a "place", or that of the "branches"
     whole: str = ""  # whole numbers "always", or "kept" where the operands are
     identity: bool = False  # the operand itself
+    # of complex operands: "" there is none; the result is "kept" complex, or "real", or complex "always"
+    complex: str = ""
+    # the derivatives by a complex operand and by its conjugate, where the row's own, which is that of a holomorphic
+    # function, does not hold; of a real function the first, since the second is the conjugate of that
+    wirtinger: tuple[Any, ...] = ()
+    conjugate: Callable[..., Expr | None] | None = None  # of the function, where it is not that of the conjugates
     choice: str = ""  # "compares" operands, whose numbers must be those of all their uses; or "selects" one
     grows: bool = False  # integers may become too large for their type
     # where random operands are neither singular nor large; the operands of jumps must be exact
@@ -151,6 +157,10 @@ class Op:
             or self.branches is not None
             or self.unknown is not None
         )
+
+    def gives_complex(self, among: bool) -> bool:
+        """Whether the result is complex, where there are complex numbers ``among`` the operands, or are not."""
+        return self.complex == "always" or (among and self.complex != "real")
 
     def axes_of(self, params: tuple) -> tuple[int, ...]:
         """How many axes of each operand the function works on."""

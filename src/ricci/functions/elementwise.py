@@ -28,7 +28,7 @@ from ricci.expr import power as power
 from ricci.expr.build.algebra import divide as over
 from ricci.expr.build.algebra import plus
 from ricci.expr.build.scale import primitive, scale
-from ricci.functions import special
+from ricci.functions import complexes, special
 from ricci.functions.rows import ANY, LARGE, POSITIVE, called, folded, idempotent, known, row, rules, short
 from ricci.functions.special import ieee
 
@@ -69,7 +69,9 @@ abs_ = row(
     math.fabs,
     lambda x, y: sign(x),
     latex=r"\left|{0}\right|",
-    rewrite=rules(folded(abs), idempotent("abs"), _abs_of_multiple),
+    rewrite=rules(folded(abs), idempotent("abs"), _abs_of_multiple, complexes.abs_rule),
+    complex="real",
+    wirtinger=(lambda z, y: complexes.conj(sign(z)) / 2,),
     **known(parity="even", range=POSITIVE, type="same", whole="kept", choice="compares", tame=ANY),
     **called(numba="fabs", cost=1.0, traced=("np.fabs",)),
 )
@@ -79,6 +81,8 @@ sign = row(
     special.sign,
     None,
     rewrite=rules(folded(lambda x: (x > 0) - (x < 0)), idempotent("sign")),
+    complex="kept",
+    wirtinger=(lambda z, y: 1 / (2 * abs_(z)), lambda z, y: -(y**2) / (2 * abs_(z))),
     **known(parity="odd", range=(-1, 1), type="same", whole="always", choice="compares"),
     **called(numba="sign", traced=("aten.sgn",)),
 )
@@ -119,6 +123,7 @@ stop_gradient = row(
     rewrite=rules(_constant_rule, idempotent("stop_gradient")),
     **known(identity=True, keeps_sign="all", type="same", whole="kept", tame=ANY),
     **called(by=lambda f, x: x, jax="lax.stop_gradient", numba="{0}", cost=0.0),
+    complex="kept",
 )
 # A result is written twice, the second time with its operands behind barriers, so that no node of the one is a node of
 # the other. ``recomputed(x, again)`` has the value of the first and the derivative of the second: what its derivative
@@ -132,6 +137,7 @@ barrier = row(
     rewrite=_constant_rule,
     **known(identity=True, whole="kept", tame=ANY, method=False),
     **called(by=lambda f, x: x),
+    complex="kept",
 )
 recomputed = row(
     "recomputed",
@@ -141,6 +147,7 @@ recomputed = row(
     lambda x, again, y: constant(1),
     latex=r"\left({0}\right)",
     body=lambda args: args[0],
+    complex="kept",
 )
 
 # Roots, exponentials and logarithms
@@ -164,6 +171,7 @@ exp = row(
     points={0: 1},
     **known(rising=True, range=POSITIVE, tame=(-6, 4)),
     **called(numba="exp", c=True),
+    complex="kept",
 )
 exp2 = row(
     "exp2",
@@ -174,6 +182,7 @@ exp2 = row(
     points={0: 1, 1: 2},
     **known(rising=True, range=POSITIVE, tame=(-6, 4), means=lambda f, x: f.exp(x * f.log(2))),
     **called(numba="exp2", c=True),
+    complex="kept",
 )
 expm1 = row(
     "expm1",
@@ -183,6 +192,7 @@ expm1 = row(
     points={0: 0},
     **known(rising=True, range=(-1, INF), tame=(-6, 4), means=lambda f, x: f.exp(x) - 1),
     **called(numba="expm1", c=True),
+    complex="kept",
 )
 log = row(  # and the inverse of exp, which is among the stable forms
     "log",
@@ -193,6 +203,7 @@ log = row(  # and the inverse of exp, which is among the stable forms
     points={1: 0},
     **known(domain="x > 0", rising=True, tame=(0.1, LARGE)),
     **called(numba="log", c=True),
+    complex="kept",
 )
 log2 = row(
     "log2",
@@ -203,6 +214,7 @@ log2 = row(
     points={1: 0, 2: 1},
     **known(inverse="exp2", domain="x > 0", rising=True, tame=(0.1, LARGE), means=lambda f, x: f.log(x) / f.log(2)),
     **called(numba="log2", c=True),
+    complex="kept",
 )
 log10 = row(
     "log10",
@@ -213,6 +225,7 @@ log10 = row(
     points={1: 0, 10: 1},
     **known(domain="x > 0", rising=True, tame=(0.1, LARGE), means=lambda f, x: f.log(x) / f.log(10)),
     **called(numba="log10", c=True),
+    complex="kept",
 )
 log1p = row(
     "log1p",
@@ -222,6 +235,7 @@ log1p = row(
     points={0: 0},
     **known(inverse="expm1", domain="x > -1", rising=True, tame=(-0.9, 0.9), means=lambda f, x: f.log(1 + x)),
     **called(numba="log1p", c=True),
+    complex="kept",
 )
 
 # Trigonometric and hyperbolic functions
@@ -235,6 +249,7 @@ sin = row(
     points={0: 0},
     **known(parity="odd", periodic=True, range=(-1, 1), tame=ANY),
     **called(numba="sin", c=True),
+    complex="kept",
 )
 cos = row(
     "cos",
@@ -245,6 +260,7 @@ cos = row(
     points={0: 1},
     **known(parity="even", periodic=True, range=(-1, 1), tame=ANY),
     **called(numba="cos", c=True),
+    complex="kept",
 )
 tan = row(
     "tan",
@@ -255,6 +271,7 @@ tan = row(
     points={0: 0},
     **known(parity="odd", periodic=True, tame=(-1, 1), means=lambda f, x: f.sin(x) / f.cos(x)),
     **called(numba="tan", c=True),
+    complex="kept",
 )
 asin = row(
     "asin",
@@ -265,6 +282,7 @@ asin = row(
     points={0: 0},
     **known(inverse="sin", domain="|x| <= 1", parity="odd", rising=True, range=(-RIGHT, RIGHT), tame=(-0.9, 0.9)),
     **called(numpy="arcsin", numba="math.asin", c=True),
+    complex="kept",
 )
 acos = row(
     "acos",
@@ -275,6 +293,7 @@ acos = row(
     points={1: 0},
     **known(inverse="cos", domain="|x| <= 1", range=(0, math.pi), tame=(-0.9, 0.9)),
     **called(numpy="arccos", numba="math.acos", c=True),
+    complex="kept",
 )
 atan = row(
     "atan",
@@ -285,6 +304,7 @@ atan = row(
     points={0: 0},
     **known(inverse="tan", parity="odd", rising=True, range=(-RIGHT, RIGHT), tame=ANY),
     **called(numpy="arctan", numba="math.atan", c=True),
+    complex="kept",
 )
 atan2 = row(
     "atan2",
@@ -305,6 +325,7 @@ sinh = row(
     points={0: 0},
     **known(parity="odd", rising=True, tame=(-6, 4), means=lambda f, x: (f.exp(x) - f.exp(-x)) / 2),
     **called(numba="sinh", c=True),
+    complex="kept",
 )
 cosh = row(
     "cosh",
@@ -315,6 +336,7 @@ cosh = row(
     points={0: 1},
     **known(parity="even", range=(1, INF), tame=(-6, 4), means=lambda f, x: (f.exp(x) + f.exp(-x)) / 2),
     **called(numba="cosh", c=True),
+    complex="kept",
 )
 tanh = row(
     "tanh",
@@ -325,26 +347,31 @@ tanh = row(
     points={0: 0},
     **known(parity="odd", rising=True, range=(-1, 1), tame=ANY, means=lambda f, x: 2 * f.sigmoid(2 * x) - 1),
     **called(numba="tanh", c=True),
+    complex="kept",
 )
 asinh = row(
     "asinh",
     "the inverse of the hyperbolic sine",
     math.asinh,
     lambda x, y: 1 / hypot(1, x),
+    wirtinger=(lambda z, y: (1 + z**2) ** -HALF,),
     latex=r"\operatorname{{arsinh}}({0})",
     points={0: 0},
     **known(inverse="sinh", parity="odd", rising=True, tame=ANY),
     **called(numpy="arcsinh", numba="math.asinh", c=True),
+    complex="kept",
 )
 acosh = row(
     "acosh",
     "the inverse of the hyperbolic cosine",
     ieee(math.acosh),
     lambda x, y: ((x - 1) * (x + 1)) ** -HALF,
+    wirtinger=(lambda z, y: (z - 1) ** -HALF * (z + 1) ** -HALF,),  # on the principal branch, left of 0 too
     latex=r"\operatorname{{arcosh}}({0})",
     points={1: 0},
     **known(inverse="cosh", domain="x >= 1", rising=True, range=POSITIVE, tame=(1.1, LARGE)),
     **called(numpy="arccosh", numba="math.acosh", c=True),
+    complex="kept",
 )
 atanh = row(
     "atanh",
@@ -355,6 +382,7 @@ atanh = row(
     points={0: 0},
     **known(inverse="tanh", domain="|x| < 1", parity="odd", rising=True, tame=(-0.9, 0.9)),
     **called(numpy="arctanh", numba="math.atanh", c=True),
+    complex="kept",
 )
 hypot = row(
     "hypot",
@@ -407,6 +435,7 @@ where = row(
     method=False,
     **known(keeps_sign="branches", type="branches", whole="kept", choice="selects"),
     **called(numba="{1} if {0} != 0 else {2}", cost=1.0),
+    complex="kept",
 )
 
 
@@ -426,9 +455,16 @@ def _comparison(name: str, sign: str, latex: str, holds: Callable[..., bool], tr
 
 less = _comparison("less", "<", "<", operator.lt, "lt")
 less_equal = _comparison("less_equal", "<=", r"\le", operator.le, "le", means=lambda f, a, b: 1 - f.less(b, a))
-equal = _comparison("equal", "==", "=", operator.eq, "eq", symmetric=True)
+equal = _comparison("equal", "==", "=", operator.eq, "eq", symmetric=True, complex="real")
 not_equal = _comparison(
-    "not_equal", "!=", r"\ne", operator.ne, "ne", symmetric=True, means=lambda f, a, b: 1 - f.equal(a, b)
+    "not_equal",
+    "!=",
+    r"\ne",
+    operator.ne,
+    "ne",
+    symmetric=True,
+    complex="real",
+    means=lambda f, a, b: 1 - f.equal(a, b),
 )
 
 

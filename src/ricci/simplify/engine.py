@@ -33,7 +33,7 @@ from ricci.calculus.cost import cost, own_cost
 from ricci.expr import Expr, rebuild, topological
 from ricci.expr.numbers import loose
 from ricci.simplify import collecting, declared_matrices, inverses, pairs, powers, stable
-from ricci.simplify.match import LESS, NOT_MORE, Rewrite, Rewriting, bit, nearby
+from ricci.simplify.match import LESS, NOT_MORE, Rewrite, Rewriting, bit, is_complex, nearby
 
 RULES: dict[str, Rewriting] = {
     rule.name: rule
@@ -242,7 +242,10 @@ class _Sweep:
             return None
         rules = (self.rules.every if self.guarded else self.rules.plain) if not known else self.rules.guarded
         free = True  # so far no rule has applied, allowed or not
+        among = is_complex(node)
         for rule in rules.tried(node):
+            if among and not rule.complex:
+                continue
             new = self.applied(rule, node) if rule.guard else rule.apply(node)
             if new is not None and new is not node:
                 if self.allows(rule.guard, node, new):

@@ -44,6 +44,7 @@ class Rewriting:
     needs: frozenset[str] = frozenset()
     assumes: str = ""
     guard: str = ""
+    complex: bool = False  # whether it holds where a node, or an operand of it, is complex; otherwise it is not tried
 
 
 LESS, NOT_MORE = "less", "not more"
@@ -56,6 +57,11 @@ class Rewrite:
     rule: str
     before: Expr
     after: Expr
+
+
+def is_complex(e: Expr) -> bool:
+    """Whether a node is complex, or has an operand that is."""
+    return e.complex or any([a.complex for a in e.args])
 
 
 def row_of(e: Expr) -> Op | None:

@@ -23,6 +23,8 @@ from ricci.simplify.match import (
 
 def not_negative(e: Expr) -> bool:
     """Whether all entries are seen to be at least zero, or NaN."""
+    if e.complex:
+        return False
     if isinstance(e, Constant):
         return isinstance(e.value, Dim) or e.value == "pi"
     row = row_of(e)
@@ -185,5 +187,5 @@ RULES = [
     Rewriting("root of squares", _power_of_squares, ("power",), frozenset({"Product", "power"})),
     Rewriting("root of a number", _power_of_number, ("power",)),
     Rewriting("odd and even functions", _parity, _MIRRORED, frozenset({"Sum"}), guard=NOT_MORE),
-    Rewriting("equal factors to a power", _collect, ("Product",), assumes=_NOT_ZERO, guard=NOT_MORE),
+    Rewriting("equal factors to a power", _collect, ("Product",), assumes=_NOT_ZERO, guard=NOT_MORE, complex=True),
 ]

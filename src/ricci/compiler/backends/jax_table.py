@@ -37,7 +37,21 @@ _LEFT = -3.0  # to the left of it JAX's own polygamma functions lose their digit
 
 
 def _floating(x: Array) -> bool:
-    return isinstance(x, float) or (hasattr(x, "dtype") and jnp.issubdtype(x.dtype, jnp.floating))
+    return isinstance(x, float) or (hasattr(x, "dtype") and jnp.issubdtype(x.dtype, jnp.inexact))
+
+
+def complex_of(floating: str) -> Any:
+    """The type of complex numbers made of such floats."""
+    return jnp.dtype("complex128" if floating == "float64" else "complex64")
+
+
+def _abs(x: Array) -> Array:
+    """Of real numbers by their sign: ``jnp.abs`` has the derivative 1 at 0."""
+    return jnp.abs(x) if jnp.iscomplexobj(x) else x * jnp.sign(x)
+
+
+def _abs2(z: Array) -> Array:
+    return jnp.real(z) ** 2 + jnp.imag(z) ** 2
 
 
 def _real(x: Array) -> Array:
@@ -143,7 +157,8 @@ ELEMENTWISE: Table = elementwise_table(
     _native,
     {
         "power": JAX.power,
-        "abs": lambda x: x * jnp.sign(x),  # jnp.abs has the derivative 1 at 0
+        "abs": _abs,
+        "abs2": _abs2,
         "floor": _rounding(jnp.floor),
         "ceil": _rounding(jnp.ceil),
         "barrier": lax.optimization_barrier,

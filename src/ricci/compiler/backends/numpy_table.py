@@ -25,11 +25,22 @@ _FEW_ROWS = 48  # of a matrix, up to which one large one takes less time than se
 _MANY_ROWS = 32  # of matrices in a stack, from which on each is worth a call
 _PADE_RADIUS = (5.37, 4.74, 4.25)  # of the 1-norm: within it the approximant, and its changes, are exact in float64
 
+
+def dtypes_of(floating: Any) -> dict[str, np.dtype]:
+    """The types of arrays by what they hold, where floats are of this one."""
+    own = np.dtype(floating)
+    return {"f": own, "c": np.result_type(own, np.complex64), "i": np.dtype(np.int64), "b": np.dtype(np.bool_)}
+
+
 # Elementwise
 
 
+def _abs2(z: Array) -> Array:
+    return z.real**2 + z.imag**2 if np.iscomplexobj(z) else np.square(z)
+
+
 def _floating(x: Array) -> bool:
-    return isinstance(x, float) or (isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind == "f")
+    return isinstance(x, float) or (isinstance(x, (np.ndarray, np.generic)) and x.dtype.kind in "cf")
 
 
 def sigmoid(x: Array) -> Array:
@@ -255,6 +266,9 @@ ELEMENTWISE: Table = elementwise_table(
     _native,
     {
         "power": NUMPY.power,
+        "abs2": _abs2,
+        "real": lambda z: np.positive(np.real(z)),  # a copy, and no view
+        "imag": lambda z: np.positive(np.imag(z)),
         "sigmoid": sigmoid,
         "where": lambda c, a, b: np.where(np.not_equal(c, 0), a, b),
     },

@@ -32,7 +32,21 @@ _FAR = 1e8  # from here on two terms of the series of the zeta function are exac
 
 
 def _floating(x: Array) -> bool:
-    return x.is_floating_point() if isinstance(x, torch.Tensor) else isinstance(x, float)
+    return x.is_floating_point() or x.is_complex() if isinstance(x, torch.Tensor) else isinstance(x, float)
+
+
+def complex_of(floating: str) -> Any:
+    """The type of complex numbers made of such floats."""
+    return {"float64": torch.complex128, "float16": torch.complex32}.get(floating, torch.complex64)
+
+
+def _abs2(z: Array) -> Array:
+    return z.real * z.real + z.imag * z.imag if z.is_complex() else torch.square(z)
+
+
+def _part(name: str) -> Callable[[Array], Array]:
+    """A part of complex numbers, in memory of its own."""
+    return lambda z: getattr(z, name).clone()
 
 
 def _real(x: Array) -> Array:
@@ -62,7 +76,7 @@ def _of_reals(f: Callable) -> Callable:
 
 
 def _sign(x: Array) -> Array:
-    return torch.where(torch.isnan(x), x, torch.sign(x))
+    return torch.sgn(x) if x.is_complex() else torch.where(torch.isnan(x), x, torch.sign(x))
 
 
 def _cbrt(x: Array) -> Array:
@@ -140,6 +154,9 @@ ELEMENTWISE: Table = elementwise_table(
     _native,
     {
         "power": TORCH.power,
+        "abs2": _abs2,
+        "real": _part("real"),
+        "imag": _part("imag"),
         "sign": _sign,
         "stop_gradient": lambda x: x.detach(),
         "cbrt": _cbrt,

@@ -17,6 +17,10 @@ class MatrixEmitter(Emitter):
         """The name of a function of the backend that source calls."""
         raise NotImplementedError
 
+    def entries_dot(self, step: Step) -> str:
+        """The sum of products along the last axis. What libraries call so takes the conjugate of the first operand."""
+        return self.helper("vecdot" if step.out.kind != "c" else "plain_vecdot")
+
     def product(self, left: str, right: str, shape: Sequence[int], stack: bool = False) -> str:
         """The product of two matrices or vectors, or of stacks of them; ``shape`` is that of the result."""
         return f"{self.helper('matmul')}({left}, {right})"
@@ -35,7 +39,7 @@ class MatrixEmitter(Emitter):
             return self.batched(step, batch, rows, columns, summed)
         if not rows and not columns and a[1] != b[1] and len(a[1]) > 1:
             sides = [self.name(a[0]), self.permuted(self.name(b[0]), b[1], a[1])]
-            return f"{self.helper('vecdot')}({sides[0]}, {sides[1]}).sum()"
+            return f"{self.entries_dot(step)}({sides[0]}, {sides[1]}).sum()"
         if step.labels not in ((*rows, *columns), (*columns, *rows)):
             inside = step.labels[0] in rows
             return self.in_the_middle(step, *((b, a, columns) if inside else (a, b, rows)), summed)
@@ -84,7 +88,7 @@ class MatrixEmitter(Emitter):
         across = [own[-1] in batch and sizes[own[-1]] > 1 for _, own in (a, b)]
         if not (rows or columns) and not any(across):
             left, right = [self.stacked(o, batch, [summed], sizes) for o in (a, b)]
-            return f"{self.helper('vecdot')}({left}, {right})"
+            return f"{self.entries_dot(step)}({left}, {right})"
         if self.by_einsum(volumes, any(across)):
             return f"{self.helper('einsum')}('{self.program.axes.spelled(step)}', {self.name(a[0])}, {self.name(b[0])})"
         if step.labels != (*batch, *rows, *columns):

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ricci.compiler.backends.jax_table import ELEMENTWISE, FUNCTIONS, jnp, lax
+from ricci.compiler.backends.jax_table import ELEMENTWISE, FUNCTIONS, complex_of, jnp, lax
 from ricci.compiler.emit.functional import FunctionalEmitter
 from ricci.compiler.emit.numpy_calls import selected
 from ricci.compiler.emit.source import tuple_text
@@ -75,6 +75,8 @@ class JaxEmitter(FunctionalEmitter):
     def array(self, source: Any) -> Any:
         array = np.asarray(source)
         with np.errstate(over="ignore"):  # what is too large for the type is infinite in it
+            if array.dtype.kind == "c":
+                return array.astype(complex_of(self.dtype))
             return array.astype(jnp.dtype(self.dtype)) if array.dtype.kind == "f" else array
 
     def map(self, step: Step) -> str:
@@ -83,8 +85,8 @@ class JaxEmitter(FunctionalEmitter):
         return f"{self.helper('rounded')}({text})" if product and step.out in self.rounded else text
 
     def kind_name(self, kind: str) -> str:
-        types = {"f": jnp.dtype(self.dtype), "i": jnp.result_type(int), "b": np.dtype(np.bool_)}
-        self.scope[f"{kind}_type"] = types[kind]
+        floats = {"f": jnp.dtype(self.dtype), "c": complex_of(self.dtype)}
+        self.scope[f"{kind}_type"] = {**floats, "i": jnp.result_type(int), "b": np.dtype(np.bool_)}[kind]
         return f"{kind}_type"
 
     def cast(self, step: Step) -> str:

@@ -307,6 +307,7 @@ HELPERS = {
     "matmul": np.matmul,
     "contiguous": np.ascontiguousarray,
     "vecdot": np.vecdot,
+    "plain_vecdot": partial(np.einsum, "...i,...i->..."),
     "array": np.array,
     "total": np.add.reduce,
     "broadcast_to": np.broadcast_to,

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ricci.compiler.backends.numpy_table import ELEMENTWISE, FUNCTIONS
+from ricci.compiler.backends.numpy_table import ELEMENTWISE, FUNCTIONS, dtypes_of
 from ricci.compiler.emit.dots import MatrixEmitter
 from ricci.compiler.emit.numpy_calls import (
     CHAINS,
@@ -59,7 +59,7 @@ class NumpyEmitter(MatrixEmitter):
 
     def __init__(self, plan: Plan):
         self.dtype = np.dtype(plan.setting.dtype)
-        self.dtypes = {"f": self.dtype, "i": np.dtype(np.int64), "b": np.dtype(np.bool_)}
+        self.dtypes = dtypes_of(self.dtype)
         super().__init__(plan)
         self.items = plan.items
         self.position = 0  # of the item that is being written
@@ -319,7 +319,7 @@ class NumpyEmitter(MatrixEmitter):
 
     def odd(self, step: Step) -> bool:
         """Whether a function makes floats of what holds none; NumPy then chooses the type."""
-        return step.out.kind == "f" and "f" not in [value.kind for value in step.operands]
+        return step.out.kind == "f" and {"c", "f"}.isdisjoint([value.kind for value in step.operands])
 
     def settled(self, step: Step, text: str) -> str:
         """In the floating type."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ricci.compiler.backends.torch_table import ELEMENTWISE, FUNCTIONS, torch
+from ricci.compiler.backends.torch_table import ELEMENTWISE, FUNCTIONS, complex_of, torch
 from ricci.compiler.emit.functional import FunctionalEmitter
 from ricci.compiler.emit.numpy_calls import selected
 from ricci.compiler.emit.source import tuple_text
@@ -120,6 +120,7 @@ class TorchEmitter(FunctionalEmitter):
         "addcdiv": torch.addcdiv,
         "softmax_pullback": torch._softmax_backward_data,
         "vecdot": _vecdot,
+        "plain_vecdot": lambda a, b: (a * b).sum(-1),
         "located": _located,
         "guarded": _guarded,
         "checked_places": _checked_places,
@@ -151,10 +152,17 @@ class TorchEmitter(FunctionalEmitter):
 
     def array(self, source: Any) -> Any:
         made = torch.from_numpy(np.array(source))
+        if made.is_complex():
+            return made.to(complex_of(self.dtype))
         return made.to(getattr(torch, self.dtype)) if made.is_floating_point() else made
 
     def kind_name(self, kind: str) -> str:
-        self.scope[f"{kind}_type"] = {"f": getattr(torch, self.dtype), "i": torch.int64, "b": torch.bool}[kind]
+        self.scope[f"{kind}_type"] = {
+            "f": getattr(torch, self.dtype),
+            "c": complex_of(self.dtype),
+            "i": torch.int64,
+            "b": torch.bool,
+        }[kind]
         return f"{kind}_type"
 
     def dot(self, step: Step) -> str:

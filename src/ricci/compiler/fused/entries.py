@@ -44,6 +44,8 @@ class Entry:
 
 def fusable(step: Step) -> bool:
     """Whether a kernel knows how to do a step."""
+    if any([v.kind == "c" for v in [*step.operands, step.out]]):
+        return False
     if step.op == "map":
         kinds = {v.kind for v in [*step.operands, step.out]}
         return step.name in (FLOATING | SLOW if "f" in kinds and "i" not in kinds else WHOLE)

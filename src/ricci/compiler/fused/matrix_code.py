@@ -23,7 +23,7 @@ FLAGS = {"any": ("maximum", 0.0), "all": ("minimum", 1.0)}
 def feasible(step: Step) -> bool:
     """Whether there are instructions for a step of a loop."""
     kinds = [v.kind for v in step.operands]
-    if any(0 in v.shape for v in [*step.operands, step.out]):
+    if any(v.kind == "c" or 0 in v.shape for v in [*step.operands, step.out]):
         return False
     if step.op in ("read", "spread", "merge", "check") and len(kinds) == 1:
         return True

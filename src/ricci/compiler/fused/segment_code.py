@@ -40,7 +40,7 @@ SLOW = {*IN_C, "softmax", "log_softmax", "logsumexp", "sigmoid", "softplus", "lo
 
 def writable(step: Step) -> bool:
     """Whether there are instructions for a step."""
-    if any(v.kind == "i" or 0 in v.shape for v in [*step.operands, step.out]):
+    if any(v.kind in ("c", "i") or 0 in v.shape for v in [*step.operands, step.out]):
         return False
     if step.op == "map":
         truths = step.out.kind == "b" and step.name not in (*COMPARED, *IDENTITIES, "where")

@@ -37,9 +37,9 @@ from ricci.expr import OPS
 from ricci.expr.numbers import as_float
 from ricci.functions import FUNCTIONS
 
-_DTYPES = {"f": np.float64, "i": np.int64, "b": np.bool_}
+_DTYPES = {"c": np.complex128, "f": np.float64, "i": np.int64, "b": np.bool_}
 GROWING = {name for name, op in [*FUNCTIONS.items(), *ARITHMETIC.items()] if op.grows}  # integers may get too large
-_ONLY_NUMBERS, _FLOATING, _REAL = frozenset("nr"), frozenset("fnr"), frozenset("fr")
+_ONLY_NUMBERS, _FLOATING, _REAL = frozenset("nr"), frozenset("cfnr"), frozenset("cfr")
 SIGNED = {"negative": "positive", "add": "subtract", "subtract": "add"}  # what they are of the negative of their last
 ODD = ("subtract", "multiply", "divide")  # numbers times operands, or their places, make numbers times these
 
@@ -152,17 +152,19 @@ class Builder:
         return self.emit("cast", kind, [operand], labels, value.shape, kind)
 
     def aligned(self, operands: Sequence[Operand]) -> list[Operand]:
-        """The operands in one kind: floating if any is, else integers, else the kind of plain numbers."""
+        """The operands in one kind: complex if any is, or floating, else integers, else the kind of plain numbers."""
         kinds = {value.kind for value, _ in operands if isinstance(value, Value)}
         if kinds == {"f"}:
             return list(operands)
-        common = "f" if "f" in kinds else "i" if "i" in kinds else self.number
+        common = next((kind for kind in "cfi" if kind in kinds), self.number)
         return list(operands) if kinds == {common} else [self.cast(operand, common) for operand in operands]
 
     def real(self, operand: Operand) -> Operand:
-        """The operand in floats, also where it is a number."""
+        """The operand in floats, also where it is a number; a complex one stays as it is."""
         value, labels = operand
-        return (as_float(value), labels) if not isinstance(value, Value) else self.cast(operand, "f")
+        if not isinstance(value, Value):
+            return as_float(value), labels
+        return operand if value.kind == "c" else self.cast(operand, "f")
 
     def grown(self, name: str, operands: Sequence[Operand]) -> list[Operand]:
         """The operands of an operation, in floats where its result may be too large for the integers there are."""
@@ -182,12 +184,12 @@ class Builder:
         kinds = {_kind(value) for value in values}
         if not any(isinstance(value, Value) for value in values):
             return (0.0 if "r" in kinds else 0), ()
-        kind = "f" if kinds & {"f", "r"} else "i" if "i" in kinds else self.number
+        kind = "c" if "c" in kinds else "f" if kinds & {"f", "r"} else "i" if "i" in kinds else self.number
         return self.constant(np.zeros((), _DTYPES[kind]), ())
 
     def plus_zero(self, operand: Operand, zero: Operand) -> Operand:
         """The operand in the kind of its sum with a number that is zero."""
-        return self.cast(operand, "f") if isinstance(zero[0], float) else self.aligned([operand])[0]
+        return self.real(operand) if isinstance(zero[0], float) else self.aligned([operand])[0]
 
     # Steps
 
@@ -224,7 +226,7 @@ class Builder:
         if operands is not given:
             kinds = tuple([_kind(v) for v, _ in operands])
         kind = maps_to(name, kinds)
-        if (kind == "f" or "f" in kinds) and not _REAL.issuperset(kinds):
+        if not {kind, *kinds}.isdisjoint("cf") and not _REAL.issuperset(kinds):
             operands = tuple(
                 [operand if p == 0 and name == "where" else self.real(operand) for p, operand in enumerate(operands)]
             )
@@ -364,7 +366,7 @@ class Builder:
         if type(coef) is int and coef == 1:
             return False, operand
         if isinstance(coef, float):
-            operand = self.cast(operand, "f")
+            operand = self.real(operand)
         operand, coef = self._unscaled(operand, coef)
         if abs(coef) == 1:
             return coef < 0, operand
@@ -417,8 +419,8 @@ class Builder:
         operands = [self.array(operand) for operand in self.grown(name, self.aligned(operands))]
         kinds = tuple([v.kind for v, _ in operands])  # type: ignore[union-attr]
         kind = params[0].kind if name == OUTSIDE else gives(name, kinds, own, params)
-        if kind == "f":
-            operands = [self.cast(operand, "f") for operand in operands]
+        if kind in "cf":
+            operands = [self.array(self.real(operand)) for operand in operands]
         lead = operands[0][1][: len(operands[0][1]) - own[0]]
         labels = (*lead, *result)
         return self.emit("call", name, operands, labels, tuple([sizes[x] for x in labels]), kind, (params, max(own)))
@@ -480,7 +482,7 @@ class Builder:
         operands = self.aligned([*([base] if base else []), *[self.array(part.operand) for part in parts]])
         placed = operands[-len(parts) :]
         kind = next((v.kind for v, _ in operands if isinstance(v, Value)), self.number)
-        if any(isinstance(v, float) for v, _ in operands):
+        if any(isinstance(v, float) for v, _ in operands) and kind != "c":
             kind = "f"
         described = []
         for part in parts:

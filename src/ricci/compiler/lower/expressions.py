@@ -28,7 +28,7 @@ from ricci.compiler.lower.signs import nonnegative
 from ricci.compiler.plan.program import Program, used
 from ricci.compiler.plan.program_steps import OUTSIDE, Form, Labels, Number, Operand, Result, Value, index
 from ricci.compiler.prepare.choices import HELD
-from ricci.errors import ShapeError
+from ricci.errors import DTypeError, ShapeError
 from ricci.expr import (
     Constant,
     Data,
@@ -43,6 +43,7 @@ from ricci.expr import (
     Variable,
 )
 from ricci.expr.dims import evaluate
+from ricci.expr.nodes import IMAGINARY
 from ricci.expr.structures import whole
 
 NAMED = {"pi": math.pi}
@@ -72,7 +73,7 @@ class ExpressionLowering:
 
     def __init__(self, bound: Bound, rearranged: float):
         roots, kinds = bound.roots, bound.kinds  # of inputs too that no result depends on: they decide what numbers are
-        number = "i" if kinds and "f" not in kinds.values() else "f"
+        number = "i" if kinds and {"c", "f"}.isdisjoint(kinds.values()) else "f"
         self.builder = Builder(number, rearranged, bound.setting.short)
         self.bound, self.sizes = bound, bound.sizes
         self.inputs = {name: Value(shape, kinds[name], source=name) for name, shape in bound.inputs.items()}
@@ -84,7 +85,7 @@ class ExpressionLowering:
         self.opening = Opening(roots, bound.nodes, self.builder.fresh)
 
     def integer(self, name: str) -> bool:
-        return self.inputs[name].kind != "f"
+        return self.inputs[name].kind not in ("c", "f")
 
     def size(self, size: Size) -> int:
         return size if isinstance(size, int) else evaluate(size, self.sizes)
@@ -113,7 +114,13 @@ class ExpressionLowering:
     # One rule for each kind of node
 
     def variable(self, node: Variable) -> Operand:
-        return self.inputs[node.name], tuple(range(len(node.shape)))
+        value, axes = self.inputs[node.name], tuple(range(len(node.shape)))
+        if value.kind == "c" and not node.complex:
+            raise DTypeError(
+                f"The input {node.name!r} is complex, and its name stands for real numbers here. Declare it where the "
+                f'text is read: rc.parse(…, complex="{node.name}").'
+            )
+        return self.builder.cast((value, axes), "c") if node.complex else (value, axes)
 
     def constant(self, node: Constant) -> Operand:
         value = node.value
@@ -121,6 +128,8 @@ class ExpressionLowering:
             array = np.asarray(value.values)
             array = array.astype(np.int64) if array.dtype.kind in "iu" else array
             return self.builder.constant(array, tuple(range(array.ndim)))
+        if value == IMAGINARY:
+            return self.builder.constant(np.asarray(1j), ())
         return _number(self.size(value) if isinstance(value, Dim) else value), ()
 
     def structure(self, node: Structure) -> Operand:
@@ -175,9 +184,10 @@ class ExpressionLowering:
         if isinstance(n[0], Value) and n[0].kind == "i":
             n = build.cast(n, "f")
         elif not isinstance(n[0], Value) and n[0] < 0:
-            x = build.cast(x, "f")
+            x = build.real(x) if isinstance(x[0], Value) else x
         exponent = n[0]
-        floating = isinstance(x[0], Value) and x[0].kind == "f"
+        floating = isinstance(x[0], Value) and x[0].kind in ("c", "f")
+        sure = sure or (isinstance(x[0], Value) and x[0].kind == "c")
         if isinstance(exponent, Value) or not isinstance(x[0], Value):
             return build.map("power", x, n)
         if exponent == 2:

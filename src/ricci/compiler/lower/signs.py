@@ -18,6 +18,8 @@ def nonnegative(nodes: Iterable[Expr]) -> set[Expr]:
 
 
 def _is_nonnegative(node: Expr, sure: set[Expr]) -> bool:
+    if node.complex:
+        return False
     if isinstance(node, Constant):
         return isinstance(node.value, (Dim, str)) or (isinstance(node.value, Number) and node.value >= 0)
     if isinstance(node, Structure):

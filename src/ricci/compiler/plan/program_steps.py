@@ -39,7 +39,8 @@ VIEWS = ("read", "spread", "merge", "check")
 
 @dataclass(eq=False, slots=True, init=False)
 class Value:
-    """An array of a program. ``kind`` is what it holds: "f" floating numbers, "i" integers, "b" truth values."""
+    """An array of a program. ``kind`` is what it holds: "f" floating numbers, "c" complex ones, "i" integers, "b" truth
+    values."""
 
     shape: tuple[int, ...]
     kind: str
@@ -205,7 +206,7 @@ def repeats(value: Value) -> bool:
 
 
 def nbytes(value: Value, itemsize: int) -> int:
-    return value.entries * KIND_BYTES.get(value.kind, itemsize)
+    return value.entries * (2 * itemsize if value.kind == "c" else KIND_BYTES.get(value.kind, itemsize))
 
 
 def placed_strides(forms: Sequence[Form], count: int, shape: tuple[int, ...]) -> tuple[tuple[int, ...], int]:

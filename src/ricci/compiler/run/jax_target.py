@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ricci.compiler.backends.jax_table import jax, jnp
+from ricci.compiler.backends.jax_table import complex_of, jax, jnp
 from ricci.compiler.emit.jax_source import JaxEmitter
 from ricci.compiler.emit.source import Source
 from ricci.compiler.mesh.mesh_run import on_mesh
@@ -27,16 +27,18 @@ class JaxTarget(Framework):
         return value if isinstance(value, jax.Array) else jnp.asarray(value)
 
     def types(self, floating: str) -> dict[str, Any]:
-        return {"f": jnp.dtype(floating), "i": jnp.result_type(int), "b": np.dtype(np.bool_)}
+        return {"f": jnp.dtype(floating), "c": complex_of(floating), "i": jnp.result_type(int), "b": np.dtype(np.bool_)}
 
     def short(self) -> bool:
         return jnp.result_type(int).itemsize < 8
 
     def floating(self, arrays: Mapping[str, Any]) -> str:
-        floats = [a.dtype for a in arrays.values() if self.kind(a) == "f"]
+        floats = [jnp.finfo(a.dtype).dtype for a in arrays.values() if self.kind(a) in ("c", "f")]
         return str(jnp.result_type(*floats) if floats else jnp.asarray(0.0).dtype)
 
     def kind(self, array: Any) -> str:
+        if jnp.issubdtype(array.dtype, jnp.complexfloating):
+            return "c"
         return "f" if jnp.issubdtype(array.dtype, jnp.floating) else "b" if array.dtype == np.bool_ else "i"
 
     def emitter(self, plan: Plan) -> JaxEmitter:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ricci.compiler.backends.numpy_table import dtypes_of
 from ricci.compiler.bind import Setting, as_arrays
 from ricci.compiler.emit.numpy_source import NumpyEmitter
 from ricci.compiler.emit.source import Emitter, Source
@@ -39,11 +40,11 @@ class Target:
         """The inputs as arrays of this target: floats in one type, integers in one type, and untouched if they are."""
         arrays = as_arrays(given)
         floating = np.dtype(self.floating(arrays))
-        wanted = {"f": floating, "i": np.dtype(np.int64), "b": np.dtype(np.bool_)}
+        wanted = dtypes_of(floating)
         return {name: array.astype(wanted[self.kind(array)], copy=False) for name, array in arrays.items()}
 
     def kind(self, array: Any) -> str:
-        """Whether an array holds floats, integers or truth values: "f", "i" or "b"."""
+        """Whether an array holds floats, complex numbers, integers or truth values: "f", "c", "i" or "b"."""
         return "i" if array.dtype.kind in "iu" else array.dtype.kind
 
     def short(self) -> bool:
@@ -52,7 +53,7 @@ class Target:
 
     def floating(self, arrays: Mapping[str, Any]) -> str:
         """The floating type that the inputs decide."""
-        floats = [array.dtype for array in arrays.values() if array.dtype.kind == "f"]
+        floats = [np.finfo(array.dtype).dtype for array in arrays.values() if array.dtype.kind in "cf"]
         return str(np.result_type(*floats)) if floats else "float64"
 
     def setting(self, *args: Any, **options: Any) -> Setting:
@@ -130,8 +131,6 @@ class Framework(Target):
             array = self.array(value, like)
         except (TypeError, ValueError, RuntimeError) as error:
             raise DTypeError(f"The input {name!r} cannot be made {self.word}: {error}") from error
-        if "complex" in str(array.dtype):
-            raise DTypeError(f"The input {name!r} is complex ({array.dtype}); ricci computes with real numbers.")
         return array
 
     def like(self, values: Iterable[Any]) -> Any:

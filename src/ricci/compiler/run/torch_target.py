@@ -11,7 +11,7 @@ from itertools import count
 from types import FunctionType
 from typing import Any
 
-from ricci.compiler.backends.torch_table import torch
+from ricci.compiler.backends.torch_table import complex_of, torch
 from ricci.compiler.emit.source import Source
 from ricci.compiler.emit.torch_source import TorchEmitter
 from ricci.compiler.mesh.dtensors import DistributedRun, is_distributed
@@ -42,19 +42,21 @@ class TorchTarget(Framework):
         return value if isinstance(value, torch.Tensor) else torch.as_tensor(value, device=like)
 
     def types(self, floating: str) -> dict[str, Any]:
-        return {"f": getattr(torch, floating), "i": torch.int64, "b": torch.bool}
+        return {"f": getattr(torch, floating), "c": complex_of(floating), "i": torch.int64, "b": torch.bool}
 
     def cast(self, array: Any, dtype: Any) -> Any:
         return array.to(dtype)
 
     def floating(self, arrays: Mapping[str, Any]) -> str:
-        floats = [t.dtype for t in arrays.values() if t.is_floating_point()]
+        floats = [t.dtype.to_real() for t in arrays.values() if t.is_floating_point() or t.is_complex()]
         found = floats[0] if floats else torch.get_default_dtype()
         for dtype in floats[1:]:
             found = torch.promote_types(found, dtype)
         return str(found).removeprefix("torch.")
 
     def kind(self, array: Any) -> str:
+        if array.is_complex():
+            return "c"
         return "f" if array.is_floating_point() else "b" if array.dtype == torch.bool else "i"
 
     def described(self, arrays: Mapping[str, Any], *args: Any, **options: Any) -> tuple:

@@ -37,6 +37,10 @@ def add(terms: Sequence[tuple[Number, Expr]]) -> Expr:
     if not collected:
         return zero(shape)
     if len(collected) > 1:
+        if sum([e.complex for e in collected]) > 1:
+            halves = constructors.paired(collected, shape)
+            if halves is not None:
+                return add([(c, e) for e, c in halves.items()])
         common = _common_factors(list(collected))
         if common is not None:
             return _take_out(*common, collected, shape)

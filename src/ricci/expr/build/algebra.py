@@ -18,7 +18,19 @@ from ricci.expr.build.apply import elementwise
 from ricci.expr.build.product import broadcast, product
 from ricci.expr.build.scale import numeric, primitive, scale
 from ricci.expr.dims import Dim, symbol
-from ricci.expr.nodes import Constant, Data, Elementwise, Expr, Product, Shape, Structure, Sum, constructors, make
+from ricci.expr.nodes import (
+    IMAGINARY,
+    Constant,
+    Data,
+    Elementwise,
+    Expr,
+    Product,
+    Shape,
+    Structure,
+    Sum,
+    constructors,
+    make,
+)
 from ricci.expr.numbers import integer_power, loose, moves, number
 from ricci.expr.op import OPS, Op
 from ricci.expr.structures import is_one, one
@@ -30,6 +42,8 @@ def constant(value: Any) -> Expr:
         return make(Constant, (), tuple(value.values.shape), value)
     if isinstance(value, Dim):
         return _size(value)
+    if isinstance(value, complex):
+        return add([(number(value.real), one(())), (number(value.imag), make(Constant, (), (), IMAGINARY))])
     return make(Constant, (), (), value if isinstance(value, str) else number(value))
 
 
@@ -81,6 +95,8 @@ def _power_rule(base: Expr, exponent: Expr) -> Expr | None:
     if b is not None:
         folded = integer_power(b, n)
         return None if folded is None else constant(folded)
+    if type(base) is Constant and base.value == IMAGINARY:
+        return (one(()), base, constant(-1), scale(-1, base))[n % 4]
     if isinstance(base, Sum):
         c, rest = primitive(base)
         outside = None if c == 1 else integer_power(c, n)
@@ -92,6 +108,8 @@ def _power_rule(base: Expr, exponent: Expr) -> Expr | None:
         # for a fraction that stays one, both sides need x >= 0
         merges = isinstance(inner, int) or (isinstance(inner, Fraction) and (inner * n).denominator != 1)
         return power(base.args[0], inner * n) if inner is not None and merges else None
+    if isinstance(base, Elementwise) and base.op.name == "abs" and base.args[0].complex and n % 2 == 0:
+        return power(OPS["abs2"](base.args[0]), n // 2)
     if isinstance(base, Product) and not base.sums:
         return _power_of_product(base, n)
     if isinstance(base, Structure) and n > 0:
@@ -169,6 +187,7 @@ POWER = Op(
     torch="pow",
     numba="power",
     traced=("np.float_power", "lax.pow"),
+    complex="kept",
 )
 HALF = Fraction(1, 2)
 

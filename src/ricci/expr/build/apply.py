@@ -8,7 +8,7 @@ function works on. Both keep the leading axes in natural order, and try the func
 
 from __future__ import annotations
 
-from ricci.errors import ShapeError
+from ricci.errors import DTypeError, ShapeError
 from ricci.expr import dims
 from ricci.expr.build.natural import arrangement, in_natural_order, tied_first
 from ricci.expr.build.product import as_scalar, broadcast, product, restrict
@@ -23,6 +23,8 @@ from ricci.expr.structures import AT, natural
 def elementwise(op: Op, *args: Expr) -> Expr:
     """``op`` applied entry by entry."""
     shape = _common_shape(op, args)
+    if not op.complex:
+        _check_real(op, args)
     if shape:
         args = tuple([as_scalar(e) for e in args])
     result = _rewritten(op, args)
@@ -34,6 +36,15 @@ def elementwise(op: Op, *args: Expr) -> Expr:
         inner = next((e.shape for e in args if e.shape), ())
         result = in_natural_order(args, inner, lambda parts: _make(op, parts), tied=tied)
     return broadcast(result, (), shape) if shape and not result.shape else result
+
+
+def _check_real(op: Op, args: tuple[Expr, ...]) -> None:
+    for e in args:
+        if e.complex and not op.own:
+            why = "complex numbers have no order" if op.choice == "compares" else "it is a function of real numbers"
+            raise DTypeError(
+                f"{op.name} is given complex numbers, and {why}. Take abs, real or imag of them, whichever is meant."
+            )
 
 
 def _make(op: Op, args: tuple[Expr, ...]) -> Expr:
@@ -96,6 +107,8 @@ def _applied(op: Op, args: tuple[Expr, ...], params: tuple) -> Expr:
         rewritten = op.rewrite(*args, *params)
         if rewritten is not None:
             return rewritten
+    if not op.complex:
+        _check_real(op, args)
     assert op.result is not None
     own_shape = op.result([e.shape[lead:] for e in args], *params)
 

@@ -33,6 +33,7 @@ from ricci.expr.build.product_nodes import Factor, Label, components, without_su
 from ricci.expr.build.scale import primitive, scale, whole_power
 from ricci.expr.dims import Size
 from ricci.expr.nodes import (
+    IMAGINARY,
     Constant,
     Elementwise,
     Expr,
@@ -173,6 +174,12 @@ def contract(
 
 
 def _with_powers(operands: list[Factor]) -> list[Factor]:
+    """Equal operands as powers, and numbers with their conjugates as squares of absolute values."""
+    found = _equal_as_powers(operands)
+    return constructors.with_squares(found) if sum([e.complex for e, _ in found]) > 1 else found
+
+
+def _equal_as_powers(operands: list[Factor]) -> list[Factor]:
     """Equal operands on equal labels as one power; exponents of one sign add up, and those of sizes in any case."""
     if len(operands) == 2:
         if operands[0][1] != operands[1][1]:
@@ -211,6 +218,7 @@ class _Flattened:
         self.held: list[Expr] = []  # products that were not opened
         self.scalars: list[Product] | None = []  # single entries of a tensor, which others may have to be told from
         self.numbers: list[Number] = []
+        self.units: list[Expr] = []  # the imaginary unit, as often as it is a factor
         self.factors: list[Factor] = []
         self.deltas: list[tuple[Label, Label]] = []
         self.related = False  # whether there are structures among the factors
@@ -228,6 +236,10 @@ class _Flattened:
             self.flatten()
         elif scalars:
             self.factors += [(e, ()) for e in scalars]
+        if self.units:  # the square of the imaginary unit is -1
+            turns = len(self.units) % 4
+            self.numbers += [-1] if turns > 1 else []
+            self.factors += [(self.units[0], ())] if turns % 2 else []
 
     def flatten(self) -> None:
         size = self.size
@@ -321,7 +333,9 @@ class _Flattened:
             self.stack.append((rest, labels))
 
     def constant(self, e: Constant, labels: tuple[Label, ...]) -> None:
-        if isinstance(e.value, dims.Dim) or not isinstance(e.value, Number):
+        if e.value == IMAGINARY:
+            self.units.append(e)
+        elif isinstance(e.value, dims.Dim) or not isinstance(e.value, Number):
             self.factors.append((e, labels))
         else:
             self.numbers.append(e.value)

@@ -1,0 +1,182 @@
+r"""Complex numbers: what is real of them. Conjugates are in ``expr/build/conjugates.py``.
+
+Each of these functions is real, so its derivative by ``conj(z)`` is the conjugate of that by ``z``, which the row has:
+
+    d|z| = Re(conj(sign z) dz)      d|z|² = 2 Re(conj(z) dz)      dRe z = Re dz      darg z = Im(dz / z)
+
+Factors that are real, and the imaginary unit, come out of them, and of a number and its conjugate the plainer one stays
+inside. So ``abs2(exp(1j k x))`` is 1, and what is the same has one form. Of real numbers they are what they are known
+to be: ``real(x)`` is ``x``, and ``abs2(x)`` is ``x**2``.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+
+from ricci.expr import HALF, OPS, Elementwise, Expr, Product, Structure, Sum, add, constant, product, scale
+from ricci.expr import multiply as times
+from ricci.expr import power as power
+from ricci.expr.build.conjugates import I, conj, imaginary, plainer
+from ricci.expr.build.scale import primitive
+from ricci.expr.structures import one, zero
+from ricci.functions.rows import called, known, row
+
+__all__ = ["I", "conj"]
+
+
+class _Parts:
+    """A product that sums over nothing: what is real in it, its units, and what else is complex."""
+
+    def __init__(self, z: Expr):
+        self.z, self.coef, self.units = z, 1, 0
+        if isinstance(z, Sum):
+            self.coef, z = (z.coefs[0], z.args[0]) if len(z.args) == 1 else primitive(z)
+        whole = isinstance(z, Product) and not z.sums
+        factors = list(z.factors()) if isinstance(z, Product) and whole else [(z, tuple(range(len(z.shape))))]
+        self.real = [(a, labels) for a, labels in factors if not a.complex]
+        self.rest = [(a, labels) for a, labels in factors if a.complex and not imaginary(a)]
+        self.units = len(factors) - len(self.real) - len(self.rest)
+
+    def spread(self, factors: list) -> Expr:
+        return product(factors, range(len(self.z.shape)), dict(enumerate(self.z.shape)))
+
+    @property
+    def many(self) -> bool:
+        """Whether there is something to take out."""
+        numbers = [a for a, _ in self.real if not (isinstance(a, Structure) and a.relation[0] == "one")]
+        return self.coef != 1 or bool(numbers) or bool(self.units)
+
+
+def abs_rule(z: Expr) -> Expr | None:
+    """The absolute value of what is complex: that of each factor."""
+    if not z.complex:
+        return None
+    size = OPS["abs"]
+    parts = _Parts(z)
+    if parts.many or len(parts.rest) > 1:
+        own = [(size(a), labels) for a, labels in parts.rest]
+        real = [(a if isinstance(a, Structure) else size(a), labels) for a, labels in parts.real]
+        return scale(abs(parts.coef), parts.spread([*own, *real]))
+    if isinstance(z, Elementwise) and z.op.name == "exp":
+        return OPS["exp"](OPS["real"](z.args[0]))
+    other, turned = plainer(z)
+    return size(other) if turned else None
+
+
+def _square_rule(z: Expr) -> Expr | None:
+    if not z.complex:
+        return power(z, 2)
+    parts = _Parts(z)
+    if parts.many or len(parts.rest) > 1:
+        own = [(abs2(a), labels) for a, labels in parts.rest]
+        real = [(a if isinstance(a, Structure) else power(a, 2), labels) for a, labels in parts.real]
+        return scale(parts.coef**2, parts.spread([*own, *real]))
+    if isinstance(z, Elementwise) and z.op.name == "exp":
+        return OPS["exp"](2 * OPS["real"](z.args[0]))
+    if isinstance(z, Elementwise) and z.op.name == "power" and not z.args[1].complex and z.args[0].complex:
+        return power(abs2(z.args[0]), z.args[1])
+    other, turned = plainer(z)
+    return abs2(other) if turned else None
+
+
+def _real_rule(z: Expr) -> Expr | None:
+    if not z.complex:
+        return z
+    parts = _Parts(z)
+    if parts.many:
+        inner = parts.spread(parts.rest) if parts.rest else one(z.shape)
+        value = scale(-1, imag(inner)) if parts.units else real(inner)
+        return times(scale(parts.coef, parts.spread(parts.real)), value)
+    apart = _real_terms(z)
+    if apart is not None:
+        return apart[0] + real(apart[1])
+    other, turned = plainer(z)
+    return real(other) if turned else None
+
+
+def _imag_rule(z: Expr) -> Expr | None:
+    if not z.complex:
+        return zero(z.shape)
+    parts = _Parts(z)
+    if parts.many:
+        inner = parts.spread(parts.rest) if parts.rest else one(z.shape)
+        return times(scale(parts.coef, parts.spread(parts.real)), real(inner) if parts.units else imag(inner))
+    apart = _real_terms(z)
+    if apart is not None:
+        return imag(apart[1])
+    other, turned = plainer(z)
+    return scale(-1, imag(other)) if turned else None
+
+
+def _real_terms(z: Expr) -> tuple[Expr, Expr] | None:
+    """A sum as the sum of its real terms, and of its complex ones."""
+    if not isinstance(z, Sum) or all(a.complex for a in z.args):
+        return None
+    terms = list(zip(z.coefs, z.args, strict=True))
+    return add([(c, a) for c, a in terms if not a.complex]), add([(c, a) for c, a in terms if a.complex])
+
+
+def _angle_rule(z: Expr) -> Expr | None:
+    if not z.complex:
+        return None
+    if imaginary(z):
+        return constant("pi") / 2
+    other, turned = plainer(z)
+    return scale(-1, angle(other)) if turned else None
+
+
+def _square(z: complex) -> float:
+    return z.real**2 + z.imag**2 if isinstance(z, complex) else z * z
+
+
+abs2 = row(
+    "abs2",
+    "the square of the size of z",
+    _square,
+    lambda x, y: 2 * x,
+    operands="z",
+    latex=r"\left|{0}\right|^{{2}}",
+    rewrite=_square_rule,
+    complex="real",
+    wirtinger=(lambda z, y: conj(z),),
+    **known(parity="even", range=(0, math.inf)),
+)
+real = row(
+    "real",
+    "the real part of z",
+    lambda z: z.real,
+    lambda x, y: constant(1),
+    operands="z",
+    latex=r"\operatorname{{Re}}({0})",
+    rewrite=_real_rule,
+    complex="real",
+    wirtinger=(lambda z, y: constant(HALF),),
+    **known(parity="odd", whole="kept"),
+    **called(traced=("lax.real", "aten.real")),
+)
+imag = row(
+    "imag",
+    "the imaginary part of z",
+    lambda z: z.imag,
+    None,
+    operands="z",
+    latex=r"\operatorname{{Im}}({0})",
+    rewrite=_imag_rule,
+    complex="real",
+    wirtinger=(lambda z, y: scale(-HALF, I),),
+    **known(parity="odd", whole="kept"),
+    **called(traced=("lax.imag", "aten.imag")),
+)
+angle = row(
+    "angle",
+    "the angle of z in the complex plane, from -pi to pi",
+    cmath.phase,
+    None,
+    operands="z",
+    latex=r"\arg({0})",
+    rewrite=_angle_rule,
+    complex="real",
+    wirtinger=(lambda z, y: scale(-HALF, times(I, power(z, -1))),),
+    **known(range=(-math.pi, math.pi)),
+)
