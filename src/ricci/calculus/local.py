@@ -149,7 +149,7 @@ def operands(node: Expr) -> tuple[Expr, ...]:
 
     The conjugate of an input is an input. That of a function of the user's is one of the conjugates of its operands.
     """
-    if not isinstance(node, (Elementwise, Function)) or not any([a.complex for a in node.args]):
+    if not isinstance(node, (Elementwise, Function)) or not any(a.complex for a in node.args):
         return node.args
     if node.op is CONJ:
         return tuple([conj(a) for a in operands(node.args[0])])

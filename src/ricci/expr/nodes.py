@@ -238,12 +238,12 @@ def make(kind: type[Expr], args: tuple[Expr, ...], shape: Shape, *data: Any) -> 
     elif kind is Function:
         node.op, node.params = data
     elif kind is Variable:
-        node.name, node.symmetry = data[:2] if len(data) > 1 else (data[0], "")
+        node.name, node.symmetry = (*data, "")[:2]
         node.complex = len(data) == 3
     else:
         setattr(node, kind.fields[0], *data)
     if kind is Constant:
-        value = data[0]
+        (value,) = data
         node.complex = (
             value == IMAGINARY if type(value) is str else type(value) is Data and value.values.dtype.kind == "c"
         )

@@ -61,7 +61,7 @@ class Rewrite:
 
 def is_complex(e: Expr) -> bool:
     """Whether a node is complex, or has an operand that is."""
-    return e.complex or any([a.complex for a in e.args])
+    return e.complex or any(a.complex for a in e.args)
 
 
 def row_of(e: Expr) -> Op | None:

@@ -44,7 +44,7 @@ class Entry:
 
 def fusable(step: Step) -> bool:
     """Whether a kernel knows how to do a step."""
-    if any([v.kind == "c" for v in [*step.operands, step.out]]):
+    if any(v.kind == "c" for v in [*step.operands, step.out]):
         return False
     if step.op == "map":
         kinds = {v.kind for v in [*step.operands, step.out]}

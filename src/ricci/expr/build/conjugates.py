@@ -39,7 +39,7 @@ from ricci.expr.numbers import Number
 from ricci.expr.op import OPS, Op
 
 MOST_COUNTED = 64  # nodes that are looked at to find which of two conjugates is the plainer one
-I = make(Constant, (), (), IMAGINARY)
+I = make(Constant, (), (), IMAGINARY)  # noqa: E741
 
 
 def conj(e: Expr) -> Expr:
