@@ -16,6 +16,7 @@ from ricci.compiler.plan.plans import Plan
 from ricci.compiler.plan.program import Program
 from ricci.compiler.plan.program_steps import Step, Value
 from ricci.compiler.prepare.choices import HELD
+from ricci.compiler.prepare.mirrored import MIRRORED
 from ricci.compiler.prepare.prepared import Prepared
 from ricci.compiler.run.runner import Runner
 from ricci.errors import InvariantError
@@ -56,7 +57,7 @@ def check(stage: Prepared | Bound | Program | Plan | Source | Runner) -> None:
 def _prepared(stage: Prepared) -> str:
     check_expressions(*stage.roots)
     for node in stage.nodes:
-        if isinstance(node, (Elementwise, Function)) and node.op.body is not None and node.op is not HELD:
+        if isinstance(node, (Elementwise, Function)) and node.op.body is not None and node.op not in (HELD, MIRRORED):
             return f"{node.op.name} is made of other nodes, and stands there itself"
     lacking = [v.name for v in stage.needed if v.name not in stage.inputs]
     if lacking:

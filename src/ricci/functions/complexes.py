@@ -17,7 +17,7 @@ import math
 from ricci.expr import HALF, OPS, Elementwise, Expr, Product, Structure, Sum, add, constant, product, scale
 from ricci.expr import multiply as times
 from ricci.expr import power as power
-from ricci.expr.build.conjugates import I, conj, imaginary, plainer
+from ricci.expr.build.conjugates import I, conj, imaginary, plainer, plainer_but_for_sign
 from ricci.expr.build.scale import primitive
 from ricci.expr.structures import one, zero
 from ricci.functions.rows import called, known, row
@@ -60,8 +60,8 @@ def abs_rule(z: Expr) -> Expr | None:
         return scale(abs(parts.coef), parts.spread([*own, *real]))
     if isinstance(z, Elementwise) and z.op.name == "exp":
         return OPS["exp"](OPS["real"](z.args[0]))
-    other, turned = plainer(z)
-    return size(other) if turned else None
+    other, sign = plainer_but_for_sign(z)
+    return size(other) if sign else None
 
 
 def _square_rule(z: Expr) -> Expr | None:
@@ -76,8 +76,8 @@ def _square_rule(z: Expr) -> Expr | None:
         return OPS["exp"](2 * OPS["real"](z.args[0]))
     if isinstance(z, Elementwise) and z.op.name == "power" and not z.args[1].complex and z.args[0].complex:
         return power(abs2(z.args[0]), z.args[1])
-    other, turned = plainer(z)
-    return abs2(other) if turned else None
+    other, sign = plainer_but_for_sign(z)
+    return abs2(other) if sign else None
 
 
 def _real_rule(z: Expr) -> Expr | None:
@@ -91,8 +91,8 @@ def _real_rule(z: Expr) -> Expr | None:
     apart = _real_terms(z)
     if apart is not None:
         return apart[0] + real(apart[1])
-    other, turned = plainer(z)
-    return real(other) if turned else None
+    other, sign = plainer_but_for_sign(z)
+    return scale(sign, real(other)) if sign else None
 
 
 def _imag_rule(z: Expr) -> Expr | None:
@@ -105,8 +105,8 @@ def _imag_rule(z: Expr) -> Expr | None:
     apart = _real_terms(z)
     if apart is not None:
         return imag(apart[1])
-    other, turned = plainer(z)
-    return scale(-1, imag(other)) if turned else None
+    other, sign = plainer_but_for_sign(z)
+    return scale(-sign, imag(other)) if sign else None
 
 
 def _real_terms(z: Expr) -> tuple[Expr, Expr] | None:

@@ -32,6 +32,7 @@ from ricci.compiler.plan.program_steps import (
     Value,
     distinct,
     number_key,
+    volume,
 )
 from ricci.expr import OPS
 from ricci.expr.numbers import as_float
@@ -152,12 +153,18 @@ class Builder:
         return self.emit("cast", kind, [operand], labels, value.shape, kind)
 
     def aligned(self, operands: Sequence[Operand]) -> list[Operand]:
-        """The operands in one kind: complex if any is, or floating, else integers, else the kind of plain numbers."""
+        """The operands in one kind, but for real ones beside complex ones: floating if any is, else integers, else the kind of plain numbers."""
         kinds = {value.kind for value, _ in operands if isinstance(value, Value)}
-        if kinds == {"f"}:
+        if kinds <= {"c", "f"} and kinds:
             return list(operands)
         common = next((kind for kind in "cfi" if kind in kinds), self.number)
         return list(operands) if kinds == {common} else [self.cast(operand, common) for operand in operands]
+
+    def uniform(self, operands: Sequence[Operand]) -> list[Operand]:
+        """The operands in one kind, complex if any is."""
+        operands = self.aligned(operands)
+        kinds = {value.kind for value, _ in operands if isinstance(value, Value)}
+        return [self.cast(operand, "c") for operand in operands] if len(kinds) > 1 else operands
 
     def real(self, operand: Operand) -> Operand:
         """The operand in floats, also where it is a number; a complex one stays as it is."""
@@ -212,6 +219,10 @@ class Builder:
             operands = tuple(self.grown(name, self.aligned(operands)))
         if name == "multiply":
             name, operands = self._quotient(operands)
+        if name == "conj":
+            inner = self._inner(operands[0], "conj")
+            if inner is not None or kinds != ("c",):
+                return operands[0] if inner is None else inner
         if name == "square":
             operands = (self._inner(operands[0], "negative") or operands[0],)
         elif name == "multiply":
@@ -254,7 +265,12 @@ class Builder:
     def _but_for_a_number(self, name: str, operands: tuple[Operand, ...]) -> Operand | None:
         """What is there but for its sign, or a power of two: a difference, product or quotient of arrays."""
         a, b = operands
-        if type(a[0]) is not Value or type(b[0]) is not Value or not a[0].kind == b[0].kind == "f":
+        if (
+            type(a[0]) is not Value
+            or type(b[0]) is not Value
+            or not a[0].kind == b[0].kind
+            or a[0].kind not in ("c", "f")
+        ):
             return None
         if name == "subtract":
             known = self.known_map(name, b, a)
@@ -339,11 +355,25 @@ class Builder:
             value, order = found
             back = {n: x for x, n in number.items()}
             return value, tuple([back[n] for n in order])
-        a, b = self.aligned([a, b])
+        mirrored = self._mirrored(a, b, labels) or self._mirrored(b, a, labels)
+        if mirrored is not None:
+            return mirrored
+        a, b = self.uniform([a, b])
         sizes = sizes_of([a, b])
         made = self.emit("dot", "", [a, b], labels, tuple([sizes[x] for x in labels]), a[0].kind)  # type: ignore
         self._dots[key] = made[0], tuple([number[x] for x in labels])
         return made
+
+    def _mirrored(self, a: Operand, b: Operand, labels: Labels) -> Operand | None:
+        """``conj(A) b`` as ``conj(A conj(b))``, where that takes the conjugates of fewer numbers."""
+        inner = self._inner(a, "conj")
+        if inner is None:
+            return None
+        sizes = sizes_of([a, b])
+        other = self._inner(b, "conj")
+        left = volume(a[1], sizes) + (volume(b[1], sizes) if other is not None else 0)
+        instead = volume(labels, sizes) + (volume(b[1], sizes) if other is None else 0)
+        return self.map("conj", self.dot(inner, other or self.map("conj", b), labels)) if instead < left else None
 
     def known_map(self, name: str, *operands: Operand) -> Operand | None:
         """A map that is there already."""
@@ -370,7 +400,7 @@ class Builder:
         operand, coef = self._unscaled(operand, coef)
         if abs(coef) == 1:
             return coef < 0, operand
-        floating = isinstance(operand[0], Value) and operand[0].kind == "f"
+        floating = isinstance(operand[0], Value) and operand[0].kind in ("c", "f")
         known = self.known_map("multiply", operand, (-as_float(coef), ())) if floating else None
         return (False, self.map("multiply", operand, (coef, ()))) if known is None else (True, known)
 
@@ -378,7 +408,7 @@ class Builder:
         """Two numbers times an array as one number times it, where that rounds nothing: one is a power of two."""
         value, labels = operand
         step = value.step if isinstance(value, Value) else None
-        if step is None or (step.op, step.name, step.out.kind) != ("map", "multiply", "f") or coef == 0:
+        if step is None or (step.op, step.name) != ("map", "multiply") or step.out.kind not in ("c", "f") or coef == 0:
             return operand, coef
         (inner, own), (number, _) = step.args
         if isinstance(number, Value) or not (is_exact(number) or is_exact(coef)):
@@ -398,7 +428,7 @@ class Builder:
         sizes = dict(zip(labels, value.shape, strict=True))
         ((value, labels),) = self.grown("add", [(value, labels)])
         assert isinstance(value, Value)
-        inner, times = self._unscaled((value, labels), 1.0) if value.kind == "f" else ((value, labels), 1.0)
+        inner, times = self._unscaled((value, labels), 1.0) if value.kind in ("c", "f") else ((value, labels), 1.0)
         if is_exact(times) and times != 1.0:  # a sum of multiples as a multiple of the sum
             return self.scaled(self.sum(inner, kept), times)
         side = self._inner((value, labels), "square")
@@ -416,7 +446,7 @@ class Builder:
         sizes: dict[int, int],
     ) -> Operand:
         """A function over the last axes of its operands; ``own`` says how many, ``result`` labels the result's own."""
-        operands = [self.array(operand) for operand in self.grown(name, self.aligned(operands))]
+        operands = [self.array(operand) for operand in self.grown(name, self.uniform(operands))]
         kinds = tuple([v.kind for v, _ in operands])  # type: ignore[union-attr]
         kind = params[0].kind if name == OUTSIDE else gives(name, kinds, own, params)
         if kind in "cf":
@@ -479,7 +509,7 @@ class Builder:
         windows = self._windows(parts, labels, shape) if base is None and len(parts) > 1 else None
         if windows is not None:
             return windows
-        operands = self.aligned([*([base] if base else []), *[self.array(part.operand) for part in parts]])
+        operands = self.uniform([*([base] if base else []), *[self.array(part.operand) for part in parts]])
         placed = operands[-len(parts) :]
         kind = next((v.kind for v, _ in operands if isinstance(v, Value)), self.number)
         if any(isinstance(v, float) for v, _ in operands) and kind != "c":
@@ -534,7 +564,7 @@ def is_exact(number: Number) -> bool:
 
 def _is_multiple(step: Step) -> bool:
     """Whether a step is a sign, or a power of two, times an array of floats."""
-    if step.out.kind != "f" or step.name not in ("negative", "multiply"):
+    if step.out.kind not in ("c", "f") or step.name not in ("negative", "multiply"):
         return False
     return step.name == "negative" or (not isinstance(step.args[1][0], Value) and is_exact(step.args[1][0]))
 

@@ -28,6 +28,7 @@ from ricci.compiler.lower.signs import nonnegative
 from ricci.compiler.plan.program import Program, used
 from ricci.compiler.plan.program_steps import OUTSIDE, Form, Labels, Number, Operand, Result, Value, index
 from ricci.compiler.prepare.choices import HELD
+from ricci.compiler.prepare.mirrored import MIRRORED
 from ricci.errors import DTypeError, ShapeError
 from ricci.expr import (
     Constant,
@@ -139,6 +140,8 @@ class ExpressionLowering:
         operands = [self.operand(a) for a in node.args]
         if node.op is HELD or (node.op.identity and getattr(operands[0][0], "kind", "") == "i"):
             return operands[0]
+        if node.op is MIRRORED:
+            return self.builder.map("conj", operands[0])
         if node.op.name == "power":
             x, n = operands
             return self.power(x, n, node.args[0] in self.sure)

@@ -13,6 +13,7 @@ from ricci.caches import Cache, lazy
 from ricci.compiler.prepare.choices import with_choices
 from ricci.compiler.prepare.distribute import distributed
 from ricci.compiler.prepare.halves import in_halves
+from ricci.compiler.prepare.mirrored import with_mirrored
 from ricci.compiler.prepare.solves import solved
 from ricci.compiler.prepare.triangles import FACTORISED, by_triangles
 from ricci.expr import Constant, Expr, Function, Size, Structure, Variable, dims, topological
@@ -115,7 +116,7 @@ class Prepared:
         if not self.waits:
             return self.roots
         found = sized(self.roots, lambda size: dims.evaluate(size, env))
-        return tuple(with_choices(with_bodies(simplified(found))))
+        return tuple(with_mirrored(with_choices(with_bodies(simplified(found)))))
 
     def __str__(self) -> str:
         from ricci.show import to_text
@@ -148,6 +149,8 @@ def prepared(
     if made.waits:  # what it is made of then is looked at once it is known
         return made
     chosen = tuple(with_choices(opened, made.nodes))
+    if any(node.complex for node in made.nodes):
+        chosen = tuple(with_mirrored(chosen))
     return made if chosen == made.roots else Prepared(chosen, made.written, made.names, facts, preferred)
 
 

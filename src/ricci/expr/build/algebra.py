@@ -111,6 +111,11 @@ def _power_rule(base: Expr, exponent: Expr) -> Expr | None:
     if isinstance(base, Elementwise) and base.op.name == "abs" and base.args[0].complex and n % 2 == 0:
         return power(OPS["abs2"](base.args[0]), n // 2)
     if isinstance(base, Product) and not base.sums:
+        units = [a for a in base.args if type(a) is Constant and a.value == IMAGINARY]
+        if units:
+            rest = [(a, labels) for a, labels in base.factors() if a not in units]
+            axes, sizes = range(len(base.shape)), dict(enumerate(base.shape))
+            return multiply(power(units[0], n), power(product(rest, axes, sizes), n))
         return _power_of_product(base, n)
     if isinstance(base, Structure) and n > 0:
         return base

@@ -21,7 +21,7 @@ from ricci.expr.build.algebra import constant, multiply
 from ricci.expr.build.apply import elementwise, function
 from ricci.expr.build.product import product
 from ricci.expr.build.product_nodes import Factor
-from ricci.expr.build.scale import scale, whole_power
+from ricci.expr.build.scale import primitive, scale, whole_power
 from ricci.expr.nodes import (
     IMAGINARY,
     Constant,
@@ -148,10 +148,22 @@ def imaginary(e: Expr) -> bool:
 def plainer(e: Expr) -> tuple[Expr, bool]:
     """Of a number and its conjugate the one with fewer conjugates in it, and whether that is the other one."""
     other = conj(e)
-    if other is e:
-        return e, False
-    turned = (_conjugates(other), other.key) < (_conjugates(e), e.key)
-    return (other, True) if turned else (e, False)
+    return (other, True) if other is not e and _rank(other) < _rank(e) else (e, False)
+
+
+def plainer_but_for_sign(e: Expr) -> tuple[Expr, int]:
+    """The same where a sign has been taken out of ``e``: the conjugate with its sign taken out, and that; or 0."""
+    sign, other = _signed(conj(e))
+    return (other, sign) if other is not e and _rank(other) < _rank(e) else (e, 0)
+
+
+def _signed(e: Expr) -> tuple[int, Expr]:
+    c = primitive(e)[0] if isinstance(e, Sum) else 1
+    return (1, e) if c > 0 else (-1, scale(-1, e))
+
+
+def _rank(e: Expr) -> tuple[int, int]:
+    return _conjugates(e), e.key
 
 
 def _conjugates(e: Expr) -> int:

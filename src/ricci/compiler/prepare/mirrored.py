@@ -1,0 +1,56 @@
+"""Numbers and their conjugates, of which one is computed.
+
+Conjugates go down to the inputs, so ``f(z)`` and ``f(conj(z))`` are two expressions, and derivatives of what is not
+holomorphic have both. Before anything is computed, the one with more conjugates in it becomes ``MIRRORED`` of the other:
+a pass over its entries in place of all that it is made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ricci.expr import Elementwise, Expr, Op, Product, Structure, Variable, elementwise, topological
+from ricci.expr.build.conjugates import CONJ, conj, imaginary, plainer
+from ricci.expr.walk import rebuild
+
+MIRRORED = Op("mirrored", 1, lambda z: z, (None,), complex="kept", body=lambda args: conj(args[0]))
+
+
+def with_mirrored(roots: Sequence[Expr], nodes: Sequence[Expr] | None = None) -> list[Expr]:
+    """``roots``, in which of a number and its conjugate the second is made of the first."""
+    nodes = topological(*roots) if nodes is None else nodes
+    present = {node for node in nodes if node.complex and not _is_plain(node)}
+    turned = {}
+    for node in present:
+        other = conj(node)
+        if other in present and other is not node and plainer(node)[0] is other:
+            turned[node] = other
+    if not turned:
+        return list(roots)
+    done: dict[Expr, Expr] = {}
+    waiting = list(roots)
+    while waiting:
+        node = waiting[-1]
+        needed = (turned[node],) if node in turned else node.args
+        lacking = [a for a in needed if a not in done]
+        if lacking:
+            waiting += lacking
+            continue
+        waiting.pop()
+        made = tuple([done[a] for a in needed])
+        if node in turned:
+            done[node] = elementwise(MIRRORED, *made)
+        else:
+            done[node] = node if made == node.args else rebuild(node, made)
+    return [done[root] for root in roots]
+
+
+def _is_plain(e: Expr) -> bool:
+    """Whether its conjugate is no more work than itself: an input, the unit, or one of these in another arrangement."""
+    if isinstance(e, Product) and sum(not isinstance(a, Structure) and not imaginary(a) for a in e.args) == 1:
+        return not any(a.complex and not imaginary(a) and not _is_input(a) for a in e.args)
+    return _is_input(e) or imaginary(e)
+
+
+def _is_input(e: Expr) -> bool:
+    return isinstance(e, Variable) or (isinstance(e, Elementwise) and e.op is CONJ and isinstance(e.args[0], Variable))
