@@ -133,8 +133,7 @@ def _between(outputs: Iterable[Expr], inputs: set[Expr]) -> list[Expr]:
 def _above(outputs: Iterable[Expr], inputs: set[Expr]) -> list[Expr]:
     outputs = list(outputs)
     order = topological(*outputs)
-    mirrored = any(len(operands(node)) > len(node.args) for node in order)
-    if mirrored:
+    if any(node.complex for node in order):
         order = _with_mirrored(outputs)
     if not any(x.args for x in inputs):
         return order

@@ -51,6 +51,7 @@ Factor = tuple[Expr, tuple[Label, ...]]
 INNER = 1 << 20  # the labels of the inner of two derivatives begin here; those of the outer are smaller, or no numbers
 MOST_TERMS = 16  # products that distributing a sum may make
 FEW = 2  # terms that are distributed although nothing merges in them
+_MAY_MIRROR = frozenset([Elementwise, Function])  # all others are holomorphic
 _APART = frozenset([Structure, Sum])  # what is looked at beside the product that it is in
 _LOOSE = frozenset([Product, Sum])  # what structures may be taken out of
 NESTED = 2  # sums among the factors of terms of sums, so deep are looked through for structures
@@ -149,8 +150,14 @@ def operands(node: Expr) -> tuple[Expr, ...]:
 
     The conjugate of an input is an input. That of a function of the user's is one of the conjugates of its operands.
     """
-    if not isinstance(node, (Elementwise, Function)) or not any(a.complex for a in node.args):
+    if type(node) not in _MAY_MIRROR:
         return node.args
+    for a in node.args:
+        if a.complex:
+            break
+    else:
+        return node.args
+    assert isinstance(node, (Elementwise, Function))
     if node.op is CONJ:
         return tuple([conj(a) for a in operands(node.args[0])])
     if node.complex and len(node.op.wirtinger) < 2:

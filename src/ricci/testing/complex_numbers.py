@@ -55,7 +55,7 @@ def random_complex(rng: random.Random, size: int = 6, n: int = 3) -> ComplexSamp
             break
         expr, run = rng.choice(_STEPS)(rng, pool, variables)
         with np.errstate(all="ignore"):
-            value = np.asarray(run(np, inputs))
+            value: Any = np.asarray(run(np, inputs))
         clear = not value.size or (np.abs(value).max() < FAR and np.abs(value).min() > CLEAR)
         cut = np.iscomplexobj(value) and value.size and (np.abs(value.imag) + np.maximum(value.real, 0)).min() < CLEAR
         if np.isfinite(value).all() and clear and not cut:

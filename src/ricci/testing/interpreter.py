@@ -40,6 +40,7 @@ from ricci.expr import (
     topological,
 )
 from ricci.expr.dims import Atom, Size, atom_text, evaluate
+from ricci.expr.nodes import IMAGINARY
 from ricci.expr.structures import whole
 from ricci.expr.walk import sized, with_bodies
 from ricci.testing.masked import Mask, SizedStructure, multiplied, read_patterns
@@ -66,8 +67,9 @@ class Evaluation:
         own = {(name, axis): n for name, array in self.inputs.items() for axis, n in enumerate(array.shape)}
         self.sizes = {**own, **sizes}
         types = [array.dtype for array in self.inputs.values()]
-        floats = [dtype for dtype in types if dtype.kind == "f"]
+        floats = [np.finfo(dtype).dtype for dtype in types if dtype.kind in "cf"]
         self.floating = np.result_type(*floats) if floats else np.dtype(np.float64)
+        self.complex = np.result_type(self.floating, np.complex64)
         self.number = np.dtype(np.int64) if types and not floats else self.floating
 
     def steps(self, roots: Sequence[Expr]) -> Iterator[tuple[Expr, list, Any]]:
@@ -102,7 +104,7 @@ class Evaluation:
             raise InputError(f"Nothing determines the size {name}; give it, as in sizes={{...}}.") from None
 
     def integer(self, name: str) -> bool:
-        return self.inputs[name].dtype.kind != "f"
+        return self.inputs[name].dtype.kind not in "cf"
 
     def shape(self, shape: Shape) -> tuple[int, ...]:
         return tuple([self.size(size) for size in shape])
@@ -110,9 +112,10 @@ class Evaluation:
     # Types
 
     def settled(self, value: Any) -> Array:
-        """A result in the floating type, if it is floating at all."""
+        """A result in the floating type, or that of complex numbers, if it is floating at all."""
         array = np.asarray(value)
-        return array.astype(self.floating, copy=False) if array.dtype.kind == "f" else array
+        wanted = {"f": self.floating, "c": self.complex}.get(array.dtype.kind)
+        return array if wanted is None else array.astype(wanted, copy=False)
 
     def dense(self, value: Any) -> Array:
         if isinstance(value, SizedStructure):
@@ -122,9 +125,10 @@ class Evaluation:
         return np.asarray(value, dtype=self.floating if isinstance(value, float) else self.number)
 
     def aligned(self, values: Sequence[Any], patterns: bool = False) -> list:
-        """Arrays in one type, the floating one if any has it; numbers stay, and so do patterns if asked."""
+        """Arrays in one type, complex or floating if any is; numbers stay, and so do patterns if asked."""
         kinds = {value.dtype.kind for value in values if isinstance(value, np.ndarray)}
-        common = self.floating if "f" in kinds else np.dtype(np.int64) if kinds & set("iu") else self.number
+        floating = self.complex if "c" in kinds else self.floating
+        common = floating if kinds & set("cf") else np.dtype(np.int64) if kinds & set("iu") else self.number
         result = []
         for value in values:
             if isinstance(value, Mask):
@@ -142,8 +146,8 @@ class Evaluation:
 def _checked(name: str, value: Any) -> Array:
     """An input as an array of a type that is computed with: floats as they are, integers as int64."""
     array = np.asarray(value)
-    if array.dtype.kind not in "biuf":
-        raise DTypeError(f"The input {name!r} has the type {array.dtype}; ricci computes with real numbers.")
+    if array.dtype.kind not in "biufc":
+        raise DTypeError(f"The input {name!r} has the type {array.dtype}; ricci computes with numbers.")
     return array.astype(np.int64, copy=False) if array.dtype.kind in "iu" and array.dtype != np.uint64 else array
 
 
@@ -165,7 +169,9 @@ def _variable(run: Evaluation, node: Variable, values: list) -> Array:
     expected = run.shape(node.shape)
     if array.shape != expected:
         raise ShapeError(f"The input {node.name!r} has the shape {array.shape} where {expected} is expected.")
-    return run.settled(array)
+    if array.dtype.kind == "c" and not node.complex:
+        raise DTypeError(f"The input {node.name!r} is complex, and its name stands for real numbers.")
+    return run.settled(array.astype(run.complex) if node.complex else array)
 
 
 def _constant(run: Evaluation, node: Constant, values: list) -> Any:
@@ -174,6 +180,8 @@ def _constant(run: Evaluation, node: Constant, values: list) -> Any:
         return run.settled(_checked("constant", value.values))
     if isinstance(value, Dim):
         return run.size(value)
+    if value == IMAGINARY:
+        return np.asarray(1j, run.complex)
     if isinstance(value, str):
         return NAMED[value]
     return float(value) if isinstance(value, Fraction) else value

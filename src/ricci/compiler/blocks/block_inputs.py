@@ -69,10 +69,10 @@ def check_blocks(backend: str | None, **others: Any) -> None:
         raise InputError(f"What runs in blocks has no {clash}=; leave out one of them.")
 
 
-def check_real(name: str, array: Any) -> None:
-    """An error for what lies elsewhere and holds no real numbers."""
-    if getattr(array, "dtype", None) is None or np.dtype(array.dtype).kind not in "biuf":
-        raise DTypeError(f"The input {name!r} has no type of real numbers: {array!r}.")
+def check_numbers(name: str, array: Any) -> None:
+    """An error for what lies elsewhere and holds no numbers."""
+    if getattr(array, "dtype", None) is None or np.dtype(array.dtype).kind not in "biufc":
+        raise DTypeError(f"The input {name!r} has no type of numbers: {array!r}.")
 
 
 class BlockSource:

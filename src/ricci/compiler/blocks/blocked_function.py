@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from ricci.caches import Cache
+from ricci.compiler.backends.numpy_table import dtypes_of
 from ricci.compiler.bind import as_arrays, check_names
-from ricci.compiler.blocks.block_inputs import BlockOptions, BlockSource, check_real
+from ricci.compiler.blocks.block_inputs import BlockOptions, BlockSource, check_numbers
 from ricci.compiler.blocks.cutting import NotCutError
 from ricci.compiler.blocks.keeping import Kept, digest_of
 from ricci.compiler.blocks.running import BlockRun, telling, threads_for
@@ -93,17 +94,18 @@ class BlockedFunction(Compiled):
         stored = {name: value for name, value in given.items() if kind_of(value) == "stored"}
         own = as_declared(self._symmetries, {name: value for name, value in given.items() if name not in stored})
         for name, value in stored.items():
-            check_real(name, value)
+            check_numbers(name, value)
         arrays: dict[str, Any] = {**as_arrays(own), **stored}
         return {name: arrays[name] for name in given}
 
     def types(self, arrays: Mapping[str, Any]) -> dict[str, np.dtype]:
         """Of each input the type in which it is computed with."""
         dtypes = {name: np.dtype(array.dtype) for name, array in arrays.items()}
-        floats = [dtype for dtype in dtypes.values() if dtype.kind == "f"]
+        floats = [np.finfo(dtype).dtype for dtype in dtypes.values() if dtype.kind in "cf"]
         floating = np.result_type(*floats) if floats else np.dtype(float)
         kinds = {name: "i" if dtype.kind in "iu" else dtype.kind for name, dtype in dtypes.items()}
-        return {name: TYPES.get(kind, floating) for name, kind in kinds.items()}
+        types = dtypes_of(floating)
+        return {name: types[kind] for name, kind in kinds.items()}
 
     # Running
 

@@ -18,7 +18,8 @@ from uuid import uuid4
 
 import numpy as np
 
-from ricci.compiler.blocks.block_inputs import BlockOptions, check_real
+from ricci.compiler.backends.numpy_table import dtypes_of
+from ricci.compiler.blocks.block_inputs import BlockOptions, check_numbers
 from ricci.compiler.blocks.blocked_function import BlockedFunction
 from ricci.compiler.blocks.cutting import NotCutError
 from ricci.compiler.blocks.joining import JoinRule, Parts
@@ -51,7 +52,7 @@ class ChunkedFunction(BlockedFunction):
                     f"The sizes of {name!r} are not known ({value.shape}). Write {name} = "
                     f"{name}.compute_chunk_sizes(), which counts them."
                 )
-            check_real(name, value)
+            check_numbers(name, value)
         known = super().arrays({name: value for name, value in given.items() if name not in lazy})
         return {name: lazy.get(name, known.get(name)) for name in given}
 
@@ -237,7 +238,7 @@ class ChunkedRun:
         if one.known is not None:
             computed = [feed for feed in one.feeds if feed.computed]
             plan = one.known.plan
-            made = [(r.shape, _type(r.kind, plan.setting.dtype)) for r in plan.program.results]
+            made = [(r.shape, dtypes_of(plan.setting.dtype)[r.kind]) for r in plan.program.results]
             self.values.update(zip([feed.name for feed in computed], self._program(one.known, made), strict=True))
         packed = self._blocks(one)
         if one.rules:
@@ -293,10 +294,6 @@ class ChunkedRun:
             value = self.delayed(block_of, pure=False)(block, number, shape, axes, start)
             blocks.append(self.da.from_delayed(value, shape, dtype))
         return self.da.concatenate(blocks, axis=first)
-
-
-def _type(kind: str, floating: str) -> np.dtype:
-    return {"f": np.dtype(floating), "i": np.dtype(np.int64), "b": np.dtype(np.bool_)}[kind]
 
 
 def blocked(

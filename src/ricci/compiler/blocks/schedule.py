@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ricci.compiler.backends.numpy_table import dtypes_of
 from ricci.compiler.blocks.block_inputs import BlockSource, whole
 from ricci.compiler.blocks.cutting import CutResults, Feed, Total
 from ricci.compiler.blocks.joining import JoinRule, Parts
@@ -276,7 +277,7 @@ class Scheduler:
         axes = [(name, k, called) for name in inputs for k, called in enumerate(self.called.get(name, ()))]
         groups: list[Any] = [(self.index, cut)] if cut else []
         groups += [(called, ((name, k),)) for name, k, called in axes if called]
-        number = next((kind for kind in self.types.values() if kind.kind == "f"), None)
+        number = next((kind for kind in self.types.values() if kind.kind in "cf"), None)
         beside = {} if number is None else {BESIDE: 0}
         facts = Facts(inputs={**inputs, **beside}, mentions=dict.fromkeys(inputs), groups=groups)
         shapes = {name: tuple([_size(n, env) for n in v.shape]) for name, v in needed.items()}
@@ -286,7 +287,7 @@ class Scheduler:
     def learn(self, names: Sequence[str], program: Compiled) -> None:
         """What the axes of results are called, and their types."""
         plan = program.plan
-        types = {"f": np.dtype(plan.setting.dtype), "i": np.dtype(np.int64), "b": np.dtype(bool)}
+        types = dtypes_of(plan.setting.dtype)
         for name, result in zip(names, plan.program.results, strict=True):
             known = plan.program.axes.of(result.value) if isinstance(result.value, Value) else ()
             own = dict(zip(result.axes, known, strict=False))

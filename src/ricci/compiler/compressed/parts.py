@@ -80,7 +80,7 @@ class Parts:
         alone = self.terms[0].factors[0] if len(self.terms) == len(self.terms[0].factors) == 1 else None
         if alone is not None and self.terms[0].coef == 1 and alone[1] == tuple(range(self.order)):
             return alone[0] in kinds
-        return any(kinds.get(e, "") in ("f", "i") for term in self.terms for e, _ in term.factors)
+        return any(kinds.get(e, "") in ("c", "f", "i") for term in self.terms for e, _ in term.factors)
 
     def with_a_number(self) -> Parts:
         """The same with the number 1, in the type of the inputs, as a further core."""

@@ -73,7 +73,7 @@ class Compressed:
     @property
     def dtype(self) -> Any:
         """The type of the entries: that of the floating cores, if there are any."""
-        found = [core.dtype for core in self.cores if "float" in str(core.dtype)]
+        found = [core.dtype for word in ("complex", "float") for core in self.cores if word in str(core.dtype)]
         return found[0] if found else np.dtype(np.float64) if self._shell.fractional else self.cores[0].dtype
 
     @property

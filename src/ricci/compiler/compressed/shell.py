@@ -330,7 +330,7 @@ class Shell:
 
 
 def _eps(a: Any) -> float:
-    return EPS.get(a.dtype.itemsize, USUAL_EPS)
+    return EPS.get(a.dtype.itemsize // (2 if "complex" in str(a.dtype) else 1), USUAL_EPS)
 
 
 def _largest(a: Any) -> Any:

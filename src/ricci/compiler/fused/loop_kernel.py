@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ricci.caches import once
+from ricci.compiler.backends.numpy_table import dtypes_of
 from ricci.compiler.fused.kernel import installed
 from ricci.compiler.fused.loop_code import LoopWriter, all_steps, whole
 from ricci.compiler.fused.machine import SPARE, MachineCode
@@ -56,7 +57,7 @@ class LoopKernel:
         self.size = writer.layout.size
         self.code = MachineCode(self.text, long=True)
         inputs = list(rolled.program.inputs.values())[:-1]
-        self.types = [{"f": self.dtype, "i": np.dtype(np.int64), "b": np.dtype(np.bool_)}[v.kind] for v in inputs]
+        self.types = [dtypes_of(self.dtype)[v.kind] for v in inputs]
         self.free: list[tuple[np.ndarray, int]] = []
         self.shape = rolled.program.results[0].shape
         self.packed = Struct(f"{3 + 2 * len(self.types) - rolled.fixed}q").pack

@@ -153,7 +153,10 @@ class Builder:
         return self.emit("cast", kind, [operand], labels, value.shape, kind)
 
     def aligned(self, operands: Sequence[Operand]) -> list[Operand]:
-        """The operands in one kind, but for real ones beside complex ones: floating if any is, else integers, else the kind of plain numbers."""
+        """The operands in one kind: floating if any is, else integers, else the kind of plain numbers.
+
+        Complex ones stand beside real ones as these are.
+        """
         kinds = {value.kind for value, _ in operands if isinstance(value, Value)}
         if kinds <= {"c", "f"} and kinds:
             return list(operands)
@@ -265,12 +268,7 @@ class Builder:
     def _but_for_a_number(self, name: str, operands: tuple[Operand, ...]) -> Operand | None:
         """What is there but for its sign, or a power of two: a difference, product or quotient of arrays."""
         a, b = operands
-        if (
-            type(a[0]) is not Value
-            or type(b[0]) is not Value
-            or not a[0].kind == b[0].kind
-            or a[0].kind not in ("c", "f")
-        ):
+        if type(a[0]) is not Value or type(b[0]) is not Value or a[0].kind != b[0].kind or a[0].kind not in ("c", "f"):
             return None
         if name == "subtract":
             known = self.known_map(name, b, a)

@@ -1,8 +1,8 @@
 """Numbers and their conjugates, of which one is computed.
 
 Conjugates go down to the inputs, so ``f(z)`` and ``f(conj(z))`` are two expressions, and derivatives of what is not
-holomorphic have both. Before anything is computed, the one with more conjugates in it becomes ``MIRRORED`` of the other:
-a pass over its entries in place of all that it is made of.
+holomorphic have both. Before anything is computed, the one with more conjugates in it becomes ``MIRRORED`` of the
+other: a pass over its entries in place of all that it is made of.
 """
 
 from __future__ import annotations
