@@ -105,6 +105,7 @@ BINARY: dict[str, tuple[Callable, Callable]] = {
 }
 NO_PLACE_HERE = {"add", "subtract", "clip", "where", "polygamma", "less", "less_equal", "greater", "greater_equal"}
 NO_PLACE_HERE |= {"equal", "not_equal"}
+NO_PLACE_HERE |= {"conj", "real", "imag", "abs2", "angle"}  # of complex numbers: tests/expr/test_conjugates.py
 
 Row = tuple[str, Callable, dict[str, np.ndarray]]  # the text; the function of the inputs in order; the inputs
 X = normal(3, 4)

@@ -39,7 +39,8 @@ LANGUAGES = {f"standalone/{name}.py" for name in ("spelling", "c_code", "c_helpe
 KNOWN_TABLES = {  # of exceptions of a library, of algorithms, of what einops calls operations, of random texts
     *LANGUAGES,
     *("review/mistakes.py", "review/sides.py", "show/matrix_notation.py", "testing/planted.py"),
-    *("compiler/backends/jax_table.py", "compiler/backends/torch_table.py", "compiler/fused/coefficients.py"),
+    *[f"compiler/backends/{name}_table.py" for name in ("jax", "numpy", "torch")],
+    "compiler/fused/coefficients.py",
     *("compiler/fused/scalars.py", "einops/semirings.py", "testing/texts.py"),
 }
 ENTRYWISE = {name for name, row in FUNCTIONS.items() if row.kind == "elementwise"}

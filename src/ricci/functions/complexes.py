@@ -134,25 +134,25 @@ abs2 = row(
     "abs2",
     "the square of the size of z",
     _square,
-    lambda x, y: 2 * x,
+    None,  # of real numbers it is another node
     operands="z",
     latex=r"\left|{0}\right|^{{2}}",
     rewrite=_square_rule,
     complex="real",
     wirtinger=(lambda z, y: conj(z),),
-    **known(parity="even", range=(0, math.inf)),
+    **known(parity="even", range=(0, math.inf), type="same", whole="kept", method=False),
 )
 real = row(
     "real",
     "the real part of z",
     lambda z: z.real,
-    lambda x, y: constant(1),
+    None,  # of real numbers it is another node
     operands="z",
     latex=r"\operatorname{{Re}}({0})",
     rewrite=_real_rule,
     complex="real",
     wirtinger=(lambda z, y: constant(HALF),),
-    **known(parity="odd", whole="kept"),
+    **known(parity="odd", type="same", whole="kept", method=False),
     **called(traced=("lax.real", "aten.real")),
 )
 imag = row(
@@ -165,7 +165,7 @@ imag = row(
     rewrite=_imag_rule,
     complex="real",
     wirtinger=(lambda z, y: scale(-HALF, I),),
-    **known(parity="odd", whole="kept"),
+    **known(parity="odd", type="same", whole="kept", method=False),
     **called(traced=("lax.imag", "aten.imag")),
 )
 angle = row(

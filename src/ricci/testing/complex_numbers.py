@@ -16,8 +16,13 @@ import numpy as np
 
 from ricci.expr import HALF, OPS, Expr, I, conj, constant, power, product, variable
 from ricci.expr.build.algebra import multiply, plus
+from ricci.functions import FUNCTIONS
 
-HOLOMORPHIC = ("exp", "sin", "cos", "tanh", "sinh", "cosh", "atan", "asinh")
+ENTIRE = [
+    name
+    for name, op in FUNCTIONS.items()
+    if op.complex == "kept" and op.arity == 1 and op.help and hasattr(np, op.numpy or name)
+]
 REAL = ("abs", "real", "imag", "angle")
 FAR = 4.0  # the largest entry that an expression may have on the way
 CLEAR = 0.05  # how far entries are from 0, where functions are not smooth, and from branch cuts
@@ -78,7 +83,7 @@ def _pick(rng: random.Random, pool: list) -> tuple[Expr, Run]:
 
 
 def _function(rng: random.Random, pool: list, _: Mapping) -> tuple[Expr, Run]:
-    (e, f), name = _pick(rng, pool), rng.choice(HOLOMORPHIC)
+    (e, f), name = _pick(rng, pool), rng.choice(ENTIRE)
     word = OPS[name].numpy or name
     return OPS[name](e), lambda xp, given: getattr(xp, word)(f(xp, given))
 
@@ -95,7 +100,7 @@ def _conj(rng: random.Random, pool: list, _: Mapping) -> tuple[Expr, Run]:
 
 def _power(rng: random.Random, pool: list, _: Mapping) -> tuple[Expr, Run]:
     (e, f), n = _pick(rng, pool), rng.choice([2, 3, -1, HALF, -HALF, 1.7])
-    return power(e, n), lambda xp, given: f(xp, given) ** (float(n) if n not in (2, 3, -1) else n)
+    return power(e, n), lambda xp, given: f(xp, given) ** float(n)
 
 
 def _logarithm(rng: random.Random, pool: list, _: Mapping) -> tuple[Expr, Run]:

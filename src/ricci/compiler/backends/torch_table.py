@@ -45,8 +45,19 @@ def _abs2(z: Array) -> Array:
 
 
 def _part(name: str) -> Callable[[Array], Array]:
-    """A part of complex numbers, in memory of its own."""
-    return lambda z: getattr(z, name).clone()
+    """A part of complex numbers, in memory of its own; real ones have no imaginary part."""
+
+    def call(z: Array) -> Array:
+        if z.is_complex():
+            return getattr(z, name).clone()
+        return z.clone() if name == "real" else torch.zeros_like(z)
+
+    return call
+
+
+def _angle(z: Array) -> Array:
+    """Of negative numbers, -0 among them, it is pi."""
+    return torch.angle(z) if z.is_complex() else torch.atan2(torch.zeros_like(_real(z)), _real(z))
 
 
 def _real(x: Array) -> Array:
@@ -157,6 +168,7 @@ ELEMENTWISE: Table = elementwise_table(
         "abs2": _abs2,
         "real": _part("real"),
         "imag": _part("imag"),
+        "angle": _angle,
         "sign": _sign,
         "stop_gradient": lambda x: x.detach(),
         "cbrt": _cbrt,

@@ -356,11 +356,28 @@ class Builder:
         mirrored = self._mirrored(a, b, labels) or self._mirrored(b, a, labels)
         if mirrored is not None:
             return mirrored
+        a, b = self.aligned([a, b])
+        if {a[0].kind, b[0].kind} == {"c", "f"}:  # type: ignore[union-attr]
+            apart = self._in_parts(a, b, labels)
+            if apart is not None:
+                return apart
         a, b = self.uniform([a, b])
         sizes = sizes_of([a, b])
         made = self.emit("dot", "", [a, b], labels, tuple([sizes[x] for x in labels]), a[0].kind)  # type: ignore
         self._dots[key] = made[0], tuple([number[x] for x in labels])
         return made
+
+    def _in_parts(self, a: Operand, b: Operand, labels: Labels) -> Operand | None:
+        """A real operand times the real and the imaginary part of a complex one that has fewer entries.
+
+        So a matrix is not made complex, and there are half as many multiplications.
+        """
+        real, other = (a, b) if a[0].kind == "f" else (b, a)  # type: ignore[union-attr]
+        if real[0].entries < other[0].entries:  # type: ignore[union-attr]
+            return None
+        parts = [self.dot(real, self.map(name, other), labels) for name in ("real", "imag")]
+        unit = self.constant(np.asarray(1j), ())
+        return self.map("add", parts[0], self.map("multiply", parts[1], unit))
 
     def _mirrored(self, a: Operand, b: Operand, labels: Labels) -> Operand | None:
         """``conj(A) b`` as ``conj(A conj(b))``, where that takes the conjugates of fewer numbers."""

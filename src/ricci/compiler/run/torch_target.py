@@ -20,6 +20,7 @@ from ricci.compiler.run.runner import Runner
 from ricci.compiler.run.target import Framework
 from ricci.compiler.run.torch_graphs import Launched, recordable
 
+_FLOATS = {torch.complex128: torch.float64, torch.complex64: torch.float32, torch.complex32: torch.float16}
 _numbers = count()  # of programs that are compiled
 
 
@@ -48,7 +49,7 @@ class TorchTarget(Framework):
         return array.to(dtype)
 
     def floating(self, arrays: Mapping[str, Any]) -> str:
-        floats = [t.dtype.to_real() for t in arrays.values() if t.is_floating_point() or t.is_complex()]
+        floats = [_FLOATS.get(t.dtype, t.dtype) for t in arrays.values() if t.is_floating_point() or t.is_complex()]
         found = floats[0] if floats else torch.get_default_dtype()
         for dtype in floats[1:]:
             found = torch.promote_types(found, dtype)
