@@ -12,11 +12,13 @@ import random
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import ricci as rc
+from ricci.calculus.modes import derivative
 from ricci.compiler import stage_checks
 from ricci.compiler.backends.numpy_table import ELEMENTWISE, FUNCTIONS
 from ricci.compiler.emit.source import Source
@@ -29,13 +31,16 @@ from ricci.compiler.fused import loops_fused as emit
 from ricci.compiler.fused.loops_fused import FusedEmitter, Saving
 from ricci.compiler.fused.memory import Group
 from ricci.compiler.lower.builder import Builder
-from ricci.compiler.pipeline import bind, lower, plan, prepare
+from ricci.compiler.pipeline import bind, lower, plan, prepare, ready
 from ricci.compiler.plan.loops import Loop, blocked
 from ricci.compiler.plan.program import Program
 from ricci.compiler.plan.program_steps import Result, Value
 from ricci.compiler.run.engines import target_named
 from ricci.compiler.run.runner import Switch
 from ricci.errors import InputError, MissingPackageError
+from ricci.expr import conj, product, variable
+from ricci.functions.complexes import abs2
+from ricci.testing.complex_numbers import random_complex
 from ricci.testing.generate import random_expression
 from ricci.testing.interpreter import interpret
 
@@ -85,6 +90,8 @@ def as_python(kernel):
     scope |= {"is_far": lambda _x: False, "range": range}
     scope |= {"real": real, "double": np.float64, "whole": np.int64, "truth": np.bool_, "true": True, "false": False}
     scope |= {"one": real(1), "zero": real(0), "infinity": real(np.inf), "min": min}
+    complexes = np.result_type(kernel.dtype, np.complex64).type
+    scope |= {"complexes": complexes, "complex_of": lambda a, b: complexes(complex(a, b))}
     names = {"__builtins__": {}, **scope, **kernel.constants}
     exec(kernel.source, names)
     return kernel._launch(names["kernel"])
@@ -136,6 +143,46 @@ def test_sources_say_what_expressions_mean(monkeypatch, lanes):
     assert not wrong
     assert kernels > 150
     assert not differing(range(400, 550), as_python, "float32", 2e-3)[0]
+
+
+def differing_complex(seeds, function_of):
+    """The same of expressions of complex numbers, and of their derivatives."""
+    wrong, kernels = [], 0
+    for seed in seeds:
+        sample = random_complex(random.Random(seed), size=8)
+        z = sample.variables["z"]
+        total = product([(abs2(sample.expr), "i")], "")
+        for root in (sample.expr, derivative(total, conj(z))):
+            want = interpret([root], sample.inputs, {})[0]
+            got, count = run_sample(SimpleNamespace(inputs=sample.inputs, sizes={}), root, function_of)
+            kernels += count
+            if np.shape(got) != np.shape(want) or not np.allclose(got, want, rtol=1e-9, atol=1e-9):
+                wrong.append(seed)
+    return wrong, kernels
+
+
+@pytest.mark.parametrize("lanes", [False, True])
+def test_complex_numbers(monkeypatch, lanes):
+    monkeypatch.setattr(nodes, "_in_lanes", lambda _loop: lanes)
+    wrong, kernels = differing_complex(range(120), as_python)
+    assert not wrong
+    assert kernels > 60
+    if lanes:
+        assert not differing_complex(range(120, 124), compiled)[0]
+
+
+def test_sums_of_narrow_complex_numbers_are_left_to_numpy():
+    """A million numbers near 1, in float32: one after another they would lose digits."""
+    x = np.full(1 << 20, 1.1 + 0.7j, np.complex64)
+    e = product([(variable("x", x.shape, complex=True) * conj(variable("y", x.shape, complex=True)), "i")], "")
+    stage, arrays = prepare([e]), NUMPY.arrays({"x": x, "y": x})
+    run = ready(stage, NUMPY.setting(arrays, {}, options=(("fused", True),)))
+    np.testing.assert_allclose(run(x, x), x.size * (1.1**2 + 0.7**2), rtol=1e-4)
+
+
+def test_a_fault_in_complex_numbers_is_found(monkeypatch):
+    monkeypatch.setitem(written.COMPLEX_MAPS, "conj", "{0}")
+    assert differing_complex(range(20), as_python)[0]
 
 
 def test_a_fault_is_found(monkeypatch):

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from ricci.compiler.fused.kernel_maps import FLOATING, SLOW, WHOLE
+from ricci.compiler.fused.kernel_maps import FLOATING, SLOW, WHOLE, complex_text
 from ricci.compiler.plan.loops import Loop
 from ricci.compiler.plan.program_steps import Labels, Number, Step, Value, chosen, distinct, rounded
 
@@ -45,7 +45,9 @@ class Entry:
 def fusable(step: Step) -> bool:
     """Whether a kernel knows how to do a step."""
     if any(v.kind == "c" for v in [*step.operands, step.out]):
-        return False
+        kinds = "".join([v.kind if isinstance(v, Value) else "f" for v, _ in step.args])
+        written = step.op == "map" and not {*kinds} & {"i"} and complex_text(step.name, kinds) is not None
+        return written or step.op in ("cast", "sum", "dot", "spread")
     if step.op == "map":
         kinds = {v.kind for v in [*step.operands, step.out]}
         return step.name in (FLOATING | SLOW if "f" in kinds and "i" not in kinds else WHOLE)
@@ -97,7 +99,7 @@ class Entries:
         label = next(x[self.loop.axis[v]] for v, x in step.args if isinstance(v, Value) and v in self.loop.axis)
         sizes = {ROW if x == label else x: n for x, n in step.sizes().items()}
         kinds = {step.out.kind} if step.name == "where" else {v.kind for v in step.operands}
-        common = "f" if "f" in kinds else "i"
+        common = "f" if kinds & {"c", "f"} else "i"
 
         def own(labels: Labels) -> Labels:
             named = [ROW if x == label else x for x in labels]

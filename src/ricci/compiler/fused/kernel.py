@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 
 from ricci.caches import LOCKS, once
+from ricci.compiler.backends.numpy_table import dtypes_of
 from ricci.compiler.fused.entries import Entries, fusable
 from ricci.compiler.fused.kernel_files import KernelFile
-from ricci.compiler.fused.kernel_source import DTYPES, KernelWriter
+from ricci.compiler.fused.kernel_source import KernelWriter
 from ricci.compiler.fused.memory import Group, Shelf
 from ricci.compiler.plan.loops import Loop
 from ricci.compiler.plan.program_steps import Value
@@ -104,7 +105,7 @@ class Kernel:
 
         names: dict[str, Any] = {"__builtins__": {}, "__name__": __name__}
         exec(compile(self.source, "<ricci kernel>", "exec"), names)
-        kinds = {"f": self.dtype, **DTYPES}
+        kinds = dtypes_of(self.dtype)
 
         def array(kind: str, order: int, readonly: bool) -> Any:
             return numba.types.Array(numba.from_dtype(kinds[kind]), order, "C", readonly=readonly)
@@ -130,7 +131,7 @@ class Kernel:
 
     def _launch(self, run: Callable[..., Any]) -> Callable[..., tuple[Any, ...]]:
         """The function as it is called: with memory for the results, and operands that lie as they should."""
-        kinds = {"f": self.dtype, **DTYPES}
+        kinds = dtypes_of(self.dtype)
         blocks = [ResultBlock(group, kinds[group.kind]) for group in self.groups]
         whole = [bool(v.shape) for v in self.arguments]
 

@@ -43,6 +43,23 @@ MAPS = {
     "cast_i": "whole({0})",
     "cast_b": "{0} != 0",
 }
+# Of complex numbers, by the kinds of the operands where that matters; a real number times one is two products.
+COMPLEX_MAPS = {
+    **{name: MAPS[name] for name in ("add", "subtract", "multiply", "negative", "square", "where", "stop_gradient")},
+    ("multiply", "fc"): "complex_of({0} * {1}.real, {0} * {1}.imag)",
+    ("multiply", "cf"): "complex_of({0}.real * {1}, {0}.imag * {1})",
+    ("divide", "cf"): "complex_of({0}.real / {1}, {0}.imag / {1})",
+    "conj": "complex_of({0}.real, -{0}.imag)",
+    "real": "{0}.real",
+    "imag": "{0}.imag",
+    "abs2": "{0}.real * {0}.real + {0}.imag * {0}.imag",
+    "cast_c": "complex_of({0}, zero)",
+}
+
+
+def complex_text(name: str, kinds: str) -> str | None:
+    """How a map with complex operands or results is written; none where it is not."""
+    return COMPLEX_MAPS.get((name, kinds), COMPLEX_MAPS.get(name))
 
 
 class Words:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ricci.compiler.fused.entries import ROW, Entries, Entry
-from ricci.compiler.fused.kernel_maps import ANGLES, MAPS, POWERS
+from ricci.compiler.fused.kernel_maps import ANGLES, MAPS, POWERS, complex_text
 from ricci.compiler.fused.memory import Location, grouped
 from ricci.compiler.fused.passes import FusedPasses, Pass
 from ricci.compiler.fused.reducing import INDENT, Sums, indented
@@ -77,7 +77,7 @@ class KernelWriter:
         """Memory for a node: of a row, or of a chunk of rows."""
         if node not in self.memory:
             sizes = [self.width if x == ROW else node.sizes[x] for x in _last_row(node.labels)]
-            kind = {"f": "double" if wide else "real", "i": "whole", "b": "truth"}[node.kind]
+            kind = {"f": "double" if wide else "real", "c": "complexes", "i": "whole", "b": "truth"}[node.kind]
             memory = self.room(math.prod(sizes), kind)
             self.memory[node] = Location(memory.name, 0, tuple(sizes), memory.scope, wide)
         return self.memory[node]
@@ -245,7 +245,10 @@ class PassWriter(Sums):
             return f"rounded({args[0]}, {args[-1]})"
         if node.name == "power" and node.args[1][0].op == "number" and node.args[1][0].number in POWERS:
             return f"{POWERS[node.args[1][0].number]}({args[0]})"
-        return MAPS[node.name].format(*args)
+        kinds = "".join([arg.kind for arg, _ in node.args])
+        text = complex_text(node.name, kinds) if "c" in (node.kind, *kinds) else MAPS[node.name]
+        assert text is not None
+        return text.format(*args)
 
 
 def _last_row(labels: Sequence[int]) -> list[int]:

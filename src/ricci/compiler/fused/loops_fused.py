@@ -40,15 +40,18 @@ FEW = 3  # constant results, up to which each is made by itself
 TYPES = ("float64", "float32")
 
 
-def gaining(program: Program) -> Callable[[Step], bool]:
+def gaining(program: Program, dtype: str) -> Callable[[Step], bool]:
     """Which steps of a program are better in a kernel.
 
-    Not those for which NumPy has a faster function than the C library, and not products with a matrix that BLAS takes
-    as it is, unless the matrix is read by other steps of kernels anyway.
+    Not those for which NumPy has a faster function than the C library, nor sums of complex numbers in float32, which
+    kernels would add up one after another, nor products with a matrix that BLAS takes as it is, unless the matrix is
+    read by other steps of kernels anyway.
     """
     read = {v for step in program.steps if step.op in INSIDE and step.op != "dot" for v in step.operands}
 
     def gains(step: Step) -> bool:
+        if step.op in ("sum", "dot") and step.out.kind == "c" and dtype == "float32":
+            return False
         if step.op == "map" and (step.name in SLOW or (step.name == "power" and step.args[1][0] not in POWERS)):
             return False
         if step.op == "dot" and set(step.args[0][1]) != set(step.args[1][1]):
@@ -225,7 +228,7 @@ def with_kernels(runner: Runner) -> Runner:
 
     def make() -> Callable[..., Any] | None:
         full = not fused and COMPILED["kernels"] >= MOST_COMPILED
-        able = (lambda _step: False) if full else gaining(plan.program)
+        able = (lambda _step: False) if full else gaining(plan.program, plan.setting.dtype)
         worth = Saving(able=able, seconds=0.0 if fused else WORTH_A_KERNEL)
         emitter = FusedEmitter(plan, worth)
         source = emitter.source()

@@ -47,7 +47,8 @@ class Reduction:
 
     def __post_init__(self) -> None:
         start, self.update = REDUCTIONS[self.node.name]
-        self.start = "whole(0)" if self.node.kind == "i" else f"double({start})" if self.wide else start
+        own = {"i": "whole(0)", "c": "complex_of(zero, zero)"}.get(self.node.kind, start)
+        self.start = f"double({start})" if self.wide else own
         if self.wide:
             self.entry = f"double({self.entry})"
 
