@@ -53,8 +53,11 @@ COMPLEX_MAPS = {
     "real": "{0}.real",
     "imag": "{0}.imag",
     "abs2": "{0}.real * {0}.real + {0}.imag * {0}.imag",
+    "exp": "exp({0}.real) * complex_of(cos({0}.imag), sin({0}.imag))",
     "cast_c": "complex_of({0}, zero)",
 }
+# Where these are too large, NumPy is left to it: angles, and exponents whose exponential is infinite, times 0 perhaps.
+COMPLEX_FAR = {"exp": ("{0}.imag", "2400 * {0}.real")}
 
 
 def complex_text(name: str, kinds: str) -> str | None:

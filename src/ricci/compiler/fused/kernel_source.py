@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ricci.compiler.fused.entries import ROW, Entries, Entry
-from ricci.compiler.fused.kernel_maps import ANGLES, MAPS, POWERS, complex_text
+from ricci.compiler.fused.kernel_maps import ANGLES, COMPLEX_FAR, MAPS, POWERS, complex_text
 from ricci.compiler.fused.memory import Location, grouped
 from ricci.compiler.fused.passes import FusedPasses, Pass
 from ricci.compiler.fused.reducing import INDENT, Sums, indented
@@ -246,7 +246,12 @@ class PassWriter(Sums):
         if node.name == "power" and node.args[1][0].op == "number" and node.args[1][0].number in POWERS:
             return f"{POWERS[node.args[1][0].number]}({args[0]})"
         kinds = "".join([arg.kind for arg, _ in node.args])
-        text = complex_text(node.name, kinds) if "c" in (node.kind, *kinds) else MAPS[node.name]
+        if "c" not in (node.kind, *kinds):
+            return MAPS[node.name].format(*args)
+        for far in COMPLEX_FAR.get(node.name, ()):
+            self.writer.far = True
+            self.inside.append(f"far = far | is_far({far.format(*args)})")
+        text = complex_text(node.name, kinds)
         assert text is not None
         return text.format(*args)
 
