@@ -16,7 +16,7 @@ import sys
 from importlib import import_module
 from typing import Any
 
-__version__ = "0.6.0"
+__version__ = "0.7.0"
 _LATER = {  # imported when first asked for; ``__init__.pyi``, made of this, says what they are
     "ricci.user.entry": ("matrix", "parse", "tensors", "variable"),
     "ricci.user.formula": ("Formula",),
