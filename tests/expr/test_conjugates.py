@@ -1,5 +1,6 @@
 """Complex numbers in the core: conjugates go to the inputs, what is real is seen to be, derivatives are Wirtinger's."""
 
+import gc
 import random
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from ricci.calculus.modes import MODES, derivative
 from ricci.compiler.pipeline import evaluate, prepare
 from ricci.errors import DTypeError
-from ricci.expr import CONJ, I, check, conj, constant, multiply, power, product, variable
+from ricci.expr import CONJ, I, check, conj, constant, live_nodes, multiply, power, product, variable
 from ricci.functions import elementwise as el
 from ricci.functions.complexes import abs2, angle, imag, real
 from ricci.testing.complex_numbers import by_differences, random_complex
@@ -155,3 +156,21 @@ def test_the_interpreter_agrees(seed):
     sample = random_complex(random.Random(seed), n=2)
     (found,) = interpret([sample.expr], sample.inputs, {})
     np.testing.assert_allclose(value(sample.expr, **sample.inputs)[0], found, rtol=1e-9, atol=1e-9)
+
+
+def test_conjugates_are_freed_with_what_they_belong_to():
+    """Nodes that held one another would stay until the collector of cycles comes."""
+    gc.collect()
+    gc.disable()
+    try:
+        before = live_nodes()
+        y = z
+        for _ in range(5):
+            v = product([(A, "ij"), (y, "j")], "i")
+            y = el.tanh(v) * power(1 + abs2(v), -1) - multiply(I, x)
+        made = [derivative(product([(abs2(y), "i")], ""), by, "reverse") for by in (A, conj(A))]
+        grown = live_nodes()
+        del made, y, v
+        assert live_nodes() <= before + 5 < grown
+    finally:
+        gc.enable()

@@ -71,18 +71,29 @@ def _known(e: Expr) -> Expr | None:
     """The conjugate, if it is remembered and still there."""
     if _is_conj(e):
         return e.args[0]
-    found = getattr(e, "conjugate", None)
-    return found() if type(found) is weakref.ref else found
+    if isinstance(e, Sum):
+        c, rest = primitive(e)
+        if rest is not e:
+            found = _known(rest)
+            return None if found is None else scale(c, found)
+    sign, held = getattr(e, "conjugate", (1, None))
+    other = held() if type(held) is weakref.ref else held
+    return None if other is None else scale(sign, other)
 
 
 def _remember(e: Expr, other: Expr) -> None:
-    """One of the two holds the other, which only refers to it: nodes that held one another would not be freed."""
-    if _is_opaque(e) or other is e:
-        e.conjugate = weakref.ref(other)
-        return
-    e.conjugate = other
-    if not hasattr(other, "conjugate"):
-        other.conjugate = weakref.ref(e)
+    """One of the two holds the other, which only refers to it: nodes that held one another would not be freed.
+
+    So do signs that are taken out of sums, hence it is the sum without its sign that is held.
+    """
+    if isinstance(e, Sum) and primitive(e)[1] is not e:
+        return _remember(primitive(e)[1], scale(primitive(e)[0], other))
+    sign, rest = primitive(other) if isinstance(other, Sum) else (1, other)
+    own = rest is e or _is_opaque(e) or abs(sign) != 1 or isinstance(getattr(rest, "conjugate", (1, None))[1], Expr)
+    e.conjugate = sign, weakref.ref(rest) if own else rest
+    if not own:
+        rest.conjugate = sign, weakref.ref(e)
+    return None
 
 
 def _is_conj(e: Expr) -> bool:
