@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import random
+
+import numpy as np
 import pytest
 
 from ricci.calculus.modes import derivative
-from ricci.expr import HALF, Expr, broadcast, delta, product, topological, variable
+from ricci.expr import HALF, Expr, broadcast, delta, one, power, product, topological, variable
 from ricci.functions import activations as act
 from ricci.functions import elementwise as el
 from ricci.functions import matrix as m
 from ricci.functions import reductions as r
 from ricci.simplify import RULES, Rewrite, Rewriting, collecting, cost, engine, simplify
 from ricci.simplify.match import head, nearby
+from ricci.testing.complex_numbers import random_complex
+from ricci.testing.interpreter import interpret
 
 x = variable("x", 1)
 A, B = variable("A", (8, 8)), variable("B", (8, 8))
@@ -176,3 +181,21 @@ def test_what_is_factored_does_not_depend_on_the_order_of_sets(monkeypatch: pyte
         monkeypatch.setattr(collecting, "_factors", arranged)
         found.append(collecting.factor(whole))
     assert found[0] is found[1] and found[0] is not None
+
+
+def test_rules_of_real_numbers_are_not_taken_for_complex_ones():
+    """``log(exp(z))``, roots of squares and the like are others off the principal branch."""
+    z, x = variable("z", (3,), complex=True), variable("x", (3,))
+    for f in (lambda a: el.log(el.exp(a)), lambda a: power(power(a, 2), HALF), lambda a: el.exp(a) / el.cosh(a)):
+        assert simplify(f(x)) is not f(x)
+        assert simplify(f(z)) is f(z)
+    assert simplify(el.exp(el.log(z))) is z
+    assert simplify(el.sin(z) ** 2 + el.cos(z) ** 2) is one((3,))
+
+
+def test_simplified_complex_expressions_have_their_values():
+    for seed in range(60):
+        sample = random_complex(random.Random(seed), size=10)
+        for e in (sample.expr, derivative(sample.expr, sample.variables["z"])):
+            found, wanted = interpret([simplify(e), e], sample.inputs, {})
+            np.testing.assert_allclose(found, wanted, rtol=1e-8, atol=1e-8, err_msg=str(seed))

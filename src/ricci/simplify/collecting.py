@@ -88,7 +88,7 @@ def open_contraction(e: Expr) -> Expr | None:
 
 
 RULES = [
-    Rewriting("factor", factor, ("Sum",), guard=LESS),
-    Rewriting("open", open_contraction, ("Product",), frozenset({"Product"}), guard=LESS),
-    Rewriting("distribute", distribute, ("Product",), frozenset({"Sum"}), guard=LESS),
+    Rewriting("factor", factor, ("Sum",), guard=LESS, complex=True),
+    Rewriting("open", open_contraction, ("Product",), frozenset({"Product"}), guard=LESS, complex=True),
+    Rewriting("distribute", distribute, ("Product",), frozenset({"Sum"}), guard=LESS, complex=True),
 ]

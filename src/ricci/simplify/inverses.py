@@ -17,13 +17,16 @@ from ricci.simplify.match import Factor, Rewriting, exchanged, head, operand
 from ricci.simplify.symmetry import symmetric_axes
 
 
-def _inverses() -> Iterator[tuple[str, str, str]]:
-    """Outer and inner function, and for which x the pair is the identity: as the rows of the inverses tell."""
+def _inverses() -> Iterator[tuple[str, str, str, bool]]:
+    """Outer and inner function, for which x the pair is the identity, and whether for complex x, too: as the rows say.
+
+    The other way round a complex number comes back on the principal branch.
+    """
     for name, op in OPS.items():
         if op.inverse:
-            yield op.inverse, name, op.domain
+            yield op.inverse, name, op.domain, True
             if OPS[op.inverse].rising:
-                yield name, op.inverse, ""
+                yield name, op.inverse, "", False
 
 
 def _pair(inner: str):
@@ -141,17 +144,20 @@ _INV = frozenset({"inv"})
 _INVERTIBLE = "the matrix is invertible"
 
 RULES = [
-    *[Rewriting(f"{f} of {g}", _pair(g), (f,), frozenset({g}), assumes) for f, g, assumes in _inverses()],
+    *[
+        Rewriting(f"{f} of {g}", _pair(g), (f,), frozenset({g}), assumes, complex=everywhere)
+        for f, g, assumes, everywhere in _inverses()
+    ],
     Rewriting("acosh of cosh", _acosh_of_cosh, ("acosh",), frozenset({"cosh"})),
-    Rewriting("inv of inv", _of_inverse(lambda x: x), ("inv",), _INV, _INVERTIBLE),
+    Rewriting("inv of inv", _of_inverse(lambda x: x), ("inv",), _INV, _INVERTIBLE, complex=True),
     Rewriting("logdet of inv", _of_inverse(lambda x: scale(-1, _of("logdet", x))), ("logdet",), _INV, _INVERTIBLE),
-    Rewriting("det of inv", _of_inverse(lambda x: _of("det", x) ** -1), ("det",), _INV, _INVERTIBLE),
+    Rewriting("det of inv", _of_inverse(lambda x: _of("det", x) ** -1), ("det",), _INV, _INVERTIBLE, complex=True),
     Rewriting(
         "sign of det of inv", _of_inverse(lambda x: _of("slogdet_sign", x)), ("slogdet_sign",), _INV, _INVERTIBLE
     ),
     Rewriting("function of a transpose", _of_transpose, (*MATRIX, "expm"), frozenset({"Product"})),
-    Rewriting("inv of a multiple", _inv_of_multiple, ("inv",), frozenset({"Sum"})),
+    Rewriting("inv of a multiple", _inv_of_multiple, ("inv",), frozenset({"Sum"}), complex=True),
     Rewriting("function of the identity", _of_identity, MATRIX, frozenset({"Structure"})),
-    Rewriting("A inv(A)", _times_inverse, ("Product",), _INV, _INVERTIBLE),
-    Rewriting("A solve(A, b)", _times_solution, ("Product",), frozenset({"solve"}), _INVERTIBLE),
+    Rewriting("A inv(A)", _times_inverse, ("Product",), _INV, _INVERTIBLE, complex=True),
+    Rewriting("A solve(A, b)", _times_solution, ("Product",), frozenset({"solve"}), _INVERTIBLE, complex=True),
 ]

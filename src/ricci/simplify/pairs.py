@@ -143,6 +143,7 @@ class FactorPair:
     second: str
     result: Callable[[Expr], Expr]
     over: bool = False
+    real: bool = False  # whether the result is a function of real numbers alone
     opposite: bool = False
     assumes: str = ""
 
@@ -154,7 +155,7 @@ class FactorPair:
 FACTORS = [
     FactorPair("exp", "sigmoid", act.sigmoid, opposite=True),
     FactorPair("exp", "exp", lambda x: ONE, opposite=True),
-    FactorPair("exp", "cosh", lambda x: 2 * act.sigmoid(2 * x), over=True),
+    FactorPair("exp", "cosh", lambda x: 2 * act.sigmoid(2 * x), over=True, real=True),
     FactorPair("expm1", "sigmoid", lambda x: el.tanh(HALF * x), opposite=True),
     FactorPair("sinh", "cosh", el.tanh, over=True),
     FactorPair("sin", "cos", el.tan, over=True),
@@ -238,14 +239,20 @@ def _needs(*names: str | None) -> frozenset[str]:
 
 
 TERM_RULES = [
-    Rewriting(row.name, _apply_terms(row), ("Sum",), _needs(row.first[0], row.second[0] if row.second else None))
+    Rewriting(
+        row.name, _apply_terms(row), ("Sum",), _needs(row.first[0], row.second[0] if row.second else None), complex=True
+    )
     for row in TERMS
 ]
 FACTOR_RULES = [
-    Rewriting(row.name, _apply_factors(row), ("Product",), _needs(row.first, row.second), row.assumes)
+    Rewriting(
+        row.name, _apply_factors(row), ("Product",), _needs(row.first, row.second), row.assumes, complex=not row.real
+    )
     for row in FACTORS
 ] + [
     Rewriting("x sign(x)", _with_argument("sign", 1, el.abs_), ("Product",), _needs("sign")),
-    Rewriting("x / abs(x)", _with_argument("abs", -1, el.sign), ("Product",), _needs("abs"), "x is not 0"),
+    Rewriting(
+        "x / abs(x)", _with_argument("abs", -1, el.sign), ("Product",), _needs("abs"), "x is not 0", complex=True
+    ),
     Rewriting("relu(x) where x > 0", _masked_relu, ("Product",), _needs("relu")),
 ]

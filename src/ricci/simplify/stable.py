@@ -378,7 +378,7 @@ RULES = [
     Rewriting("log(1 + x) to log1p", _log_to_log1p, ("log",), _names("Sum")),
     Rewriting("exp of log-softmax", _exp_of_log_softmax, ("exp",), _names("log_softmax")),
     Rewriting("exp of -softplus", _exp_of_softplus, ("exp",), _names("softplus")),
-    Rewriting("exp of log", _exp_of_log, ("exp",), _names("log"), assumes="x > 0"),
+    Rewriting("exp of log", _exp_of_log, ("exp",), _names("log"), assumes="x > 0", complex=True),
     Rewriting("1/(1 + exp) to sigmoid", _reciprocal_of_one_plus_exp, ("power",), _names("exp", "Sum")),
     Rewriting("(1 + exp(x)) sigmoid(-x)", _one_plus_exp_times_sigmoid, ("Product",), _names("sigmoid", "Sum")),
     Rewriting("power of exp", _power_of_exp, ("power",), _names("exp")),
