@@ -302,6 +302,56 @@ def power(a: _Own | float, b: _Own | float, /) -> _Own: ...
 def power(a: _Plain | float, b: _Plain | float, /) -> Any: ...
 
 @overload
+def conj(z: np.ndarray, /) -> np.ndarray:
+    """The complex conjugate."""
+@overload
+def conj(z: _Own, /) -> _Own: ...
+@overload
+def conj(z: float, /) -> Formula: ...
+@overload
+def conj(z: _List, /) -> Any: ...
+
+@overload
+def abs2(z: np.ndarray, /) -> np.ndarray:
+    """The square of the size of z."""
+@overload
+def abs2(z: _Own, /) -> _Own: ...
+@overload
+def abs2(z: float, /) -> Formula: ...
+@overload
+def abs2(z: _List, /) -> Any: ...
+
+@overload
+def real(z: np.ndarray, /) -> np.ndarray:
+    """The real part of z."""
+@overload
+def real(z: _Own, /) -> _Own: ...
+@overload
+def real(z: float, /) -> Formula: ...
+@overload
+def real(z: _List, /) -> Any: ...
+
+@overload
+def imag(z: np.ndarray, /) -> np.ndarray:
+    """The imaginary part of z."""
+@overload
+def imag(z: _Own, /) -> _Own: ...
+@overload
+def imag(z: float, /) -> Formula: ...
+@overload
+def imag(z: _List, /) -> Any: ...
+
+@overload
+def angle(z: np.ndarray, /) -> np.ndarray:
+    """The angle of z in the complex plane, from -pi to pi."""
+@overload
+def angle(z: _Own, /) -> _Own: ...
+@overload
+def angle(z: float, /) -> Formula: ...
+@overload
+def angle(z: _List, /) -> Any: ...
+
+@overload
 def abs(x: np.ndarray, /) -> np.ndarray:
     """The size of x; its derivative at 0 is 0."""
 @overload

@@ -133,8 +133,9 @@ def check_usable(value: Any, what: str = "An operand", name: str = "x") -> None:
             raise InputError(fault)
 
 
-def check_numbers(value: Any, what: str, name: str = "x") -> None:
-    """An error if ``value`` is neither a real number nor an array or a list of them, also one of another kind.
+def check_numbers(value: Any, what: str, name: str = "x", real: bool = True) -> None:
+    """An error if ``value`` is neither a number nor an array or a list of them, also one of another kind; they are
+    ``real`` unless it says that they need not be.
 
     >>> check_numbers(["a", None], "The value of 'x'")
     Traceback (most recent call last):
@@ -153,8 +154,8 @@ def check_numbers(value: Any, what: str, name: str = "x") -> None:
         dtype = np.asarray(value).dtype
     except (TypeError, ValueError, OverflowError) as error:
         raise DTypeError(f"{what} cannot be made an array: {error}") from error
-    if dtype.kind not in "biuf" and not has_tensors(value):
-        raise DTypeError(f"{what} is made of real numbers, not of {dtype}: {shown(value)}.")
+    if dtype.kind not in ("biuf" if real else "biufc") and not has_tensors(value):
+        raise DTypeError(f"{what} is made of {'real ' * real}numbers, not of {dtype}: {shown(value)}.")
 
 
 def has_tensors(value: Any) -> bool:

@@ -10,22 +10,27 @@ so that dA[i,j]/dA[k,l] is (delta[i,k] delta[j,l] + delta[i,l] delta[j,k])/2, wi
 ones. It is the derivative as if all entries were independent wherever that is of this kind itself, as for
 ``x[i] A[i,j] x[j]`` or ``logdet(A)``, and its symmetric part otherwise. For an orthogonal matrix there is no such
 projection that does not depend on the matrix, and so no derivative.
+
+By a Hermitian matrix it is the derivative as if all entries were independent: with complex factors, the Hermitian
+changes make all there are. It is Wirtinger's, and that by the conjugate is its transpose.
 """
 
 from __future__ import annotations
 
 from ricci.errors import RuleError
-from ricci.expr import HALF, Expr, Variable, add, product
-from ricci.expr.structures import SYMMETRIC
+from ricci.expr import HALF, Elementwise, Expr, Variable, add, product
+from ricci.expr.structures import SYMMETRIC, is_hermitian
 
 
 def projected(e: Expr, x: Expr, at: int) -> Expr:
     """A derivative by ``x``, or a change of it, whose two axes stand from ``at`` on: its part of the kind of ``x``."""
-    if type(x) is not Variable or not x.symmetry:
+    if isinstance(x, Elementwise) and x.op.name == "conj":
+        x = x.args[0]
+    if type(x) is not Variable or not x.symmetry or is_hermitian(x):
         return e
-    if x.symmetry == "orthogonal":
+    if x.symmetry in ("orthogonal", "unitary"):
         raise RuleError(
-            f"{x.name!r} is declared orthogonal, so its entries depend on one another: there is no derivative by it. "
+            f"{x.name!r} is declared {x.symmetry}, so its entries depend on one another: there is no derivative by it. "
             f"Write it as a function, such as expm of an antisymmetric matrix, or leave out the declaration."
         )
     axes = list(range(len(e.shape)))

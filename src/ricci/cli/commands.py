@@ -15,7 +15,7 @@ from typing import Any
 import ricci as rc
 from ricci.cli import terminal, views
 from ricci.cli.misuse import MisuseError
-from ricci.cli.options import SYMMETRIES, parser
+from ricci.cli.options import WORDS, parser
 
 WRONG, MISUSED, INTERRUPTED, CLOSED = 1, 2, 130, 141  # the last two are what shells say of signals
 
@@ -140,7 +140,7 @@ def _read(language: str, text: str, asked: Namespace) -> rc.Formula:
 
 
 def _declared(asked: Namespace) -> dict[str, Any]:
-    return {word: getattr(asked, word) for word in ("metric", "functions", *SYMMETRIES)}
+    return {word: getattr(asked, word) for word in ("metric", "functions", *WORDS)}
 
 
 def _formulas(asked: Namespace) -> list[rc.Formula]:

@@ -13,7 +13,7 @@ MODES = ("auto", "forward", "reverse", "cross-country")
 BACKENDS = ("numpy", "torch", "jax")
 CODED = (*BACKENDS, "julia", "c", "latex")
 LANGUAGES = ("index", "latex", "matrix", "numpy")
-SYMMETRIES = ("symmetric", "antisymmetric", "positive", "orthogonal")
+WORDS = ("symmetric", "antisymmetric", "positive", "orthogonal", "hermitian", "unitary", "complex")
 SHELLS = ("bash", "zsh", "fish")
 
 ABOUT = "Tensor calculus as it is written on paper: equations in, exact derivatives, derivations and values out."
@@ -114,9 +114,10 @@ def _checked(own: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     reading.add_argument("--size", action="append", default=[], metavar="i=3", help="the size of an index")
     reading.add_argument("--metric", metavar="g", help="the tensor that raises and lowers indices")
     reading.add_argument("--functions", metavar="NAMES", help="unknown functions")
-    for word in SYMMETRIES:
+    for word in WORDS:
         about = "symmetric and positive definite" if word == "positive" else word
-        reading.add_argument(f"--{word}", metavar="NAMES", help=f"matrices that are {about}")
+        those = "tensors of complex numbers" if word == "complex" else f"matrices that are {about}"
+        reading.add_argument(f"--{word}", metavar="NAMES", help=those)
     return reading
 
 

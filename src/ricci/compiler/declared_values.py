@@ -12,16 +12,23 @@ PyTorch take of a program are by that part too, so they are those of ``f.diff("A
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ricci.errors import InputError
-from ricci.expr.structures import SYMMETRIC
 from ricci.kinds import check_usable
 
-PRECISION = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
+PRECISION = {
+    "complex128": 2.0**-52,
+    "complex64": 2.0**-23,
+    "float64": 2.0**-52,
+    "float32": 2.0**-23,
+    "float16": 2.0**-10,
+    "bfloat16": 2.0**-7,
+}
 EITHER = "Give a matrix that is, or leave out the declaration."
 
 
@@ -48,12 +55,12 @@ def _check(name: str, word: str, value: Any) -> bool:
     array, precision = _concrete(value)
     if array is None:
         return False
-    if array.dtype.kind not in "biuf":
+    if array.dtype.kind not in "biufc":
         return True  # which is refused elsewhere
     if array.ndim != 2 or array.shape[0] != array.shape[1]:
         shape = tuple(array.shape)
         raise InputError(f"{name!r} is declared {word}, and its value has the shape {shape}, which is not square.")
-    array = array.astype(float)
+    array = array.astype(complex if array.dtype.kind == "c" else float)
     fault = _FAULTS[word](name, array, precision**0.5) if array.size and np.isfinite(array).all() else ""
     if fault:
         raise InputError(f"{name!r} is declared {word}, and its value is not: {fault}. {EITHER}")
@@ -64,14 +71,15 @@ def _part(name: str, word: str, value: Any) -> Any:
     """The symmetric or antisymmetric part of what JAX or PyTorch trace; tensors and traced arrays of ours see to it."""
     if type(value).__module__.partition(".")[0] not in ("torch", "jax", "jaxlib"):
         return value
-    if word == "orthogonal":
+    if word in ("orthogonal", "unitary"):
         raise InputError(
-            f"{name!r} is declared orthogonal, which neither can be checked of a value that is traced, nor has a "
+            f"{name!r} is declared {word}, which neither can be checked of a value that is traced, nor has a "
             "gradient: its entries depend on one another. Call it on arrays, or leave out the declaration."
         )
-    if len(value.shape) != 2 or value.shape[0] != value.shape[1] or "float" not in str(value.dtype):
+    if len(value.shape) != 2 or value.shape[0] != value.shape[1] or not re.search("float|complex", str(value.dtype)):
         return value  # which is refused where sizes and types are bound
-    return (value + value.T) / 2 if word in SYMMETRIC else (value - value.T) / 2
+    turned = value.conj().T if word in ("hermitian", "positive") else value.T
+    return (value - turned) / 2 if word == "antisymmetric" else (value + turned) / 2
 
 
 def _concrete(value: Any) -> tuple[np.ndarray | None, float]:
@@ -82,7 +90,7 @@ def _concrete(value: Any) -> tuple[np.ndarray | None, float]:
     try:
         if package == "torch":
             value = value.detach().cpu()
-            return (value.double() if value.is_floating_point() else value).numpy(), precision
+            return (value.double() if value.is_floating_point() else value.resolve_conj()).numpy(), precision
         if package in ("numpy", "jax", "jaxlib", "builtins"):
             return np.asarray(value), precision
     except (TypeError, ValueError, RuntimeError):  # what is being traced has no values
@@ -96,7 +104,7 @@ def _apart(name: str, array: np.ndarray, other: np.ndarray, slack: float) -> str
     i, j = (int(k) for k in np.unravel_index(apart.argmax(), apart.shape))
     if apart[i, j] <= slack * np.abs(array).max():
         return ""
-    here, there = float(array[i, j]), float(array[j, i])
+    here, there = array[i, j].item(), array[j, i].item()
     entry = f"{name}[{i},{j}] is {here!r}"
     return entry if i == j else f"{entry}, and {name}[{j},{i}] is {there!r}"
 
@@ -110,7 +118,7 @@ def _not_antisymmetric(name: str, array: np.ndarray, slack: float) -> str:
 
 
 def _not_positive(name: str, array: np.ndarray, slack: float) -> str:
-    fault = _apart(name, array, array.T, slack)
+    fault = _not_hermitian(name, array, slack)
     try:
         np.linalg.cholesky(array)
     except np.linalg.LinAlgError:
@@ -123,9 +131,20 @@ def _not_orthogonal(name: str, array: np.ndarray, slack: float) -> str:
     return f"{name}[k,i] {name}[k,j] is off delta[i,j] by up to {off:.3g}" if off > slack * len(array) else ""
 
 
+def _not_hermitian(name: str, array: np.ndarray, slack: float) -> str:
+    return _apart(name, array, array.conj().T, slack)
+
+
+def _not_unitary(name: str, array: np.ndarray, slack: float) -> str:
+    off = np.abs(array.conj().T @ array - np.eye(len(array))).max()
+    return f"conj({name}[k,i]) {name}[k,j] is off delta[i,j] by up to {off:.3g}" if off > slack * len(array) else ""
+
+
 _FAULTS: dict[str, Callable[[str, np.ndarray, float], str]] = {
     "symmetric": _not_symmetric,
     "antisymmetric": _not_antisymmetric,
     "positive": _not_positive,
     "orthogonal": _not_orthogonal,
+    "hermitian": _not_hermitian,
+    "unitary": _not_unitary,
 }

@@ -89,6 +89,11 @@ def turning(e: Expr) -> int:
         return found
 
 
+def is_hermitian(e: Expr) -> bool:
+    """Whether it is an input that equals its conjugate transpose, and is complex."""
+    return type(e) is Variable and e.complex and e.symmetry in ("hermitian", "positive")
+
+
 def symmetric(e: Expr) -> bool:
     """Whether a matrix is seen at a glance to equal its transpose."""
     return len(e.shape) == 2 and turning(e) == 1
@@ -98,7 +103,7 @@ def _symmetric(e: Expr, depth: int) -> bool:
     if len(e.shape) != 2 or not depth:
         return False
     if isinstance(e, Variable):
-        return e.symmetry in SYMMETRIC
+        return e.symmetry in SYMMETRIC and not is_hermitian(e)
     if isinstance(e, Structure):
         return e.relation == ONE or (e.relation == DELTA and e.shape[0] == e.shape[1])
     if isinstance(e, Elementwise):
@@ -116,6 +121,8 @@ def _antisymmetric(e: Expr, depth: int) -> bool:
         return False
     if isinstance(e, Variable):
         return e.symmetry == "antisymmetric"
+    if isinstance(e, Elementwise) and e.op.name == "conj":
+        return _antisymmetric(e.args[0], depth - 1)
     if isinstance(e, Function):
         return e.op.name == "inv" and _antisymmetric(e.args[0], depth - 1)
     return is_levi_civita(e) or (isinstance(e, Sum) and all(_antisymmetric(a, depth - 1) for a in e.args))

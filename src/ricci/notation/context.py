@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ricci.errors import InputError
-from ricci.expr import Expr, Size, axis_size
+from ricci.expr import Expr, Size, Variable, axis_size, variable
 from ricci.notation.heights import KEEPS, told
 
 Axis = tuple[str, int]
@@ -53,9 +53,14 @@ class Facts:
         default_factory=dict
     )  # input or definition → where its indices stand, if not in brackets
     symmetries: dict[str, str] = field(default_factory=dict)  # input → what is declared of it, "symmetric" and its like
+    complex: dict[str, None] = field(default_factory=dict)  # inputs of complex numbers
     moved: dict[str, str] = field(default_factory=dict)  # names used at other heights too → the metric that moves them
     functions: dict[str, Any] = field(default_factory=dict)  # the user's functions: how many arguments one has of which
     # nothing is known, and otherwise what it is
+
+    def input(self, name: str, shape: int | tuple[Size, ...]) -> Variable:
+        """The node of an input, with what is declared of it."""
+        return variable(name, shape, self.symmetries.get(name, ""), name in self.complex)
 
     @property
     def unknown(self) -> list[str]:
@@ -145,6 +150,8 @@ def _join(into: Facts, facts: Facts) -> None:
         if len(found) > 1:
             words = " and ".join([f"declared {word}" if word else "not declared" for word in sorted(found)[::-1]])
             raise InputError(f"{name!r} is {words}, in two expressions; declare it in both, or rename one of them.")
+        if len({name in part.complex for part in (into, facts) if name in part.inputs}) > 1:
+            raise InputError(f"{name!r} is complex in one expression and real in another; rename one of them.")
     for name, order in facts.inputs.items():
         if into.inputs.setdefault(name, order) != order:
             raise InputError(f"{name!r} has {into.inputs[name]} indices in one expression and {order} in another.")
@@ -170,7 +177,7 @@ def _join(into: Facts, facts: Facts) -> None:
             into.disputed.add(name)
     for what in (
         *("mentions", "arguments", "sizes", "ranges", "definitions"),
-        *("defined_indices", "heights", "symmetries", "moved"),
+        *("defined_indices", "heights", "symmetries", "complex", "moved"),
     ):
         for name, value in getattr(facts, what).items():
             getattr(into, what).setdefault(name, value)

@@ -14,8 +14,11 @@ from ricci.expr import Op
 from ricci.functions.table import IN_TEXT
 from ricci.notation.text_scope import names_a_tensor
 
-SYMMETRIES = ("symmetric", "antisymmetric", "positive", "orthogonal")
+SYMMETRIES = ("symmetric", "antisymmetric", "positive", "orthogonal", "hermitian", "unitary")
+COMPLEX = "complex"
+ALWAYS_COMPLEX = frozenset(("hermitian", "unitary"))  # what is said of matrices of complex numbers
 FUNCTION_NAMES = frozenset(IN_TEXT)
+WORDS = (*SYMMETRIES, COMPLEX)
 Names = tuple[str, ...]
 
 
@@ -77,15 +80,22 @@ class Declarations:
     antisymmetric: Names = ()  # those that are the opposite of them
     positive: Names = ()  # symmetric and positive definite
     orthogonal: Names = ()  # those whose transpose is the inverse
+    hermitian: Names = ()  # those that equal their conjugate transposes
+    unitary: Names = ()  # those whose conjugate transpose is the inverse
+    complex: Names = ()  # tensors of complex numbers
     functions: tuple[tuple[str, OwnFunction | None], ...] = ()  # by name; None for one of which nothing is known
     matrix: str | None = None  # what is declared of a text in the matrix language
     indices: Names = ()  # letters that are indices in a LaTeX text of which this is a part
 
     def symmetries(self) -> Iterator[tuple[str, str]]:
-        """What is declared of matrices: names, and one of the four words."""
+        """What is declared of matrices: names, and one of the words."""
         for word in SYMMETRIES:
             for name in getattr(self, word):
                 yield name, word
+
+    def complex_names(self) -> frozenset[str]:
+        """The names that stand for complex numbers."""
+        return frozenset([*self.complex, *self.hermitian, *self.unitary])
 
     def check(self, inputs: Collection[str]) -> None:
         """An error where something is declared twice, or of what the text has not."""
@@ -95,15 +105,25 @@ class Declarations:
                 twice = f"{said[name]} and {word}" if said[name] != word else f"{word} twice"
                 raise InputError(f"{name!r} is declared {twice}; say one of them (positive includes symmetric).")
             said[name] = word
-            if name not in inputs:
+            if word == "orthogonal" and name in self.complex:
+                raise InputError(f"{name!r} is declared orthogonal and complex; such matrices are unitary.")
+        for name, word in [*self.symmetries(), *[(name, COMPLEX) for name in self.complex]]:
+            if name not in inputs and not (word == COMPLEX and self._may_lack(name, inputs)):
                 message = f"{name!r} is declared {word}, and the text has no such input;"
                 listed = ", ".join(inputs) or "none"
                 raise InputError(f"{message} the inputs are {listed}. {nearest(name, inputs)}".rstrip())
+
+    def _may_lack(self, name: str, inputs: Collection[str]) -> bool:
+        """Whether a text may do without a complex name, as a derivative may: where it has others, and none like it."""
+        others = [other for other in inputs if other not in self.complex]
+        alike = nearest(name, others) or name.casefold() in map(str.casefold, others)
+        return not alike and any(other in self.complex for other in inputs)
 
     def beside(self, text: Declarations) -> Declarations:
         """These, and what a text has with it of names of which nothing is said here."""
         said = {name for name, _ in (*self.symmetries(), *self.functions)}
         words = {w: (*getattr(self, w), *[n for n in getattr(text, w) if n not in said]) for w in SYMMETRIES}
+        words[COMPLEX] = tuple(dict.fromkeys([*self.complex, *text.complex]))
         functions = (*self.functions, *[pair for pair in text.functions if pair[0] not in said])
         return replace(self, metric=self.metric or text.metric, functions=functions, **words)
 

@@ -11,7 +11,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ricci.errors import nearest
-from ricci.expr import Expr, Op, Size, affine, constant, delta, levi_civita, one, one_hot, product, window, zero
+from ricci.expr import (
+    Expr,
+    I,
+    Op,
+    Size,
+    affine,
+    constant,
+    delta,
+    levi_civita,
+    one,
+    one_hot,
+    product,
+    scale,
+    window,
+    zero,
+)
 from ricci.expr.alternating import LARGEST
 from ricci.functions.table import FUNCTIONS, IN_TEXT
 from ricci.notation import syntax
@@ -54,6 +69,9 @@ class FactorBuilder:
 
     def _pi(self, _node: syntax.Pi, _: Free) -> Named:
         return Named(constant("pi"), ())
+
+    def _imaginary(self, node: syntax.Imaginary, _: Free) -> Named:
+        return Named(scale(node.value, I), ())
 
     def _size(self, node: syntax.Size, _: Free) -> Named:
         return Named(constant(self.scope.size(node.name, node)), ())

@@ -133,7 +133,8 @@ class LatexCalls(LatexTerms):
         self.at += 1
         follow = self.token
         if follow not in (r"\max", r"\min"):
-            self.fail(r"After \arg stands \max or \min.", self.at - 1, self.at, r"Write \operatorname{argmax}_k.")
+            self.at -= 1
+            return "angle"
         return "arg" + follow[1:]
 
     def _inverse_of(self, name: str, at: int) -> str:
@@ -354,7 +355,8 @@ class LatexCalls(LatexTerms):
             size = syntax.CallNode(start, end, "abs", (body,), None, None)
             return call("sum" if kind == "1" else "max", size)
         if self.token == "^" and self.squared():
-            return call("sum", syntax.Power(start, end, body, syntax.Number(start, end, 2)))
+            entry = syntax.CallNode(start, end, "abs", (body,), None, None) if self.has_complex else body
+            return call("sum", syntax.Power(start, end, entry, syntax.Number(start, end, 2)))
         return call("norm", body)
 
     def squared(self) -> bool:

@@ -11,6 +11,12 @@ from ricci.notation.syntax import Index, Node
 BY = r"Write \frac{\partial f}{\partial x_k}, with new indices for the variable."
 
 
+def conjugated(node: Node | None) -> syntax.TensorNode | None:
+    """What ``\\overline{z_k}`` is the conjugate of, if that is a tensor."""
+    inner = node.args[0] if isinstance(node, syntax.CallNode) and node.name == "conj" else None
+    return inner if isinstance(inner, syntax.TensorNode) else None
+
+
 class LatexDerivatives(LatexCalls):
     """Reads derivatives."""
 
@@ -36,9 +42,12 @@ class LatexDerivatives(LatexCalls):
         body = self.operand_of_derivative(first) if at == above[1] else self.expression(at, above[1])
         return self.differentiated(body, variables, first)
 
-    def differentiated(self, body: Node, variables: list[syntax.TensorNode], first: int) -> Node:
+    def differentiated(self, body: Node, variables: list[Node], first: int) -> Node:
         for variable in variables:
-            body = syntax.Derivative(self.starts[first], self.ends[self.at - 1], body, variable)
+            conjugate = isinstance(variable, syntax.CallNode)
+            by = variable.args[0] if isinstance(variable, syntax.CallNode) else variable
+            assert isinstance(by, syntax.TensorNode)
+            body = syntax.Derivative(self.starts[first], self.ends[self.at - 1], body, by, conjugate)
         return body
 
     def _order(self, at: int) -> tuple[int, int]:
@@ -52,9 +61,9 @@ class LatexDerivatives(LatexCalls):
             self.fail("The order of a derivative is a number.", begin, end - 1, BY)
         return int(digits), self.at
 
-    def variables(self, begin: int, end: int) -> list[syntax.TensorNode]:
+    def variables(self, begin: int, end: int) -> list[Node]:
         """What stands below the bar, ``\\partial x_i \\partial y_j``."""
-        found: list[syntax.TensorNode] = []
+        found: list[Node] = []
         self.at = begin
         while self.at < end:
             if not self.is_partial(self.at, end) and self.token not in TIMES:
@@ -66,13 +75,14 @@ class LatexDerivatives(LatexCalls):
             self.fail("Below the bar of a derivative stand its variables.", begin, end - 1, BY)
         return found
 
-    def variable(self, end: int) -> list[syntax.TensorNode]:
+    def variable(self, end: int) -> list[Node]:
         first = self.at
         node = self.atom()
         times = 1
         if isinstance(node, syntax.Power) and isinstance(node.exponent, syntax.Number):
             node, times = node.base, int(node.exponent.value)
-        if not isinstance(node, syntax.TensorNode) or self.at > end or (times > 1 and node.indices):
+        by = conjugated(node) or node
+        if not isinstance(by, syntax.TensorNode) or self.at > end or (times > 1 and by.indices):
             self.fail("A derivative is by a name with its indices.", first, self.at - 1, BY)
         return [node] * times
 
@@ -99,7 +109,7 @@ class LatexDerivatives(LatexCalls):
         begin = self.at
         if self.tokens[begin + 1] == "(":
             self.fail("Below the bar of a derivative stand its variables.", begin, begin + 1, BY)
-        variables: list[syntax.TensorNode] = []
+        variables: list[Node] = []
         while self.token == r"\partial":
             self.at += 1
             variables += self.variable(len(self.tokens))
@@ -125,16 +135,18 @@ class LatexDerivatives(LatexCalls):
             height = "up" if self.letters.raised or self.letters.explicit else "down"
             index = Index(self.starts[begin], self.ends[begin], ((1, name),), plain=True, height=height)
             self.found.append(index)
-            variable = syntax.TensorNode(self.starts[first], self.ends[begin], "x", (index,))
+            variable: Node = syntax.TensorNode(self.starts[first], self.ends[begin], "x", (index,))
         else:
             self.at = begin
             if letter(self.token) in self.letters.indices and end == begin + 1:
                 self.fail("This does not say by what the derivative is.", first, end - 1, BY)
             node = self.atom() if self.begins_name() else None
+            by = conjugated(node) or node
             if (
-                not isinstance(node, syntax.TensorNode)
+                node is None
+                or not isinstance(by, syntax.TensorNode)
                 or self.at != end
-                or (node.indices is None and node.name in self.letters.indices)
+                or (by.indices is None and by.name in self.letters.indices)
             ):
                 self.fail("This does not say by what the derivative is.", first, max(first, end - 1), BY)
             variable = node

@@ -12,7 +12,7 @@ from typing import NoReturn
 from ricci.errors import NotationError
 from ricci.notation.latex_letters import bracketed, known_order, letter, letters
 from ricci.notation.latex_tokens import tokenise
-from ricci.notation.latex_words import ACCENT_COMMANDS, CALLIGRAPHIC, FONTS, TRANSPOSED
+from ricci.notation.latex_words import ACCENT_COMMANDS, CALLIGRAPHIC, FONTS, TRANSPOSED, UNITS
 from ricci.notation.syntax import Index, TensorNode
 from ricci.notation.tokens import LARGEST, NESTING_LIMIT, RESERVED
 
@@ -30,6 +30,7 @@ class LatexCursor:
         self.text, self.functions, self.unknown = text, functions, unknown
         self.tokens, self.starts, self.ends = found.tokens, found.starts, found.ends
         self.letters = letters(found)
+        self.complex_names: frozenset[str] = frozenset()
         self.at = 0
         self.depth = 0
         self.found: list[Index] = []  # all indices that stand below and above something
@@ -37,6 +38,11 @@ class LatexCursor:
     @property
     def token(self) -> str:
         return self.tokens[self.at]
+
+    @property
+    def has_complex(self) -> bool:
+        """Whether there are complex numbers in the text, so that a bar and a star are conjugates."""
+        return bool(self.complex_names) or not UNITS.isdisjoint(self.tokens)
 
     def error(self, message: str, first: int, last: int, hint: str = "") -> NotationError:
         """An error with the caret under the tokens ``first`` to ``last``."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -144,6 +144,10 @@ class _Scan:
         if token == "}" and self.tokens[at + 1] == "_":  # below a name that has a word below, {x_{\mathrm{o}}}_{i}
             first, last, after = self.argument(at + 2)
             result.indices |= self.names(first, last)
+            return after
+        if token in (r"\overline", r"\bar") and self.tokens[at + 1] == "{" and not is_one_name(self.tokens, at + 2):
+            first, last, after = self.argument(at + 1)
+            self.run(first, last)
             return after
         name, after = self.name(at)
         if self.left and (not at or self.tokens[at - 1] == ";") and name:
@@ -281,6 +285,17 @@ class _Scan:
         if count == -1 or not all(letter(t) or t in (",", "'") for t in words):
             return -1
         return (count or 0) + sum(1 for t in words if letter(t))
+
+
+def is_one_name(tokens: Sequence[str], first: int) -> bool:
+    """Whether the braces around a token hold one name, ``{z}``, ``{x_{1}}``, and no expression."""
+    inside = list(tokens[first : tokens.index("}", first)])
+    while inside[:1] and inside[0] in FONTS:
+        inside = [t for t in inside[1:] if t != "{"]
+    head, below = inside[:1], [t for t in inside[1:] if t not in ("_", "{")]
+    word = all(t.isdigit() or t.startswith("\\mathrm ") for t in below)
+    named = bool(head) and (bool(letter(head[0])) or head[0].startswith("\\mathrm ") or head[0] in ACCENT_COMMANDS)
+    return named and (len(inside) == 1 or (inside[1] == "_" and word) or head[0] in ACCENT_COMMANDS)
 
 
 def ordered(tokens: list[str]) -> tuple[str, ...]:

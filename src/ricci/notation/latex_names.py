@@ -15,16 +15,18 @@ from ricci.notation.latex_indices import LatexIndices
 from ricci.notation.latex_letters import letter
 from ricci.notation.latex_words import (
     ACCENT_COMMANDS,
+    ADJOINT,
     CALLIGRAPHIC,
     FONTS,
     NO_MEANING,
     RESERVED_LETTERS,
+    STARS,
     TRANSPOSED,
 )
 from ricci.notation.syntax import Index, Node
 
 MATRIX = "Matrix notation is read by rc.matrix; here indices are named, as in x_i A_{ij} x_j."
-NUMBER = "The letter {0!r} is an index here, and its value is no number: an input of that name is \\mathrm{{{0}}}."
+NUMBER = "The letter {0!r} is an index here, and its value is no number: an input of that name is {1}."
 STACKED = r"Write {0}^{{-1}}_{{ij}} for the entry of an inverse, and \frac{{1}}{{{0}_{{ij}}}} for one over an entry."
 POWERS = r"Write it without \sum for an entry. A power by the place takes an input, w_{{{0}}} with the places in it."
 
@@ -40,6 +42,12 @@ class Scripts:
     inverse: str = ""  # "inv" or "pinv"
     before: int = 0  # how many indices stand before the sign of an inverse
     sign: int = 0  # its token
+    conjugate: bool = False
+
+
+def upright(name: str) -> str:
+    """How the name of an input is written that a letter would be read otherwise; upright i and j are numbers."""
+    return f"\\mathit{{{name}}}" if name in ("i", "j") else f"\\mathrm{{{name}}}"
 
 
 class LatexNames(LatexIndices):
@@ -186,7 +194,10 @@ class LatexNames(LatexIndices):
         if any(known) and not all(known):
             other = names[known.index(False)]
             self.fail(
-                f"{other!r} is no index of the text, and others beside it are.", begin, end - 1, NUMBER.format(other)
+                f"{other!r} is no index of the text, and others beside it are.",
+                begin,
+                end - 1,
+                NUMBER.format(other, upright(other)),
             )
         if not all(known):
             return False
@@ -199,9 +210,13 @@ class LatexNames(LatexIndices):
 
     def _above(self, found: Scripts, name: str, begin: int, end: int, first: int) -> None:
         tokens = self.tokens[begin:end]
+        tokens = tokens[2:3] if len(tokens) == 4 and tokens[0] in FONTS and tokens[2] == "H" else tokens
         last = max(begin, end - 1)
         if self._transposes(tokens):
             found.turned = not found.turned
+        elif name in self.complex_names and (tokens[0] if len(tokens) == 1 else "") in ADJOINT | STARS:
+            found.conjugate = not found.conjugate
+            found.turned ^= tokens[0] in ADJOINT
         elif tokens in (["-", "1"], ["+"], [r"\dagger"]) or (tokens[:1] == ["-"] and self._transposes(tokens[1:])):
             if tokens == ["-", "1"] and found.indices and len(found.indices) != 2:
                 self._exponent(found, begin, end)
@@ -276,13 +291,15 @@ class LatexNames(LatexIndices):
         self.check_index_value(full, found, first)
         node = self._entry(full, indices, found, first)
         self.found += found.indices
+        if found.conjugate:
+            node = syntax.CallNode(start, end, "conj", (node,), None, None)
         return node if found.power is None else syntax.Power(start, end, node, found.power)
 
     def check_index_value(self, name: str, found: Scripts, first: int) -> None:
         """A letter that is an index and stands alone would be a number that depends on the place."""
         token = self.tokens[first]
         if not found.indices and letter(token) and not token.startswith("\\mathit") and name in self.letters.indices:
-            self.fail(f"The index {name!r} stands alone.", first, first, NUMBER.format(name))
+            self.fail(f"The index {name!r} stands alone.", first, first, NUMBER.format(name, upright(name)))
 
     def _entry(self, name: str, indices: tuple[Index, ...] | None, found: Scripts, first: int) -> Node:
         start, end = self.starts[first], self.ends[self.at - 1]

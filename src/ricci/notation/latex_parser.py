@@ -12,7 +12,7 @@ from ricci.notation.latex_derivatives import LatexDerivatives
 from ricci.notation.latex_letters import letter, ordered
 from ricci.notation.latex_restrictions import Restriction, restricted
 from ricci.notation.latex_tokens import PARTNERS
-from ricci.notation.latex_words import FONTS, RELATIONS
+from ricci.notation.latex_words import FONTS, RELATIONS, UNITS
 from ricci.notation.symbols import LARGEST_DELTA, generalised_delta
 from ricci.notation.syntax import Index, Node
 
@@ -360,6 +360,8 @@ COMMANDS: dict[str, Callable[..., Node | None]] = {
     r"\sigma": LatexCalls.sigmoid,
     r"\psi": LatexCalls.digamma,
     r"\Phi": LatexCalls.normal,
+    **dict.fromkeys(UNITS, LatexCalls.unit),
+    **dict.fromkeys((r"\overline", r"\bar"), LatexCalls.overlined),
     r"\lfloor": LatexCalls.rounded,
     r"\lceil": LatexCalls.rounded,
     r"\begin{cases}": LatexParser.cases,

@@ -26,18 +26,24 @@ NO_SUM = r"Write y_i z_i = a_i b_i \quad \text{(no sum $i$)}."
 
 
 def parse_latex(
-    text: str, functions: frozenset[str], unknown: frozenset[str] = frozenset(), indices: frozenset[str] = frozenset()
+    text: str,
+    functions: frozenset[str],
+    unknown: frozenset[str] = frozenset(),
+    indices: frozenset[str] = frozenset(),
+    complex_names: frozenset[str] = frozenset(),
 ) -> Statements:
     r"""The tree of a program in LaTeX; ``functions`` are the names that may stand before a bracket.
 
     Those that are ``unknown`` may have primes there, or the places of arguments: ``f'(x)``, ``f_{12}(x, z)``.
-    ``indices`` are letters that are known to be indices, from a text of which this is a part.
+    ``indices`` are letters that are known to be indices, from a text of which this is a part, and ``complex_names`` are
+    names of complex numbers, over which bars are conjugates.
 
     >>> parse_latex(r"y_i = \frac{1}{2} x_i", frozenset()).statements[0].name
     'y'
     """
     program = LatexProgram(text, functions, unknown)
     program.letters.indices |= indices
+    program.complex_names = complex_names
     return program.program()
 
 
@@ -242,16 +248,16 @@ def derivative_on_the_left(node: syntax.Derivative) -> tuple[str, Indices] | Non
 
     None where it is no name for a derivative, but an expression: with an index twice, or of more than a name.
     """
-    variables: list[TensorNode] = []
+    variables: list[tuple[TensorNode, bool]] = []
     body: Node = node
     while isinstance(body, syntax.Derivative):
-        variables.insert(0, body.variable)
+        variables.insert(0, (body.variable, body.conjugate))
         body = body.body
     if not isinstance(body, TensorNode):
         return None
     name, indices = body.name, list(body.indices or ())
-    for variable in variables:
-        name = f"d{name}_d{variable.name}"
+    for variable, conjugate in variables:
+        name = f"d{name}_d{'conj_' * conjugate}{variable.name}"
         own = variable.indices or ()
         for index, height in zip(own, flipped([index.height for index in own]), strict=True):
             indices.append(Index(index.start, index.end, index.terms, plain=index.plain, height=height))

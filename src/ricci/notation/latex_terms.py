@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from ricci.errors import NotationError
 from ricci.notation import syntax
-from ricci.notation.latex_letters import known_order, letter
+from ricci.notation.latex_letters import is_one_name, known_order, letter
 from ricci.notation.latex_names import MATRIX
 from ricci.notation.latex_numbers import LatexNumbers
 from ricci.notation.latex_tokens import CLOSERS, PARTNERS
-from ricci.notation.latex_words import BY_ENTRIES, EQUALS, FONTS, NO_MEANING, RELATIONS, TIMES, may_be_product
+from ricci.notation.latex_words import BY_ENTRIES, EQUALS, FONTS, NO_MEANING, RELATIONS, STARS, TIMES, may_be_product
 from ricci.notation.occurrences import Occurrences
 from ricci.notation.syntax import Node
 from ricci.notation.tokens import in_other_words
@@ -151,6 +151,9 @@ class LatexTerms(LatexNumbers):
     def raised(self, node: Node, first: int) -> Node:
         """A factor that is no name, with its exponent."""
         while self.token in ("^", "_", "'", "!"):
+            if self.token == "^" and self.has_complex and self.star_above():
+                node = self.conjugate(node, first)
+                continue
             if self.token == "!":
                 hint = r"A factorial x! is \exp(\log\left|\Gamma(x + 1)\right|)."
                 self.fail("The sign '!' has no meaning here.", self.at, self.at, hint)
@@ -163,6 +166,40 @@ class LatexTerms(LatexNumbers):
                 self.fail("A transpose without indices is matrix notation.", first, self.at - 1, MATRIX)
             node = syntax.Power(self.starts[first], self.ends[self.at - 1], node, self.exponent(begin, end))
         return node
+
+    def star_above(self) -> bool:
+        """Whether a star stands above, which then is passed."""
+        here = self.at
+        self.at += 1
+        begin, end = self.argument("^")
+        if end == begin + 1 and self.tokens[begin] in STARS:
+            return True
+        self.at = here
+        return False
+
+    def conjugate(self, node: Node, first: int) -> Node:
+        return syntax.CallNode(self.starts[first], self.ends[self.at - 1], "conj", (node,), None, None)
+
+    def overlined(self) -> Node | None:
+        r"""``\overline{A_{ij} z_j}``, the conjugate; over a single name a bar belongs to it at first."""
+        first = self.at
+        begin = first + 2
+        if not self.has_complex or self.tokens[first + 1] != "{":
+            return None
+        if is_one_name(self.tokens, begin):
+            entry = self.tokens[begin + 1] == "_" and letter(self.tokens[begin]) in self.complex_names
+            if not entry or "\\mathrm" in "".join(self.tokens[begin : self.tokens.index("}", begin)]):
+                return None
+        self.at += 1
+        return self.conjugate(self.expression(*self.argument(r"\overline")), first)
+
+    def unit(self) -> Node | None:
+        r"""``\mathrm{i}`` and ``\imath``, the imaginary unit, but for a name with something below."""
+        first = self.at
+        if self.scripted(first + 1):
+            return None
+        self.at += 1
+        return syntax.Imaginary(self.starts[first], self.ends[first])
 
     def atom(self) -> Node:
         token = self.token
@@ -288,6 +325,8 @@ class LatexTerms(LatexNumbers):
         outer.before = 0
         full = f"{name}_{inner.suffix}" if inner.suffix else name
         node = self._entry(full, tuple(outer.indices) or None, outer, first)
+        if outer.conjugate != inner.conjugate:
+            node = self.conjugate(node, first)
         self.found += outer.indices
         return node if outer.power is None else syntax.Power(node.start, self.ends[self.at - 1], node, outer.power)
 

@@ -46,6 +46,8 @@ FUNCTIONS |= {
     r"\max": "max",
     r"\min": "min",
     r"\arg": "arg",
+    r"\Re": "real",
+    r"\Im": "imag",
     r"\ln": "log",
     r"\lg": "log10",
     r"\tr": "tr",
@@ -69,6 +71,9 @@ EQUALS = frozenset(("=", ":=", r"\equiv", r"\coloneqq", r"\triangleq", r"\doteq"
 TIMES = frozenset((r"\cdot", r"\times", r"\ast", "*", r"\odot", r"\circ", r"\bullet"))
 BY_ENTRIES = frozenset((r"\odot", r"\circ"))
 TRANSPOSED = frozenset((r"\top", r"\intercal"))
+ADJOINT = frozenset((r"\dagger", "H", "\\mathrm H", "\\operatorname H"))  # above a matrix of complex numbers
+STARS = frozenset(("*", r"\ast", r"\star"))
+UNITS = frozenset(("\\mathrm i", "\\mathrm j", r"\imath", r"\jmath"))  # the imaginary unit
 
 # What is left out: spacing, sizes of brackets, layout.
 IGNORED = _commands(

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from ricci.notation import syntax
-from ricci.notation.declarations import SYMMETRIES, Declarations, OwnFunction
+from ricci.notation.declarations import WORDS, Declarations, OwnFunction
 from ricci.notation.matrix_declarations import Declared, declarations
 from ricci.notation.matrix_indices import Indices
 from ricci.notation.matrix_operators import is_bare
@@ -44,7 +44,7 @@ def declared_in(text: str, declared: str, functions: Functions = ()) -> Declarat
         for word in said.words if name in parser.used else ():
             words.setdefault(word, []).append(name)
     return replace(
-        Declarations(matrix=declared, functions=functions), **{word: tuple(words.get(word, ())) for word in SYMMETRIES}
+        Declarations(matrix=declared, functions=functions), **{word: tuple(words.get(word, ())) for word in WORDS}
     )
 
 

@@ -39,6 +39,7 @@ BUILT_IN = frozenset(IN_TEXT)
 SYMBOLS = (
     syntax.Number,
     syntax.Pi,
+    syntax.Imaginary,
     syntax.Size,
     syntax.Ones,
     syntax.Zeros,
@@ -431,6 +432,8 @@ class Parser(IndexReader):
                 self.fail(
                     f"{self.source(at, at + 1)!r} is not a number.", at, at + 1, "Write a number as 12, 1.5 or 1.5e-3."
                 )
+        if token[-1] == "j":
+            return syntax.Imaginary(self.begin, self.ends[at], self.value(token[:-1], at))
         return syntax.Number(self.begin, self.ends[at], self.value(token, at))
 
     def open(self, head: str, axes: Indices | None, begin: int) -> None:
@@ -524,10 +527,13 @@ class Parser(IndexReader):
             message = f"A derivative has two arguments, and here it has {len(frame.args)}."
             raise NotationError(message, self.text, frame.begin, end, hint)
         body, variable = frame.args
+        conjugate = False
+        if isinstance(variable, syntax.CallNode) and variable.name == "conj" and len(variable.args) == 1:
+            conjugate, variable = True, variable.args[0]
         if not isinstance(variable, TensorNode):
             message = "The second argument of a derivative is not a tensor."
             raise NotationError(message, self.text, variable.start, variable.end, hint)
-        return syntax.Derivative(frame.begin, end, body, variable)
+        return syntax.Derivative(frame.begin, end, body, variable, conjugate)
 
     # What can be wrong with an expression
 

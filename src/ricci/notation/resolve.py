@@ -20,6 +20,7 @@ from ricci.expr import (
     Product,
     Sum,
     add,
+    conj,
     constant,
     power,
     product,
@@ -33,6 +34,7 @@ from ricci.expr.moving import moved_axis
 from ricci.expr.nodes import constructors
 from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
+from ricci.notation.bars import with_conjugates
 from ricci.notation.context import Context
 from ricci.notation.declarations import FUNCTION_NAMES, PLAIN, Declarations
 from ricci.notation.doubts import doubts, names_like_indices
@@ -139,7 +141,8 @@ def read_program(text: str, declared: Declarations = PLAIN) -> syntax.Statements
     if is_latex(text, declared):
         return _read_latex(text, declared)
     try:
-        return with_roots(with_symbols(parse_program(text, declared.function_names, declared.unknown)))
+        tree = parse_program(text, declared.function_names, declared.unknown)
+        return with_roots(with_symbols(with_conjugates(tree, declared.complex_names())))
     except NotationError:
         words = re.search(r"[^\W\d_]{3,}", text)  # delta^{i j}_{k} is no product of five letters
         if declared.latex is not None or "{" not in text or "[" in text or words:
@@ -160,7 +163,8 @@ def _read_latex(text: str, declared: Declarations) -> syntax.Statements:
     from ricci.notation.latex_program import parse_latex  # most texts are not
 
     indices = frozenset(declared.indices)
-    return with_roots(with_symbols(parse_latex(text, declared.function_names, declared.unknown, indices)))
+    tree = parse_latex(text, declared.function_names, declared.unknown, indices, declared.complex_names())
+    return with_roots(with_symbols(with_conjugates(tree, declared.complex_names(), latex=True)))
 
 
 def _level(program: syntax.Statements, declared: Declarations) -> syntax.Statements:
@@ -205,6 +209,7 @@ def _resolved(
     if declared.metric is not None and not any(declared.metric in s.names for s in program.statements):
         symmetries.setdefault(declared.metric, "symmetric")  # as an input; what a text defines is what it says
     scope = TextScope(program.text, sizes, orders, functions=functions, symmetries=symmetries)
+    scope.complex = declared.complex_names()
     scope.has_heights = any(index.height for index in program.standing)
     scope.subscripts = all(index.height == "down" for index in program.standing)
     steps = recurrences(program)
@@ -217,6 +222,7 @@ def _resolved(
             _define(scope, statement, steps.get(statement.name))
     scope.collect_sizes(program.sizes)
     scope.facts.symmetries = {name: word for name, word in scope.symmetries.items() if name in scope.facts.inputs}
+    scope.facts.complex = {name: None for name in scope.facts.inputs if name in scope.complex}
     _check_sizes(scope, sizes)
     context = Context(scope.facts)
     builder = ExpressionBuilder(scope, derive, swaps)
@@ -252,8 +258,9 @@ def _derivatives(node: syntax.Node) -> bool:
 def _define(scope: TextScope, statement: syntax.Statement, own: Recurrence | None) -> None:
     name = statement.name
     assert name is not None
-    if name in scope.symmetries:
-        message = f"{name!r} is declared {scope.symmetries[name]}, and the text defines it."
+    word = scope.symmetries.get(name, "complex" if name in scope.complex else "")
+    if word:
+        message = f"{name!r} is declared {word}, and the text defines it."
         raise scope.fail(message, statement, "Only inputs are declared; what is defined is what its statement says.")
     first = own is None or statement is own.base
     if first and (name in scope.definitions or name in scope.facts.inputs):
@@ -317,6 +324,12 @@ class ExpressionBuilder(StepBuilder):
         length = self.scope.size(first.index, first.step.body)
         starts = [self.statement(own.base)[0].expr for own in group.recurrences]
         step = self.one_step(group)
+        for own, start in zip(group.recurrences, starts, strict=True):
+            if any(e.complex for e in (start, step.made[own.name], *step.slices)):
+                hint = "Give its real and its imaginary part recurrences of their own."
+                raise self.fail(
+                    f"{own.name!r} is a recurrence of complex numbers; there are those of real ones.", own.step, hint
+                )
         parts = [(step.states[own.name], start, step.made[own.name])
                  for own, start in zip(group.recurrences, starts, strict=True)]  # fmt: skip
         made = constructors.recurrences(parts, step.slices, length)
@@ -624,7 +637,8 @@ class ExpressionBuilder(StepBuilder):
             body, expr = self._by_definition(node, inside)
         else:
             body = self.sum(node.body, inside)
-            expr = self.derive(body.expr, self.scope.input(target.name))
+            x = self.scope.input(target.name)
+            expr = self.derive(body.expr, conj(x) if node.conjugate else x)
         labels = (*body.names, *names)
         if not met:
             return Named(expr, labels)
@@ -659,7 +673,7 @@ class ExpressionBuilder(StepBuilder):
         after = next(k for k, unit in enumerate(self.done) if name in unit.names) + 1
         later = self.done[after:-1]
         nested = any(_derivatives(body) for body in [node.body, *(s.body for unit in later for s in unit.parts)])
-        apart = variable(f"{name}°{self.level}" if nested else name, value.shape)
+        apart = variable(f"{name}°{self.level}" if nested else name, value.shape, complex=value.complex)
 
         def swap(value: Expr) -> Expr:
             if not nested:
@@ -672,7 +686,7 @@ class ExpressionBuilder(StepBuilder):
             again.unit(unit)
         again.done, again.order, again.now = self.done, self.order, self.now
         body = again.sum(node.body, free)
-        expr = self.derive(body.expr, apart)
+        expr = self.derive(body.expr, conj(apart) if node.conjugate else apart)
         for key, old in saved.items():
             definitions[key].expr = old
         return body, substitute(expr, {apart: zero(value.shape) if nested else value})
@@ -696,6 +710,7 @@ def _diagonal(expr: Expr, labels: tuple[str, ...], kept: tuple[str, ...]) -> Exp
 _BUILDERS: dict[type, Callable[..., Named]] = {
     syntax.Number: ExpressionBuilder._number,
     syntax.Pi: ExpressionBuilder._pi,
+    syntax.Imaginary: ExpressionBuilder._imaginary,
     syntax.Size: ExpressionBuilder._size,
     syntax.TensorNode: ExpressionBuilder._tensor,
     syntax.Ones: ExpressionBuilder._ones,

@@ -75,7 +75,7 @@ class StepBuilder(FactorBuilder):
         rest = tuple([name for name in value.names if name != step.index])
         whole = value.arranged((step.index, *rest))
         known = next((v for v, e in step.slices.items() if e is whole), None)
-        slot = known or variable(f"{step.index}°{len(step.slices)}", whole.shape[1:])
+        slot = known or variable(f"{step.index}°{len(step.slices)}", whole.shape[1:], complex=whole.complex)
         step.slices[slot] = whole
         return Named(slot, rest)
 

@@ -52,6 +52,15 @@ class Pi:
 
 
 @dataclass(slots=True)
+class Imaginary:
+    """``1j``, the imaginary unit, or so many of it: ``2.5j``."""
+
+    start: int
+    end: int
+    value: int | float = 1
+
+
+@dataclass(slots=True)
 class TensorNode:
     """``x[i,j]``, ``x^i_j``, or a bare ``x``, whose ``indices`` are None."""
 
@@ -175,16 +184,23 @@ class Compare:
 
 @dataclass(slots=True)
 class Derivative:
-    """``D(body, variable)``."""
+    """``D(body, variable)``, or ``D(body, conj(variable))``."""
 
     start: int
     end: int
     body: Node
     variable: TensorNode
+    conjugate: bool = False
+
+    @property
+    def by(self) -> Node:
+        """The variable, or its conjugate, as it is written."""
+        v = self.variable
+        return CallNode(v.start, v.end, "conj", (v,), None, None) if self.conjugate else v
 
 
 Node = (
-    Number | Pi | Size | TensorNode | Ones | Zeros | Delta | Epsilon | CallNode
+    Number | Pi | Imaginary | Size | TensorNode | Ones | Zeros | Delta | Epsilon | CallNode
     | Neg | SumNode | ProductNode | Power | Compare | Derivative
 )  # fmt: skip
 

@@ -9,7 +9,7 @@ at the call.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -92,6 +92,8 @@ class TextScope:
     whole: list[tuple[syntax.TensorNode, int]] = field(default_factory=list)  # without indices, and the order assumed
     stated: dict[str, syntax.Node] = field(default_factory=dict)  # index → its size, from lines of sizes
     symmetries: Mapping[str, str] = field(default_factory=dict)  # what is declared of inputs
+    complex: Collection[str] = ()  # inputs of complex numbers
+    imaginary: syntax.Imaginary | None = None  # the last one
     symbols: list[syntax.Epsilon] = field(default_factory=list)
     _class: dict[str, str] = field(default_factory=dict)
     _size: dict[str, Size] = field(default_factory=dict)
@@ -127,6 +129,8 @@ class TextScope:
                         tensors.append((index.tensor, None))
             if isinstance(node, syntax.Epsilon):
                 self.symbols.append(node)
+            if isinstance(node, syntax.Imaginary):
+                self.imaginary = node
             if isinstance(node, syntax.TensorNode):
                 tensors.append((node, None))
             elif isinstance(node, syntax.CallNode) and node.axes is None and self._takes_tensors(node):
@@ -177,6 +181,8 @@ class TextScope:
             if size.name in self.stated:
                 raise self.fail(f"The size of {size.name!r} is given twice.", size)
             self.stated[size.name] = node
+        if self.imaginary is not None and self.text[self.imaginary.end - 1 : self.imaginary.end] == "j":
+            self._check_unit(self.imaginary)
         numbers = {name: node.value for name, node in self.stated.items() if isinstance(node, syntax.Number)}
         self.given = {**{name: n for name, n in numbers.items() if isinstance(n, int)}, **self.given}
         self._settle()
@@ -210,6 +216,13 @@ class TextScope:
                 sizes = " and ".join([f"{index!r} has size {n}" for index, n in given.items()])
                 message = f"{name!r} is declared {self.symmetries[name]}, so its axes have one size; here {sizes}."
                 raise NotationError(message, self.text)
+
+    def _check_unit(self, node: syntax.Imaginary) -> None:
+        """``2j`` is an imaginary number, and nobody knows what it is where ``j`` is a number too."""
+        if "j" in self.definitions or "j" in self.facts.inputs:
+            number = self.text[node.start : node.end - 1]
+            hint = f"Write {number}*j for the product, or give the name j another one."
+            raise self.fail(f"{number}j is an imaginary number, and 'j' is a name here.", node, hint)
 
     def _alike(self, name: str, other: str) -> bool:
         return self.class_of(name) == self.class_of(other)
@@ -312,8 +325,8 @@ class TextScope:
             message = f"{node.name!r} is declared {word}, and has not two indices here."
             raise self.fail(message, node, "Such words are said of matrices.")
         heights = {index.height for index in node.indices or ()}
-        if word == "orthogonal" and any(heights) and not self.subscripts:
-            raise self.misplaced(f"{node.name!r} is declared orthogonal.", node, "Write its indices in brackets.")
+        if word in ("orthogonal", "unitary") and any(heights) and not self.subscripts:
+            raise self.misplaced(f"{node.name!r} is declared {word}.", node, "Write its indices in brackets.")
         if len(heights) > 1:
             message = f"{node.name!r} is declared {word}, and its indices stand at two heights."
             raise self.misplaced(message, node, "Indices that may be exchanged stand both above or both below.")
@@ -375,7 +388,7 @@ class TextScope:
     def input(self, name: str) -> Expr:
         order = self.facts.inputs[name]
         shape = tuple([self.axis_size(name, axis) for axis in range(order)])
-        return variable(name, shape, self.symmetries.get(name, ""))
+        return variable(name, shape, self.symmetries.get(name, ""), name in self.complex)
 
     def axis_size(self, name: str, axis: int) -> Size:
         for index, size in self.given.items():

@@ -32,7 +32,8 @@ PIECES = re.compile(
       | [^\W\d][\w\u0300-\u036f]*'*                                 # a name; a prime, where it is an index
       | [\[\](),;\n]
       | [^\S\n]+
-      | (?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?            # a number
+      | (?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?            # a number,
+        (?:j(?![\w\[{\u0300-\u036f]|\^[^\W\d]|\^\{))?                # or an imaginary one
       | \*\* | [<>=!]=
       | \^[^\W\d_][^\W_]*'*                                         # an upper index: it stops at the "_" of a lower one
       | \|\s*[^\W\d][\w\u0300-\u036f]*'*\s*\|                       # the size of an index
@@ -342,6 +343,8 @@ class IndexReader:
             token = self.tokens[self.at]
             if token.isdigit():
                 factor *= int(self.value(token, self.at))
+            elif token[:-1].isdigit() and token[-1] == "j":  # the index of that name
+                factor, label = factor * int(self.value(token[:-1], self.at)), "j"
             elif not is_label(token) and token[:1] != "|":
                 self.no_index(self.at)
             elif size if token[0] == "|" else label:

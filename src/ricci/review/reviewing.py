@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ricci.checked_calls import allow, takes
 from ricci.errors import NotationError
 from ricci.notation import syntax
-from ricci.notation.declarations import SYMMETRIES, Declarations, split_names
+from ricci.notation.declarations import WORDS, Declarations, split_names
 from ricci.notation.occurrences import names_in
 from ricci.review.changes import Edit
 from ricci.review.conditions import OF_A_COLUMN, OF_A_ROW, condition, counterexample
@@ -49,6 +49,9 @@ allow("derivation", "a text, or a derivation", lambda value: isinstance(value, (
     antisymmetric="names of tensors or None",
     positive="names of tensors or None",
     orthogonal="names of tensors or None",
+    hermitian="names of tensors or None",
+    unitary="names of tensors or None",
+    complex="names of tensors or None",
     functions="functions or None",
 )
 def check(
@@ -62,6 +65,9 @@ def check(
     antisymmetric: str | Sequence[str] | None = None,
     positive: str | Sequence[str] | None = None,
     orthogonal: str | Sequence[str] | None = None,
+    hermitian: str | Sequence[str] | None = None,
+    unitary: str | Sequence[str] | None = None,
+    complex: str | Sequence[str] | None = None,
     functions: str | Iterable[str] | Mapping[str, Callable[..., Any] | None] | None = None,
 ) -> CheckReport:
     """Whether each line of a text follows, by which rules, and where it does not, what is wrong with it.
@@ -76,7 +82,7 @@ def check(
     ✗  3.     = 2 A[k,j] x[j]
     ...
     """
-    said = map(split_names, (symmetric, antisymmetric, positive, orthogonal))
+    said = map(split_names, (symmetric, antisymmetric, positive, orthogonal, hermitian, unitary, complex))
     declared = Declarations(latex, metric, *said, functions=functions_by_name(functions))
     if matrix is not None:
         declared = in_matrices(declared, matrix)
@@ -89,7 +95,7 @@ def in_matrices(declared: Declarations, text: str) -> Declarations:
     """How a text in the matrix language is to be read, of whose names this is declared."""
     from ricci.notation.matrix_declarations import declarations
 
-    words: dict[str, list[str]] = {word: [] for word in SYMMETRIES}
+    words: dict[str, list[str]] = {word: [] for word in WORDS}
     for name, said in declarations(text).items():
         for word in said.words:
             words.get(word, []).append(name)

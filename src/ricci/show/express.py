@@ -21,11 +21,13 @@ from ricci.expr import (
     Structure,
     Sum,
     affine,
+    conj,
     dims,
     numeric,
     product,
 )
 from ricci.expr.alternating import is_levi_civita
+from ricci.expr.build.conjugates import MOST_COUNTED, imaginary
 from ricci.expr.build.product import restrict
 from ricci.expr.nodes import make
 from ricci.expr.structures import is_delta, natural
@@ -42,6 +44,7 @@ from ricci.show.page import Page, together
 from ricci.show.phrases import (
     Names,
     coefficient_of,
+    conjugate_of,
     delta_of,
     indices_of,
     is_triangle,
@@ -208,6 +211,8 @@ class SyntaxWriter(RecurrenceWriter):
         spend()
         if self.by_name(e):
             return self.tensor(e, indices_of(names), taken)
+        if e.complex and self.is_of_conjugates(e):
+            return conjugate_of(self.node(conj(e), names, taken))
         if isinstance(e, Constant):
             return self.constant(e, names, taken)
         if isinstance(e, Structure):
@@ -221,11 +226,30 @@ class SyntaxWriter(RecurrenceWriter):
         assert isinstance(e, Function)
         return self.function(_in_words(e), names, taken)
 
+    def is_of_conjugates(self, e: Expr) -> bool:
+        """Whether a function or a sum is one of conjugates alone, and of several: its conjugate is shorter to write."""
+        if isinstance(e, (Constant, Product)) or (isinstance(e, Sum) and len(e.args) == 1):
+            return False
+        seen, waiting, found = {e}, [e], 0
+        while waiting and len(seen) < MOST_COUNTED:
+            node = waiting.pop()
+            if self.is_conjugate(node):
+                found += 1
+            elif self.by_name(node):
+                return False
+            else:
+                new = [a for a in node.args if a.complex and a not in seen]
+                waiting += new
+                seen.update(new)
+        return not waiting and (found > 1 or (found > 0 and isinstance(e, Function)))
+
     def constant(self, e: Constant, names: Names, taken: set[str]) -> syntax.Node:
         if isinstance(e.value, Dim):
             return self.size(e.value)
         if e.value == "pi":
             return syntax.Pi(0, 0)
+        if imaginary(e):
+            return syntax.Imaginary(0, 0)
         if is_levi_civita(e):
             return syntax.Epsilon(0, 0, indices_of(names))
         value = numeric(e)
@@ -312,6 +336,8 @@ class SyntaxWriter(RecurrenceWriter):
         value = numeric(e)
         if value is not None:
             return sign, number_of(size * value)
+        if imaginary(e):
+            return sign, product_of(coefficient_of(size, True))
         return sign, product_of([*coefficient_of(size), self.factor(e, indices_of(names), taken)])
 
     def term_order(self, coef: Number, e: Expr) -> tuple:
@@ -324,6 +350,8 @@ class SyntaxWriter(RecurrenceWriter):
     def elementwise(self, e: Elementwise, names: Names, taken: set[str]) -> syntax.Node:
         if e.op is POWER:
             return self.power(e, names, taken)
+        if e.op.name == "abs2":
+            return self.power_of_size(e, 2, names, taken)
         operands = sorted(e.args, key=lambda a: self.first_use(a) or ((10**9,),)) if e.op.symmetric else e.args
         if e.op.own:  # its arguments are aligned by name
             given = [(restrict(a, sorted(natural(a))), tuple([names[k] for k in sorted(natural(a))])) for a in operands]
@@ -346,10 +374,17 @@ class SyntaxWriter(RecurrenceWriter):
         if value is not None and value < 0:
             below = self.denominator(base if value == -1 else base**-value, names, taken)
             return product_of([(1, number_of(1)), (-1, below)])
+        if value is not None and isinstance(base, Elementwise) and base.op.name == "abs2" and not self.by_name(base):
+            return self.power_of_size(base, 2 * value, names if base.shape else (), taken)
         inner = self.node(base, names if base.shape else (), taken)
         if value == HALF:
             return syntax.CallNode(0, 0, "sqrt", (inner,), None, None)
         return syntax.Power(0, 0, inner, self.node(exponent, names if exponent.shape else (), taken))
+
+    def power_of_size(self, e: Expr, exponent: Number, names: Names, taken: set[str]) -> syntax.Node:
+        """``abs(z)**2``, of the square of an absolute value."""
+        size = syntax.CallNode(0, 0, "abs", (self.node(e.args[0], names, taken),), None, None)
+        return syntax.Power(0, 0, size, number_of(exponent))
 
     def function(self, e: Function, names: Names, taken: set[str]) -> syntax.Node:
         node = self.called(e, names, taken)

@@ -59,6 +59,7 @@ def letters_of(
     owners = list(owners)
     nodes = [*[node for tree in trees for node in syntax.within(tree)], *owners]
     nodes += [node.variable for node in nodes if isinstance(node, syntax.Derivative)]
+    beside = [(name.rstrip("*"), own) for name, own in beside]
     own = [(n.name, n.indices) for n in nodes if isinstance(n, (syntax.TensorNode, syntax.Statement)) and n.name]
     names = {name for name, _ in (*own, *beside)}
     bare = {name for name, indices in (*own, *beside) if not indices}
@@ -116,7 +117,7 @@ def derivative_of(formula: Any) -> tuple[str, Standing, Sequence[tuple[str, Stan
     if not formula.chain:
         return None
     root = formula.chain[0].origin.formula
-    by = [(step.origin.by.name, step.origin.standing) for step in formula.chain]
+    by = [(step.origin.by.name + "*" * step.origin.by.conjugate, step.origin.standing) for step in formula.chain]
     return root.name or "f", tuple(zip(root.indices, root.standing, strict=True)), by
 
 
@@ -129,7 +130,9 @@ def partials(name: str, own: Standing, by: Sequence[tuple[str, Standing]]) -> st
 
 
 def left_side(name: str, own: Standing) -> str:
-    """A name with its indices."""
+    """A name with its indices; one with a star is the conjugate."""
+    if name.endswith("*"):
+        return rf"\overline{{{left_side(name[:-1], own)}}}"
     return _entry(name, _plain(own))
 
 
@@ -138,7 +141,7 @@ def _entry(name: str, these: syntax.Indices | None, defined: bool = False) -> st
     count = len(these or ())
     shown = symbol(name)
     if not count and name in _UPRIGHT.get():
-        shown = rf"\mathrm{{{_escape(name)}}}"
+        shown = rf"\mathit{{{name}}}" if name in ("i", "j") else rf"\mathrm{{{_escape(name)}}}"
     elif name in ("varepsilon", "epsilon") and count > 1 and not defined:  # and not the Levi-Civita symbol
         shown = rf"\mathrm{{{name}}}"
     elif (name == "δ" and count < 2) or (name == "π" and count):
@@ -305,7 +308,7 @@ def _product(node: syntax.ProductNode, place: int, quotient: bool = False) -> st
     above = [factor for exponent, factor in node.factors if exponent > 0]
     if not below:
         return _brackets(_beside(*above), place > TERM)
-    numbers = [f for f in above if isinstance(f, syntax.Number)]
+    numbers = [f for f in above if isinstance(f, (syntax.Number, syntax.Imaginary))]
     if not quotient and all(isinstance(f, (syntax.Number, syntax.Size)) for f in below):
         rest = [f for f in above if f not in numbers]
         bar = rf"\frac{{{_beside(*numbers)}}}{{{_beside(*below)}}}"
@@ -366,6 +369,7 @@ def _signed(before: syntax.Node, node: syntax.Node, text: str) -> bool:
 def _power(node: syntax.Power, place: int) -> str:
     base = render(node.base, ATOM)
     bare = isinstance(node.base, (syntax.Number, syntax.Pi, syntax.TensorNode)) and "^" not in base
+    bare |= isinstance(node.base, syntax.CallNode) and node.base.name == "abs" and base.startswith(r"\left|")
     wrapped = base.startswith(r"\left(") and isinstance(node.base, (syntax.SumNode, syntax.ProductNode, syntax.Neg))
     exponent = render(node.exponent, SUM)
     if isinstance(node.base, syntax.TensorNode) and bare:
@@ -390,9 +394,9 @@ def _compare(node: syntax.Compare, place: int) -> str:
 
 
 def _derivative(node: syntax.Derivative, place: int) -> str:
-    below, body = [rf"\partial {render(node.variable, ATOM)}"], node.body
+    below, body = [rf"\partial {render(node.by, ATOM)}"], node.body
     while isinstance(body, syntax.Derivative):  # of a derivative, as one of higher order
-        below.insert(0, rf"\partial {render(body.variable, ATOM)}")
+        below.insert(0, rf"\partial {render(body.by, ATOM)}")
         body = body.body
     above = r"\partial" + (f"^{{{len(below)}}}" if len(below) > 1 else "")
     if isinstance(body, syntax.TensorNode):
@@ -403,6 +407,7 @@ def _derivative(node: syntax.Derivative, place: int) -> str:
 _RENDER = {
     syntax.Number: _number,
     syntax.Pi: lambda node, place: r"\pi",
+    syntax.Imaginary: lambda node, place: ("" if node.value == 1 else repr(node.value)) + r"\mathrm{i}",
     syntax.TensorNode: _tensor,
     syntax.Ones: lambda node, place: r"\mathbf{1}" + indices(node.indices),
     syntax.Zeros: lambda node, place: r"\mathbf{0}" + indices(node.indices),

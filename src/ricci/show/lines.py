@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ricci.expr import Constant, Expr, Function, Product, Structure, Sum, Variable, topological
+from ricci.expr import CONJ, Constant, Elementwise, Expr, Function, Product, Structure, Sum, Variable, conj, topological
 from ricci.expr.build.product import restrict
 from ricci.expr.structures import natural
 from ricci.functions.axes import unmerged
@@ -23,9 +23,13 @@ def parts_with_lines(root: Expr, named: set[Expr], inside: Sequence[Expr] = ()) 
     """The nodes to print on lines of their own, operands first; ``named`` are those the user has named, and ``inside``
     is what is written out where inputs of ``root`` stand for it."""
     order = topological(*inside, root)
+    others = [conj(node) for node in order if node.complex and node not in named and conj(node) in named]
+    if others:  # a part that has a name, where its conjugate is used
+        order = topological(*inside, *others, root)
     apart = {node.args[0]: unmerged(node.args[0]) for node in order if isinstance(node, Function)}
     whole = {node: found[0] for node, found in apart.items() if found is not None}
     needed = {part for node in order for part in _needed(whole.get(node, node))}
+    needed |= {conj(part) for part in needed if part.complex and conj(part) in others}
     uses = _uses(order)
     large = is_large(root)
     top = arranged_inner(root)
@@ -44,7 +48,9 @@ def parts_with_lines(root: Expr, named: set[Expr], inside: Sequence[Expr] = ()) 
         elif node not in needed:
             continue
         part = arranged_inner(node)
-        if part is top or node is root or isinstance(part, Variable):
+        if part is top or node is root or isinstance(part, Variable) or _is_leaf(part):
+            continue
+        if others and part.complex and conj(part) in lines:
             continue
         again = large and uses.get(part, 0) > 1 and size[node] >= WORTH and not _is_scaled(part)
         named_here = part in named and size[node] >= WORTH
@@ -74,6 +80,11 @@ def _uses(order: list[Expr]) -> dict[Expr, int]:
     return uses
 
 
+def _is_leaf(node: Expr) -> bool:
+    """The conjugate of an input."""
+    return isinstance(node, Elementwise) and node.op is CONJ and isinstance(node.args[0], Variable)
+
+
 def _is_scaled(node: Expr) -> bool:
     return isinstance(node, Sum) and len(node.args) == 1
 
@@ -89,7 +100,7 @@ def _needed(node: Expr) -> Iterator[Expr]:
     moves = [(a, ls) for a, ls in node.factors() if isinstance(a, Structure) and a.relation[0] in ("==", "at")]
     reads = {label for _, labels in moves for label in labels if label not in node.out}
     for a, labels in node.factors():
-        if isinstance(a, (Variable, Structure, Constant)):
+        if isinstance(a, (Variable, Structure, Constant)) or _is_leaf(a):
             continue
         nested = isinstance(a, Product) and (node.sums or not a.sums)
         if nested or len(set(labels)) < len(labels) or reads & set(labels):

@@ -59,7 +59,18 @@ def number_of(value: Number) -> syntax.Node:
     return syntax.Number(0, 0, value)
 
 
-def coefficient_of(value: Number) -> list[tuple[int, syntax.Node]]:
+def conjugate_of(node: syntax.Node) -> syntax.CallNode:
+    return syntax.CallNode(0, 0, "conj", (node,), None, None)
+
+
+def coefficient_of(value: Number, unit: bool = False) -> list[tuple[int, syntax.Node]]:
+    """A number before other factors, perhaps with the imaginary unit; 1 is left out."""
+    if unit:
+        if not math.isfinite(value):
+            return [*coefficient_of(value), (1, syntax.Imaginary(0, 0))]
+        if isinstance(value, Fraction):
+            return [(1, syntax.Imaginary(0, 0, value.numerator)), (-1, syntax.Number(0, 0, value.denominator))]
+        return [(1, syntax.Imaginary(0, 0, value))]
     if value == 1:
         return []
     if not math.isfinite(value):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ricci.expr import (
+    CONJ,
     POWER,
     Constant,
     Dim,
@@ -21,14 +22,16 @@ from ricci.expr import (
     Structure,
     Sum,
     Variable,
+    conj,
     dims,
     numeric,
     scale,
     variables,
 )
 from ricci.expr.alternating import is_levi_civita, parity
+from ricci.expr.build.conjugates import imaginary
 from ricci.expr.settle import SettledSizes
-from ricci.expr.structures import is_delta, natural, turning
+from ricci.expr.structures import is_delta, is_hermitian, natural, turning
 from ricci.notation import syntax
 from ricci.notation.context import Facts
 from ricci.notation.occurrences import LEAVES, Occurrences
@@ -38,6 +41,7 @@ from ricci.show.lines import arranged_inner
 from ricci.show.phrases import (
     Names,
     coefficient_of,
+    conjugate_of,
     index_of,
     indices_of,
     is_triangle,
@@ -75,11 +79,20 @@ class ProductWriter:
         raise NotImplementedError
 
     def by_name(self, e: Expr) -> bool:
-        return isinstance(e, Variable) or e in self.line
+        return isinstance(e, Variable) or e in self.line or self.is_conjugate(e)
+
+    def is_conjugate(self, e: Expr) -> bool:
+        """Whether it is the conjugate of what has a name."""
+        if not e.complex:
+            return False
+        own = isinstance(e, Elementwise) and e.op is CONJ and isinstance(e.args[0], Variable)
+        return own or (bool(self.line) and conj(e) in self.line)
 
     def tensor(self, e: Expr, indices: syntax.Indices, taken: set[str]) -> syntax.Node:
         if e in self.line:
             return syntax.TensorNode(0, 0, self.line[e], self.as_defined(e, indices) or None)
+        if self.is_conjugate(e):
+            return conjugate_of(self.tensor(conj(e), indices, taken))
         assert isinstance(e, Variable)
         return syntax.TensorNode(0, 0, e.name, indices or None)
 
@@ -113,10 +126,11 @@ class ProductWriter:
         sign, coef = (-1, -coef) if coef < 0 else (1, coef)
         factors, along = self.running_sums(factors, label, names)
         factors, indices = self.reads(factors, label, names, taken, along)
-        factors = self.chained(factors, e.out)
+        units = [f for f in factors if imaginary(f[0])]
+        factors = self.chained([f for f in factors if f not in units], e.out)
         turn, places = self.arranged(sign, factors, label, names)
         sign *= turn
-        written: list[tuple[int, syntax.Node]] = coefficient_of(coef)
+        written: list[tuple[int, syntax.Node]] = coefficient_of(coef, bool(units))
         carried = {x for _, labels in factors for x in labels} | {n for i in indices.values() for n in open_names(i)}
         carried |= {label[x] for _, labels in factors for x in labels}  # on a diagonal several have one name
         ones = [name for x, name in label.items() if x in e.out and x not in carried and name not in carried]
@@ -150,7 +164,7 @@ class ProductWriter:
         """The factors, contractions among them taken apart, with a name for every summed label."""
         factors: list[tuple[Expr, tuple]] = []
         for at, (a, labels) in enumerate(e.factors()):
-            if isinstance(a, Product) and a not in self.line:
+            if isinstance(a, Product) and not self.by_name(a):
                 name: dict[int, object] = dict(zip(a.out, labels, strict=True))
                 factors += [(b, tuple([name.get(x, (at, x)) for x in inner])) for b, inner in a.factors()]
             else:
@@ -341,7 +355,20 @@ class ProductWriter:
         def home(at: int) -> int:
             return min([group[x[0]] for x in factors[at][1] if isinstance(x, tuple)], default=at)
 
-        order = sorted(range(len(factors)), key=lambda at: (self.first_use(factors[at][0]), factors[at][0].key, at))
+        own = {a for a, _ in factors}
+
+        def rank(a: Expr, labels: tuple) -> tuple:
+            """Of a number and its conjugate the one with the first free index is first, or else the conjugate."""
+            if not a.complex or conj(a) not in own:
+                return (0,)
+            places = [out.index(x) for x in labels if x in out]
+            return (1, min(places, default=len(out)), not self.is_conjugate(a))
+
+        def place(at: int) -> tuple:
+            a, labels = factors[at]
+            return (self.first_use(a), rank(a, labels), a.key, at)
+
+        order = sorted(range(len(factors)), key=place)
         waiting = [(home(at), factors[at]) for at in order]
         result: list[tuple[int, Factor]] = []
         while waiting:
@@ -350,7 +377,7 @@ class ProductWriter:
             chosen = (near or same)[0]
             if not near and not set(chosen[1][1]) & set(out):
                 own = [w for w in same if set(w[1][1]) & set(out) and set(w[1][1]) & set(chosen[1][1])]
-                chosen = next((w for w in own if _turns(w[1][0]) > 0), chosen)
+                chosen = next((w for w in own if _turns(w[1][0]) > 0 or is_hermitian(w[1][0])), chosen)
             waiting.remove(chosen)
             result.append(chosen)
         return [factor for _, factor in result]

@@ -148,6 +148,7 @@ def _compare(node: syntax.Compare, place: int) -> str:
 _RENDER = {
     syntax.Number: _number,
     syntax.Pi: lambda node, place: "pi",
+    syntax.Imaginary: lambda node, place: f"{node.value!r}j",
     syntax.TensorNode: _tensor,
     syntax.Ones: lambda node, place: "1" + indices(node.indices),
     syntax.Zeros: lambda node, place: "0" + indices(node.indices),
@@ -160,5 +161,5 @@ _RENDER = {
     syntax.ProductNode: _product,
     syntax.Power: _power,
     syntax.Compare: _compare,
-    syntax.Derivative: lambda node, place: f"D({render(node.body, SUM)}, {render(node.variable, ATOM)})",
+    syntax.Derivative: lambda node, place: f"D({render(node.body, SUM)}, {render(node.by, ATOM)})",
 }

@@ -1,4 +1,4 @@
-"""Functions of matrices that are declared orthogonal or positive, and products with symbols multiplied out.
+"""Functions of matrices that are declared orthogonal, unitary or positive, and products with symbols multiplied out.
 
 The constructors see ``Q[i,k] Q[j,k]``, ``eps[i,j,k] eps[i,l,m]`` and ``eps[i,j,k] b[j] b[k]`` where the factors are
 those of one contraction. Where they are in steps, ``n[k] = eps[k,l,m] b[l] c[m]`` in ``b[k] n[k]``, or in the terms of
@@ -7,9 +7,9 @@ a sum, ``Q[i,k] (Q[i,j] x[j] - y[i])``, the product is multiplied out, and taken
 
 from __future__ import annotations
 
-from ricci.expr import Constant, Expr, Product, Sum, Variable, add, one, product, zero
+from ricci.expr import Constant, Expr, Product, Sum, Variable, add, conj, one, product, zero
 from ricci.expr.alternating import is_levi_civita
-from ricci.expr.build.known_pairs import is_orthogonal
+from ricci.expr.build.known_pairs import is_orthogonal, unitary_of
 from ricci.expr.structures import turning
 from ricci.simplify.match import LESS, Rewriting, operand
 from ricci.simplify.symmetry import multiplied_out
@@ -20,15 +20,17 @@ MOST = 64  # nodes that are looked at
 
 def _inverse(e: Expr) -> Expr | None:
     (q,) = e.args
+    if unitary_of(q) is not None:
+        return product([(conj(q), (0, 1))], (1, 0))
     return product([(q, (0, 1))], (1, 0)) if is_orthogonal(q) else None
 
 
 def _solved(e: Expr) -> Expr | None:
     q, right = e.args
-    if not is_orthogonal(q):
+    if not is_orthogonal(q) and unitary_of(q) is None:
         return None
     columns = tuple([("column", k) for k in range(len(right.shape) - 1)])
-    return product([(q, ("i", "j")), (right, ("i", *columns))], ("j", *columns))
+    return product([(conj(q), ("i", "j")), (right, ("i", *columns))], ("j", *columns))
 
 
 def _logdet(e: Expr) -> Expr | None:
@@ -48,7 +50,8 @@ def _size(e: Expr) -> Expr | None:
     matrix = operand(e.args[0], "det")
     if matrix is None:
         return None
-    return one(()) if is_orthogonal(matrix) else e.args[0] if _is_positive(matrix) else None
+    known = is_orthogonal(matrix) or unitary_of(matrix) is not None
+    return one(()) if known else e.args[0] if _is_positive(matrix) else None
 
 
 def _sign(e: Expr) -> Expr | None:
@@ -61,7 +64,7 @@ def _sign_of_det(e: Expr) -> Expr | None:
 
 
 def _is_positive(e: Expr) -> bool:
-    return isinstance(e, Variable) and e.symmetry == "positive"
+    return isinstance(e, Variable) and e.symmetry == "positive" and not e.complex
 
 
 def _multiplied_out(e: Expr) -> Expr | None:
@@ -82,7 +85,13 @@ def _has_symbol(e: Expr) -> bool:
         seen += len(level)
         if seen > MOST:
             return False
-        if any(is_levi_civita(a) or is_orthogonal(a) or (type(a) is Variable and turning(a) < 0) for a in level):
+        if any(
+            is_levi_civita(a)
+            or is_orthogonal(a)
+            or unitary_of(a) is not None
+            or (type(a) is Variable and turning(a) < 0)
+            for a in level
+        ):
             return True
     return False
 
@@ -90,12 +99,12 @@ def _has_symbol(e: Expr) -> bool:
 _DET = frozenset({"det"})
 
 RULES = [
-    Rewriting("inv of an orthogonal matrix", _inverse, ("inv",)),
-    Rewriting("solve with an orthogonal matrix", _solved, ("solve",)),
+    Rewriting("inv of an orthogonal matrix", _inverse, ("inv",), complex=True),
+    Rewriting("solve with an orthogonal matrix", _solved, ("solve",), complex=True),
     Rewriting("logdet of an orthogonal matrix", _logdet, ("logdet",)),
     Rewriting("square of a det of 1 or -1", _square, ("power",), _DET),
     Rewriting("abs of a det", _size, ("abs",), _DET),
     Rewriting("sign of a det", _sign, ("sign",), _DET),
     Rewriting("sign of the det of a positive matrix", _sign_of_det, ("slogdet_sign",)),
-    Rewriting("symbols multiplied out", _multiplied_out, ("Product",), guard=LESS),
+    Rewriting("symbols multiplied out", _multiplied_out, ("Product",), guard=LESS, complex=True),
 ]

@@ -31,6 +31,7 @@ from ricci.expr import (
     Variable,
     add,
     affine,
+    conj,
     elementwise,
     function,
     index_size,
@@ -114,6 +115,8 @@ def is_of_kind(e: Expr, symmetry: str) -> bool:
     turned = product([(e, (1, 0))], (0, 1))
     if symmetry == "symmetric":
         return turned is e or bool(symmetries(e))
+    if symmetry == "hermitian":
+        return is_zero(add([(1, e), (-1, conj(turned))]))
     return symmetry == "antisymmetric" and is_zero(add([(1, e), (1, turned)]))
 
 

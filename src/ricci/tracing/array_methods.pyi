@@ -113,6 +113,8 @@ class ArrayMethods:
         """``np.var`` of this array."""
     def power(self, b: Any) -> Self:
         """``np.power`` of this array."""
+    def angle(self, deg: Any = ...) -> Self:
+        """``np.angle`` of this array."""
     def abs(self) -> Self:
         """``np.absolute`` of this array."""
     def sign(self) -> Self:

@@ -67,7 +67,7 @@ def _declared(formula: Formula) -> Declarations:
     functions = [(name, None if name in facts.unknown else own) for name, own in facts.functions.items()]
     source = root_of(formula if formula.route is None else formula.route.formula).source
     metric = source[3].metric if source is not None else next(iter(facts.moved.values()), None)
-    return Declarations(metric=metric, functions=tuple(functions), **words)
+    return Declarations(metric=metric, functions=tuple(functions), complex=tuple(facts.complex), **words)
 
 
 def _on_the_board(formula: Formula, page: Page, detail: str, sums: bool) -> list[DerivationStep] | None:

@@ -96,7 +96,7 @@ def _diff_once(
 
 
 def _derived(formula: Formula, by: By, expr: Expr, namer: Namer) -> Formula:
-    names = [step.origin.by.name for step in formula.chain] + [by.name]
+    names = [step.origin.by.label for step in formula.chain] + [by.label]
     order = "" if len(names) == 1 else str(len(names))
     label = f"d{order}{root_of(formula).name or 'f'}_" + "_".join(f"d{name}" for name in names)
     indices, context = _new_names(formula, by, namer)

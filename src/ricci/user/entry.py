@@ -11,11 +11,10 @@ from typing import Any
 from ricci.checked_calls import check, takes
 from ricci.errors import InputError, ReadingWarning, ShapeError, nearest
 from ricci.expr import Size, dims
-from ricci.expr import variable as input_node
 from ricci.functions.unknown import unmarked
 from ricci.kinds import check_numbers
 from ricci.notation.context import Context, Facts
-from ricci.notation.declarations import SYMMETRIES, Declarations, split_names
+from ricci.notation.declarations import ALWAYS_COMPLEX, COMPLEX, WORDS, Declarations, split_names
 from ricci.notation.resolve import named, resolve
 from ricci.notation.symbols import EPS
 from ricci.user.formula import Formula, derive_in_text
@@ -31,6 +30,9 @@ from ricci.user.formula import Formula, derive_in_text
     antisymmetric="names of tensors or None",
     positive="names of tensors or None",
     orthogonal="names of tensors or None",
+    hermitian="names of tensors or None",
+    unitary="names of tensors or None",
+    complex="names of tensors or None",
     functions="functions or None",
     latex="flag or None",
 )
@@ -44,6 +46,9 @@ def parse(
     antisymmetric: str | Sequence[str] | None = None,
     positive: str | Sequence[str] | None = None,
     orthogonal: str | Sequence[str] | None = None,
+    hermitian: str | Sequence[str] | None = None,
+    unitary: str | Sequence[str] | None = None,
+    complex: str | Sequence[str] | None = None,
     functions: str | Iterable[str] | Mapping[str, Callable[..., Any] | None] | None = None,
     latex: bool | None = None,
 ) -> Formula:
@@ -68,6 +73,12 @@ def parse(
     >>> print(parse("f = x[i] A[i,j] x[j]", symmetric="A").diff("x[k]"))
     df_dx[k] = 2 A[k,i] x[i]
 
+    Names of complex numbers are ``complex``; a derivative is by one or by its conjugate, and these are Wirtinger's:
+
+    >>> f = parse("l = abs(A[i,j] z[j] - b[i])**2 1[i]", complex="A z b")
+    >>> print(f.diff("conj(z[k])"))
+    dl_dconj_z[k] = conj(A[i,k]) (A[i,j] z[j] - b[i])
+
     With ``functions``, names may stand for functions: for unknown ones, whose derivatives are ``f'``, and which a call
     gives, or for those of a mapping from names to functions.
 
@@ -75,7 +86,7 @@ def parse(
     >>> print(y.diff("x[j]"))
     dy_dx[i,j] = delta[i,j] point'(x[i])
     """
-    said = map(split_names, (symmetric, antisymmetric, positive, orthogonal))
+    said = map(split_names, (symmetric, antisymmetric, positive, orthogonal, hermitian, unitary, complex))
     return _read(text, result, sizes, Declarations(latex, metric, *said, functions=functions_by_name(functions)))
 
 
@@ -161,7 +172,8 @@ _HEIGHTS = r"(?:\^?\{[^{}]*\}|\^[^\W_]+'*|_\w+'*|_\{[^{}]*\})"  # the name may e
 def variable(text: str, value: Any = None) -> Formula:
     """A variable, by name or with indices (``"X[m,n]"``, ``"A^i_j"``), that may carry a value.
 
-    What is declared of a matrix stands after it: ``"S[i,j]: symmetric"``, antisymmetric, positive or orthogonal.
+    What is declared of a matrix stands after it: ``"S[i,j]: symmetric"``, antisymmetric, positive, orthogonal,
+    hermitian or unitary; ``"z[i]: complex"`` of any tensor. A complex value says so itself.
 
     >>> x = variable("x", 3.0)
     >>> float(((x + 2) * x)())
@@ -171,7 +183,7 @@ def variable(text: str, value: Any = None) -> Formula:
     sizes: S[i,j]
     0[i,j]
     """
-    text, symmetry = _said(text)
+    text, symmetry, complex_numbers = _said(text)
     match = re.fullmatch(rf"\s*({_NAME})\s*(?:\[([^\[\]]*)\])?\s*", text)
     node = named(text) if match is None and re.fullmatch(rf"\s*{_NAME}{_HEIGHTS}+\s*", text) else None
     if match is None and node is None:
@@ -185,7 +197,7 @@ def variable(text: str, value: Any = None) -> Formula:
     if value is not None:
         import numpy as np
 
-        check_numbers(value, f"The value of {name!r}", name)
+        check_numbers(value, f"The value of {name!r}", name, real=False)
         shape: tuple[Size, ...] = np.shape(value)
         names = names or list("ijklmnpqrstuvw"[: len(shape)])
         if len(names) != len(shape):
@@ -202,6 +214,8 @@ def variable(text: str, value: Any = None) -> Formula:
         facts.symmetries[name] = symmetry
         axes = ((name, 0), (name, 1))
         facts.groups, shape = [(n, axes) for n in names], (shape[0], shape[0])
+    if complex_numbers or _is_complex(value):
+        facts.complex[name] = None
     if value is not None:
         facts.values[name] = value
         if symmetry:
@@ -210,22 +224,40 @@ def variable(text: str, value: Any = None) -> Formula:
             as_declared(facts.symmetries, facts.values)
     if heights:
         facts.heights[name] = heights
-    return Formula(input_node(name, shape, symmetry), names, Context(facts), None, heights)
+    return Formula(facts.input(name, shape), names, Context(facts), None, heights)
 
 
-def _said(text: str) -> tuple[str, str]:
-    """The text of a variable, and what is declared of it after a colon."""
-    text, colon, word = text.partition(":")
-    word = word.strip()
-    if colon and word not in SYMMETRIES:
-        hint = nearest(word, SYMMETRIES)
-        raise InputError(f"{word!r} cannot be said of a tensor; {', '.join(SYMMETRIES)} can. {hint}".rstrip())
-    return text, word
+def _is_complex(value: Any) -> bool:
+    """Whether a value has complex numbers: an array of any library, or lists and numbers."""
+    if value is None or isinstance(value, (int, float)):
+        return False
+    kind = getattr(value, "dtype", None)
+    if kind is None:
+        import numpy as np
+
+        return bool(np.iscomplexobj(value))
+    return "complex" in str(kind)
+
+
+def _said(text: str) -> tuple[str, str, bool]:
+    """The text of a variable, what is declared of it as a matrix after a colon, and whether it is complex."""
+    text, colon, said = text.partition(":")
+    words = said.split()
+    for word in words if words or not colon else [""]:
+        if word not in WORDS:
+            hint = nearest(word, WORDS)
+            raise InputError(f"{word!r} cannot be said of a tensor; {', '.join(WORDS)} can. {hint}".rstrip())
+    own = [word for word in words if word != COMPLEX]
+    if len(own) > 1 or (own == ["orthogonal"] and COMPLEX in words):
+        hint = "say one of them" if len(own) > 1 else "such matrices are unitary"
+        raise InputError(f"{text.strip()!r} is declared {' and '.join(words)}; {hint}.")
+    word = own[0] if own else ""
+    return text, word, COMPLEX in words or word in ALWAYS_COMPLEX
 
 
 def _check_matrix(text: str, word: str, shape: tuple[Size, ...], heights: tuple[str, ...]) -> None:
     square = len(shape) == 2 and (shape[0] == shape[1] or not all(isinstance(n, int) for n in shape))
-    if not square or len(set(heights)) > 1 or (heights and word == "orthogonal"):
+    if not square or len(set(heights)) > 1 or (heights and word in ("orthogonal", "unitary")):
         raise InputError(
             f"{word!r} is said of square matrices with both indices at one height, not of {text.strip()!r}."
         )
@@ -237,7 +269,8 @@ def tensors(text: str) -> tuple[Formula, ...]:
 
     What is declared of a matrix stands after it: ``rc.tensors("S[i,j]: symmetric x[j]")``.
     """
-    one = rf"{_NAME}(?:{_HEIGHTS}+|\s*\[[^\[\]]*\])?(?:\s*:\s*\w+)?"
+    words = "|".join(WORDS)
+    one = rf"{_NAME}(?:{_HEIGHTS}+|\s*\[[^\[\]]*\])?(?:\s*:\s*\w+(?:\s+(?:{words})\b(?!\s*[\[:^_]))*)?"
     found = re.findall(one, text)
     rest = re.sub(one, "", text).replace(",", "").strip()
     if rest or not found:

@@ -6,6 +6,10 @@ class FormulaMethods:
     __slots__ = ()
     def power(self, b: Formula | float, /) -> Formula:
         """a ** b; entry by entry."""
+    def conj(self) -> Formula:
+        """the complex conjugate; entry by entry."""
+    def angle(self) -> Formula:
+        """the angle of z in the complex plane, from -pi to pi; entry by entry."""
     def abs(self) -> Formula:
         """the size of x; its derivative at 0 is 0; entry by entry."""
     def sign(self) -> Formula:

@@ -12,14 +12,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from graphlib import TopologicalSorter
+from unicodedata import normalize
 
 from ricci.calculus import modes
 from ricci.errors import InputError, NotationError, nearest
-from ricci.expr import Expr, Variable, add, substitute, topological, transform, variables, zero
+from ricci.expr import Expr, Variable, add, conj, substitute, topological, transform, variables, zero
 from ricci.expr import variable as input_node
+from ricci.expr.structures import is_hermitian
 from ricci.expr.walk import rebuild, rewritten
+from ricci.notation.bars import bare
 from ricci.notation.heights import KEEPS, changed
 from ricci.notation.resolve import has_derivatives, named, resolve
 from ricci.simplify import simplify, simplify_all
@@ -43,6 +46,16 @@ class By:
     wanted: tuple[str, ...] | None = None
     own: tuple[str, ...] | None = None  # the indices that it was written with
     heights: tuple[str, ...] = ()  # where they stand
+    conjugate: bool = False  # whether it is by the conjugate of this
+
+    @property
+    def label(self) -> str:
+        """What it is called in the name of a derivative."""
+        return f"conj_{self.name}" if self.conjugate else self.name
+
+    def of(self, x: Expr) -> Expr:
+        """What stands for it in an expression, the node itself or its conjugate."""
+        return conj(x) if self.conjugate else x
 
     @property
     def key(self) -> Hashable:
@@ -61,12 +74,32 @@ def find(formula: Formula, target: Target, inputs: Inputs | None = None) -> By:
         return _of_formula(formula, target, inputs)
     if not isinstance(target, str):
         raise InputError(f"diff goes by a name or a formula, not {type(target).__name__}.")
+    inside = _conjugated(formula, target)
+    if inside is not None:
+        found = find(formula, inside, inputs)
+        if is_hermitian(found.node):
+            raise InputError(
+                f"The conjugate of {found.name!r}, which is Hermitian, is its transpose: differentiate by "
+                f"{found.name!r}, and exchange the indices."
+            )
+        return replace(found, conjugate=found.node.complex and not found.conjugate)
     match = re.fullmatch(r"\s*([^\W\d]\w*)\s*(?:\[([^\[\]]*)\])?\s*", target)
     if match is None:
         return _with_heights(formula, target, inputs)
     name, inside = match.groups()
     wanted = None if inside is None else tuple([word.strip() for word in inside.split(",")])
     return _of_name(formula, name, wanted, inputs)
+
+
+def _conjugated(formula: Formula, target: str) -> str | None:
+    """What a target such as ``conj(z[k])`` or ``z̄[k]`` is the conjugate of."""
+    match = re.fullmatch(r"\s*conj\s*\((.*)\)\s*", target)
+    if match is not None:
+        return match[1]
+    name, bracket, rest = target.strip().partition("[")
+    facts, base = formula.context.facts, bare(name.strip(), latex=False)
+    known = base in facts.complex or base in facts.definitions
+    return base + bracket + rest if known and normalize("NFKC", name.strip()) not in facts.inputs else None
 
 
 def _with_heights(formula: Formula, target: str, inputs: Inputs) -> By:
@@ -146,7 +179,7 @@ def _of_name(
         return By(name, "part", facts.definitions[name], wanted, facts.defined_indices[name], heights)
     if name in facts.inputs:
         shape = facts.given_shape(name) if root.source is not None else facts.inputs[name]
-        node = input_node(name, shape, facts.symmetries.get(name, "")) if given is None else given.expr
+        node = facts.input(name, shape) if given is None else given.expr
         return By(name, "input", node, wanted, own, heights)
     known = [*facts.inputs, *facts.definitions]
     raise InputError(f"There is no variable {name!r}; there are {', '.join(known)}. {nearest(name, known)}".rstrip())
@@ -181,12 +214,13 @@ class Reading:
 def read(formula: Formula, targets: Sequence[By]) -> Reading:
     """``formula`` as a function of ``targets``."""
     if all(by.kind == "input" for by in targets):
-        return Reading(formula.expr, [by.node for by in targets])
+        return Reading(formula.expr, [by.of(by.node) for by in targets])
     before = [step.origin.by for step in formula.chain]
     reading = _opened(*_apart(root_of(formula), [*before, *targets]))
-    for x in reading.xs[: len(before)]:
+    xs = [by.of(x) for by, x in zip([*before, *targets], reading.xs, strict=True)]
+    for x in xs[: len(before)]:
         reading.expr = simplify(modes.derivative(reading.stable, x))
-    return Reading(reading.expr, reading.xs[len(before) :], reading.back)
+    return Reading(reading.expr, xs[len(before) :], reading.back)
 
 
 def read_cut(formula: Formula, by: By, cut: Sequence[By]) -> tuple[Reading, dict[Expr, Expr]]:
@@ -195,7 +229,7 @@ def read_cut(formula: Formula, by: By, cut: Sequence[By]) -> tuple[Reading, dict
         reading, made = _apart(formula, [by, *cut])
     else:  # as far as they are parts of the derivative as it stands
         base = read(formula, [by])
-        parts = {other.node: input_node(f"{other.name}°{n}°", other.node.shape) for n, other in enumerate(cut)}
+        parts = {other.node: _stand_in(f"{other.name}°{n}°", other.node) for n, other in enumerate(cut)}
         expr, made = _parts_apart(base.expr, {}, parts, base.back)
         back = {**base.back, **{x: node for node, x in parts.items()}}
         reading = Reading(expr, [*base.xs, *(parts[other.node] for other in cut)], back)
@@ -204,6 +238,10 @@ def read_cut(formula: Formula, by: By, cut: Sequence[By]) -> tuple[Reading, dict
     for _ in made:
         values = {node: substitute(value, _without(made, x)) for node, value in values.items()}
     return reading, values
+
+
+def _stand_in(name: str, e: Expr) -> Variable:
+    return input_node(name, e.shape, complex=e.complex)
 
 
 def _without(made: Made, x: Expr) -> Made:
@@ -217,7 +255,7 @@ def _speaks_of_derivatives(formula: Formula) -> bool:
 def _apart(formula: Formula, targets: Sequence[By]) -> tuple[Reading, Made]:
     """A formula with stand-ins for the targets that are no inputs, and what these are made of."""
     inner = {by.key: by for by in targets if by.kind != "input"}
-    apart = {key: input_node(f"{by.name}°{n}", by.node.shape) for n, (key, by) in enumerate(inner.items())}
+    apart = {key: _stand_in(f"{by.name}°{n}", by.node) for n, (key, by) in enumerate(inner.items())}
     back: dict[Expr, Expr] = {apart[key]: by.node for key, by in inner.items()}
     names = {by.name: apart[key] for key, by in inner.items() if by.kind == "definition"}
     parts = {by.node: apart[key] for key, by in inner.items() if by.kind == "part"}
@@ -261,6 +299,10 @@ def _parts_apart(expr: Expr, made: Made, parts: dict[Expr, Variable], back: dict
         if old in parts:
             found.setdefault(parts[old], new)
             new = parts[old]
+        elif old.complex and conj(old) in parts:
+            x = parts[conj(old)]
+            found.setdefault(x, conj(new))
+            new = conj(x)
         return new, old
 
     expr, made = transform(expr, step)[0], {x: transform(value, step)[0] for x, value in made.items()}

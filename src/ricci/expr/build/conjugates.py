@@ -37,6 +37,7 @@ from ricci.expr.nodes import (
 )
 from ricci.expr.numbers import Number
 from ricci.expr.op import OPS, Op
+from ricci.expr.structures import is_hermitian
 
 MOST_COUNTED = 64  # nodes that are looked at to find which of two conjugates is the plainer one
 I = make(Constant, (), (), IMAGINARY)  # noqa: E741
@@ -102,13 +103,17 @@ def _is_conj(e: Expr) -> bool:
 
 def _is_opaque(e: Expr) -> bool:
     """Whether the conjugate of a node is a node around it."""
-    return type(e) is Variable or (isinstance(e, (Elementwise, Function)) and e.op.own and e.op.conjugate is None)
+    return (type(e) is Variable and not is_hermitian(e)) or (
+        isinstance(e, (Elementwise, Function)) and e.op.own and e.op.conjugate is None
+    )
 
 
 def _turned(e: Expr, done: Mapping[Expr, Expr]) -> Expr:
     """The conjugate of a node, those of its operands being known."""
     if _is_opaque(e):
         return elementwise(CONJ, e)
+    if type(e) is Variable:
+        return product([(e, (1, 0))], (0, 1))
     if isinstance(e, Constant):
         if isinstance(e.value, Data):
             return constant(e.value.conjugate())
