@@ -51,6 +51,8 @@ def test_real_and_imaginary_parts():
     assert z + conj(z) is 2 * real(z) and z - conj(z) is 2 * multiply(I, imag(z))
     assert real(x) is x and imag(multiply(I, x)) is x and real(conj(z)) is real(z) and imag(conj(z)) is -imag(z)
     assert real(multiply(I, z)) is -imag(z) and angle(conj(z)) is -angle(z)
+    assert real(z) + multiply(I, imag(z)) is z and real(z) - multiply(I, imag(z)) is conj(z)
+    assert 2 * real(w) + multiply(2 * I, imag(w)) - z is 2 * w - z
     assert real(x + z) is x + real(z) and real(2 * multiply(x, z)) is 2 * multiply(x, real(z))
 
 

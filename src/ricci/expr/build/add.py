@@ -37,7 +37,7 @@ def add(terms: Sequence[tuple[Number, Expr]]) -> Expr:
     if not collected:
         return zero(shape)
     if len(collected) > 1:
-        if sum([e.complex for e in collected]) > 1:
+        if True in [e.complex for e in collected]:
             halves = constructors.paired(collected, shape)
             if halves is not None:
                 return add([(c, e) for e, c in halves.items()])

@@ -238,12 +238,19 @@ def _square(e: Expr) -> Expr:
 
 
 def paired(collected: dict[Expr, Number], shape: tuple) -> dict[Expr, Number] | None:
-    """Terms of a sum in which numbers and their conjugates are twice their real parts, or imaginary ones."""
+    """Terms of a sum in which numbers and their conjugates are twice their real parts, or imaginary ones.
+
+    Both parts of a number, the second times the unit, are the number.
+    """
     terms = [e for e in collected if e.complex]
-    if len(terms) < 2:
-        return None
     left = dict(collected)
     for e in terms:
+        whole = _with_real_part(e, left)
+        if whole is not None:
+            coef, both, part = whole
+            del left[e], left[part]
+            left[both] = left.get(both, 0) + coef
+    for e in terms if len(terms) > 1 else ():
         coef = left.get(e)
         if coef is None:
             continue
@@ -256,6 +263,21 @@ def paired(collected: dict[Expr, Number], shape: tuple) -> dict[Expr, Number] | 
         part = OPS["real"](e) if same else multiply(I, OPS["imag"](e))
         left[part] = left.get(part, 0) + 2 * coef
     return left if len(left) < len(collected) else None
+
+
+def _with_real_part(e: Expr, terms: Mapping[Expr, Number]) -> tuple[Number, Expr, Expr] | None:
+    """``c z`` and the term ``c real(z)`` where a term is ``c 1j imag(z)``; with the sign of that it is ``conj(z)``."""
+    if not isinstance(e, Product) or e.sums or len(e.args) != 2 or e not in terms:
+        return None
+    inner = [(a, labels) for a, labels in e.factors() if not imaginary(a)]
+    if len(inner) != 1 or inner[0][0].head != "imag" or inner[0][1] != tuple(range(len(e.shape))):
+        return None
+    z = inner[0][0].args[0]
+    part = OPS["real"](z)
+    coef = terms.get(part)
+    if coef is None or abs(coef) != abs(terms[e]):
+        return None
+    return coef, z if coef == terms[e] else conj(z), part
 
 
 def _unscaled(e: Expr) -> tuple[Number, Expr]:
