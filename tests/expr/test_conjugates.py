@@ -176,3 +176,12 @@ def test_conjugates_are_freed_with_what_they_belong_to():
         assert live_nodes() <= before + 5 < grown
     finally:
         gc.enable()
+
+
+def test_numbers_that_are_their_conjugates_but_for_a_sign():
+    """``1j f(x)`` is the opposite of its conjugate, which holds it."""
+    f = multiply(I, el.exp(x))
+    for roots in ([f, -f], [multiply(f, z), multiply(-f, conj(z))], [f - z, -f - conj(z), el.exp(f), el.exp(-f)]):
+        found = value(*roots, x=np.array([0.1, 0.2, 0.3]), z=np.array([1j, 2, 3 + 1j]))
+        for one, other in zip(found[::2], found[1::2], strict=True):
+            np.testing.assert_allclose(one, np.conj(other))

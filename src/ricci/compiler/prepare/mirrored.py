@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ricci.expr import Elementwise, Expr, Op, Product, Structure, Variable, elementwise, topological
-from ricci.expr.build.conjugates import CONJ, conj, imaginary, plainer
+from ricci.expr import Elementwise, Expr, Op, Product, Structure, Sum, Variable, elementwise, scale, topological
+from ricci.expr.build.conjugates import CONJ, conj, imaginary, plainer_but_for_sign
+from ricci.expr.build.scale import primitive
 from ricci.expr.walk import rebuild
 
 MIRRORED = Op("mirrored", 1, lambda z: z, (None,), complex="kept", body=lambda args: conj(args[0]))
@@ -19,19 +20,19 @@ MIRRORED = Op("mirrored", 1, lambda z: z, (None,), complex="kept", body=lambda a
 def with_mirrored(roots: Sequence[Expr], nodes: Sequence[Expr] | None = None) -> list[Expr]:
     """``roots``, in which of a number and its conjugate the second is made of the first."""
     nodes = topological(*roots) if nodes is None else nodes
-    present = {node for node in nodes if node.complex and not _is_plain(node)}
-    turned = {}
+    present = {node for node in nodes if node.complex and not _is_plain(node) and not _has_sign(node)}
+    turned: dict[Expr, tuple[Expr, int]] = {}
     for node in present:
-        other = conj(node)
-        if other in present and other is not node and plainer(node)[0] is other:
-            turned[node] = other
+        other, sign = plainer_but_for_sign(node)
+        if sign and other in present:
+            turned[node] = other, sign
     if not turned:
         return list(roots)
     done: dict[Expr, Expr] = {}
     waiting = list(roots)
     while waiting:
         node = waiting[-1]
-        needed = (turned[node],) if node in turned else node.args
+        needed = turned[node][:1] if node in turned else node.args
         lacking = [a for a in needed if a not in done]
         if lacking:
             waiting += lacking
@@ -39,10 +40,15 @@ def with_mirrored(roots: Sequence[Expr], nodes: Sequence[Expr] | None = None) ->
         waiting.pop()
         made = tuple([done[a] for a in needed])
         if node in turned:
-            done[node] = elementwise(MIRRORED, *made)
+            done[node] = scale(turned[node][1], elementwise(MIRRORED, *made))
         else:
             done[node] = node if made == node.args else rebuild(node, made)
     return [done[root] for root in roots]
+
+
+def _has_sign(e: Expr) -> bool:
+    """Whether it is a number times what is looked at by itself."""
+    return isinstance(e, Sum) and primitive(e)[1] is not e
 
 
 def _is_plain(e: Expr) -> bool:
