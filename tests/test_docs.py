@@ -39,6 +39,7 @@ BY_HAND = {
     "expm": "in steps: where `A` changes by `E`, a corner of `expm([[A, E], [0, A]])`",
     "eigvalsh": "`V[p,i] V[q,i]`, the eigenvectors being the columns of `V`",
     "svdvals": "`U[p,i] V[q,i]` with the singular vectors `U`, `V`",
+    "fft": "it is linear, and its matrix is symmetric: pulled back is the transform of what comes back",
     "solve": "by `A[p,q]`: `-inv(A)[j,p] x[q]`, `x` being the result; by `b[i]`: `inv(A)[j,i]`",
 }
 TITLES = {

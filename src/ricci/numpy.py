@@ -123,6 +123,7 @@ def _as_column(part: Any) -> Any:
 r_ = _Joined(_numpy.r_, _row)
 c_ = _Joined(_numpy.c_, _columns)
 linalg = _Namespace("linalg", _numpy.linalg)
+fft = _Namespace("fft", _numpy.fft)
 
 
 def __getattr__(name: str) -> Any:

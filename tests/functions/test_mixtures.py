@@ -77,7 +77,7 @@ def assert_alike(found, name, single):
     expected = wanted(name)
     assert plain(found).shape == expected.shape
     tolerance = 2e-4 if single else 1e-10
-    np.testing.assert_allclose(plain(found).astype(float), expected.astype(float), rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(1 * plain(found), 1 * expected, rtol=tolerance, atol=tolerance)
 
 
 @pytest.mark.parametrize("name", NAMES)

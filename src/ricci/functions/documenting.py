@@ -61,5 +61,7 @@ def _each(f: Any, value: Any) -> Any:
     return [_each(f, v) for v in value] if isinstance(value, list) else f(value)
 
 
-def _rounded(value: float) -> float:
+def _rounded(value: Any) -> Any:
+    if isinstance(value, complex):
+        return complex(_rounded(value.real), _rounded(value.imag))
     return round(float(value), 4) + 0.0  # no zero is negative

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ricci.expr import ROWS, Op
-from ricci.functions import activations, complexes, elementwise, factorisations, matrix, reductions
+from ricci.functions import activations, complexes, elementwise, factorisations, fourier, matrix, reductions
 
-MODULES = (elementwise, complexes, activations, reductions, matrix, factorisations)  # that have the rows
+MODULES = (elementwise, complexes, activations, reductions, matrix, factorisations, fourier)  # that have the rows
 FUNCTIONS: dict[str, Op] = {name: row for name, row in ROWS.items() if row.help}
-_IN_DERIVATIVES = ("prod_before", "prod_after", "recurrence", "recurrence_back", "expm_along", "svd_vectors")
-_IN_TRACES = ("qr_q", "pinv")
+_IN_DERIVATIVES = ("prod_before", "prod_after", "recurrence", "recurrence_back", "expm_along", "svd_vectors", "bfft")
+_IN_TRACES = ("qr_q", "pinv", *sorted(fourier.TRANSFORMS - {"fft", "bfft"}))
 IN_TEXT: dict[str, Op] = {
     **FUNCTIONS,
     **{name: ROWS[name] for name in (*_IN_DERIVATIVES, *_IN_TRACES)},

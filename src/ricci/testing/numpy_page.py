@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import scipy.special  # its functions are in the table once it is imported
+import scipy.fft  # the functions of both are in the table once they are imported
+import scipy.special
 
 from ricci.tracing.arguments import is_refusal
 from ricci.tracing.lowerings import LoweringRow
@@ -29,6 +30,7 @@ TITLES = {
     "creation": "Making arrays",
     "queries": "Questions about arrays",
     "linalg": "Linear algebra",
+    "transforms_along": "Fourier transforms",
     "scipy_special": "scipy.special",
 }
 _HEAD = """# What can be traced

@@ -152,6 +152,7 @@ JAX = Library(
     cast=lambda x, dtype: x.astype(dtype),
     fixed=lax.stop_gradient,
     once=lax.optimization_barrier,
+    like=lambda values, x: jnp.asarray(values, x.dtype),
 )
 ELEMENTWISE: Table = elementwise_table(
     _native,

@@ -67,6 +67,7 @@ class Library:
     real: Callable[[Array], Array]  # in a floating type: its own, or else the default
     cast: Callable[[Array, Any], Array]
     negative: Callable[[Array], Any] = lambda n: not (isinstance(n, int) and n >= 0)  # whether it may be, somewhere
+    like: Callable[[list, Array], Array] = lambda values, x: values  # numbers as an array beside another one
     strict: bool = False  # operands of one type only
     laid: Callable[[Array], Array] = lambda x: x  # matrices as LAPACK wants them in memory
     fixed: Callable[[Array], Array] = lambda x: x  # through which no derivative goes
@@ -76,7 +77,7 @@ class Library:
         """For each row over axes what computes it: an exception, what is written here, or a function of its name."""
         table: Table = {}
         for op in _over_axes():
-            function = own.get(op.name) or getattr(self, f"_{op.name}", None)
+            function = own.get(op.name) or getattr(self, f"_{op.name}", None) or self.of_waves(op.name)
             if op.kind == "matrix":
                 table[op.name] = self._of_matrices(op, function or found(self.xp, self.name(op)))
             else:
@@ -102,10 +103,7 @@ class Library:
         last = {self.axis: -1}
 
         def call(x: Array) -> Array:
-            if op.nonempty and x.shape[-1] == 0:
-                shape = tuple(x.shape)
-                raise ShapeError(f"{op.name} has no value over an axis of size 0; the operand has the shape {shape}.")
-            return f(x, **last)
+            return f(_not_empty(op.name, x) if op.nonempty else x, **last)
 
         return call
 
@@ -170,6 +168,34 @@ class Library:
         shifted = x - self._shift(x)
         return shifted - self.xp.log(self.xp.sum(self.xp.exp(shifted), axis=-1, keepdims=True))
 
+    # Fourier transforms; cosines and sines by those of signals that are made even or odd
+
+    def _fft(self, x: Array, columns: int = 0) -> Array:
+        return self.xp.fft.fft(_not_empty("fft", x))
+
+    def _bfft(self, x: Array, columns: int = 0) -> Array:
+        return self.xp.fft.ifft(_not_empty("bfft", x), norm="forward")
+
+    def _half_fft(self, x: Array, sign: int = 1) -> Array:
+        found = self.xp.fft.rfft(x)
+        return found if sign > 0 else self.xp.conj(found)
+
+    def _hermitian_fft(self, x: Array, n: int, sign: int = 1) -> Array:
+        return self.xp.fft.hfft(x, n) if sign > 0 else self.xp.fft.irfft(x, n, norm="forward")
+
+    def of_waves(self, name: str) -> Callable[..., Array] | None:
+        """A transform by cosines or sines, of complex numbers part by part."""
+        if name not in WAVES:
+            return None
+
+        def call(x: Array, columns: int = 0) -> Array:
+            x = _not_empty(name, self.real(x))
+            if "complex" not in str(x.dtype):
+                return WAVES[name](self, x)
+            return WAVES[name](self, x.real) + 1j * WAVES[name](self, x.imag)
+
+        return call
+
     # Of matrices
 
     def _of_matrices(self, op: Op, f: Callable[..., Array]) -> Callable[..., Array]:
@@ -231,6 +257,78 @@ class Library:
 
     def _solve(self, a: Array, b: Array, columns: int) -> Array:
         return self.xp.linalg.solve(a, right_sides("solve", a, b, columns)).reshape(b.shape)
+
+
+def _not_empty(name: str, x: Array) -> Array:
+    if x.shape[-1] == 0:
+        raise ShapeError(f"{name} has no value over an axis of size 0; the operand has the shape {tuple(x.shape)}.")
+    return x
+
+
+# Transforms by cosines and sines, of real numbers, by Fourier's of signals that are made even or odd. Those by sines
+# are those by cosines of the signal backwards, or with every other sign changed.
+
+
+def _joined(library: Library, *parts: Array) -> Array:
+    return library.xp.concatenate(parts, axis=-1)
+
+
+def _back(library: Library, x: Array) -> Array:
+    return library.xp.flip(x, (-1,))
+
+
+def _angles(library: Library, x: Array, steps: Iterable[int], whole: int) -> tuple[Array, Array]:
+    """Cosines and sines of ``pi step / whole``."""
+    angles = [math.pi * step / whole for step in steps]
+    return library.like([math.cos(a) for a in angles], x), library.like([math.sin(a) for a in angles], x)
+
+
+def _alternating(library: Library, x: Array) -> Array:
+    return library.like([1.0 - 2 * (k % 2) for k in range(x.shape[-1])], x)
+
+
+def _dct1(library: Library, x: Array) -> Array:
+    return library.xp.fft.rfft(_joined(library, x, _back(library, x[..., 1:-1]))).real
+
+
+def _dct2(library: Library, x: Array) -> Array:
+    n = x.shape[-1]
+    cos, sin = _angles(library, x, range(n), 2 * n)
+    found = library.xp.fft.rfft(_joined(library, x, _back(library, x)))[..., :n]
+    return found.real * cos + found.imag * sin
+
+
+def _dct3(library: Library, x: Array) -> Array:
+    n = x.shape[-1]
+    cos, sin = _angles(library, x, range(n), 2 * n)
+    return library.xp.fft.irfft(x * cos + 1j * (x * sin), 2 * n, norm="forward")[..., :n]
+
+
+def _dct4(library: Library, x: Array) -> Array:
+    n = x.shape[-1]
+    cos, sin = _angles(library, x, range(n), 2 * n)
+    found = library.xp.fft.fft(x * cos - 1j * (x * sin), 2 * n)[..., :n]
+    cos, sin = _angles(library, x, range(1, 2 * n, 2), 4 * n)
+    return 2 * (found.real * cos + found.imag * sin)
+
+
+def _dst1(library: Library, x: Array) -> Array:
+    nothing = x[..., :1] * 0
+    return -library.xp.fft.rfft(_joined(library, nothing, x, nothing, -_back(library, x))).imag[
+        ..., 1 : x.shape[-1] + 1
+    ]
+
+
+WAVES: dict[str, Callable[[Library, Array], Array]] = {
+    "dct1": _dct1,
+    "dct2": _dct2,
+    "dct3": _dct3,
+    "dct4": _dct4,
+    "dst1": _dst1,
+    "dst2": lambda library, x: _back(library, _dct2(library, x * _alternating(library, x))),
+    "dst3": lambda library, x: _dct3(library, _back(library, x)) * _alternating(library, x),
+    "dst4": lambda library, x: _dct4(library, _back(library, x)) * _alternating(library, x),
+}
 
 
 def _over_axes() -> Iterable[Op]:

@@ -17,7 +17,15 @@ from typing import Any
 import numpy as np
 
 from ricci.caches import cached
-from ricci.compiler.backends.libraries import Array, Library, Table, elementwise_table, found, right_sides
+from ricci.compiler.backends.libraries import (
+    WAVES,
+    Array,
+    Library,
+    Table,
+    elementwise_table,
+    found,
+    right_sides,
+)
 from ricci.expr import OPS, Op
 
 _PADE = [math.factorial(26 - k) * math.factorial(13) / (math.factorial(13 - k) * math.factorial(k)) for k in range(14)]
@@ -156,6 +164,32 @@ def _eigh_vectors(a: Array, triangle: Any = "") -> Array:
     return np.linalg.eigh(a if triangle else _whole(a), UPLO=triangle or "L")[1]
 
 
+# Transforms by cosines and sines: SciPy's, where it is installed
+
+
+def _waves(name: str) -> Callable[..., Array]:
+    kind, by_fourier = int(name[-1]), NUMPY.of_waves(name)
+
+    def call(x: Array, columns: int = 0) -> Array:
+        fft = _scipy_fft()
+        if name == "dct1" and x.shape[-1] < 2:
+            return _as_floating(x) * math.nan  # there is none
+        if fft is None or not x.shape[-1]:
+            return by_fourier(x)  # type: ignore[misc]
+        return getattr(fft, name[:-1])(_as_floating(x), kind)
+
+    return call
+
+
+@cached("transforms of SciPy", 1)
+def _scipy_fft() -> Any:
+    try:
+        from scipy import fft
+    except ImportError:
+        return None
+    return fft
+
+
 # Exponentials of matrices, and how they change. A matrix with directions is a list: the matrix, its change along the
 # first direction, along the second, along both, …: place ``s`` is that along the directions that are bits of ``s``.
 # Products of such lists are those of polynomials in which the square of every direction is zero.
@@ -261,6 +295,7 @@ NUMPY = Library(
     real=_as_floating,
     cast=lambda x, dtype: x.astype(dtype, copy=False),
     negative=lambda n: np.any(np.less(n, 0)),
+    like=lambda values, x: np.asarray(values, x.dtype),
 )
 ELEMENTWISE: Table = elementwise_table(
     _native,
@@ -288,5 +323,6 @@ FUNCTIONS: Table = NUMPY.over_axes(
         "eigh_vectors": _eigh_vectors,
         "expm": _expm,
         "expm_along": _expm_along,
+        **{name: _waves(name) for name in WAVES},
     }
 )

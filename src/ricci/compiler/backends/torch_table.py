@@ -160,6 +160,7 @@ TORCH = Library(
     cast=lambda x, dtype: x.to(dtype),
     strict=True,
     laid=lambda x: x.contiguous(),
+    like=lambda values, x: torch.as_tensor(values, dtype=x.dtype, device=x.device),
 )
 ELEMENTWISE: Table = elementwise_table(
     _native,
@@ -191,6 +192,8 @@ FUNCTIONS: Table = TORCH.over_axes(
         "argsort": lambda x: torch.argsort(x, dim=-1, stable=True),
         "triangular_solve": _triangular_solve,
         "expm": torch.linalg.matrix_exp,
+        "bfft": lambda x, columns=0: TORCH._bfft(x).resolve_conj(),
+        "half_fft": lambda x, sign=1: torch.fft.rfft(x) if sign > 0 else torch.fft.rfft(x).conj_physical(),
         "expm_along": lambda a, e, columns: TORCH.expm_along(torch.linalg.matrix_exp, a, e, columns),
     }
 )

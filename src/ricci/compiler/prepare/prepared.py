@@ -15,6 +15,7 @@ from ricci.compiler.prepare.distribute import distributed
 from ricci.compiler.prepare.halves import in_halves
 from ricci.compiler.prepare.mirrored import with_mirrored
 from ricci.compiler.prepare.solves import solved
+from ricci.compiler.prepare.spectra import by_halves
 from ricci.compiler.prepare.triangles import FACTORISED, by_triangles
 from ricci.expr import Constant, Expr, Function, Size, Structure, Variable, dims, topological
 from ricci.expr.settle import SizeClasses, links, own_sizes
@@ -140,7 +141,7 @@ def prepared(
 ) -> Prepared:
     """``roots``, simplified unless they are to be computed as they are."""
     written = simplified(roots) if simplify else list(roots)
-    opened = with_bodies(in_halves(written))
+    opened = by_halves(with_bodies(in_halves(written)))
     if facts is None:
         facts = Facts()
         for v in sorted({v for v in topological(*opened) if isinstance(v, Variable)}, key=lambda v: v.name):

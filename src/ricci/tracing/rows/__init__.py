@@ -16,20 +16,21 @@ from ricci.tracing.frames import user_place
 from ricci.tracing.lowerings import REASONS, TABLE, LoweringRow, name_of
 
 MODULES = "ufuncs choosing over_axes without_nans statistics sequences ordering contractions einsum shaping repeating "
-MODULES += "diagonals several keys creation queries linalg scipy_special"
+MODULES += "diagonals several keys creation queries linalg transforms_along scipy_special"
 
 
 def table() -> dict[Any, LoweringRow]:
     """The table with all its rows; those of SciPy, which takes long to import, once somebody else has imported it."""
-    return _filled("scipy.special" in sys.modules)
+    return _filled("scipy.special" in sys.modules, "scipy.fft" in sys.modules)
 
 
 @once
-def _filled(scipy: bool) -> dict[Any, LoweringRow]:
+def _filled(special: bool, fft: bool) -> dict[Any, LoweringRow]:
     for module in MODULES.split():
         import_module(f"ricci.tracing.rows.{module}")
-    if scipy:
-        import_module("ricci.tracing.rows.scipy_special").register()
+    for module, imported in (("scipy_special", special), ("transforms_along", fft)):
+        if imported:
+            import_module(f"ricci.tracing.rows.{module}").register()
     return TABLE
 
 

@@ -18,7 +18,7 @@ from ricci.tracing.arguments import Axes, Ints, Known, OneAxis
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import concrete, lift, like, normal_axes, normal_axis
 from ricci.tracing.casting import cast
-from ricci.tracing.lowerings import REASONS, lowers
+from ricci.tracing.lowerings import lowers
 from ricci.tracing.rows.along import broadcast, flat, selected, shaped, with_axes
 from ricci.tracing.rows.several import concatenated
 from ricci.tracing.rows.shaping import moveaxis
@@ -50,11 +50,6 @@ def _by_half(function: Any, sign: int) -> None:
 
 _by_half(np.fft.fftshift, 1)
 _by_half(np.fft.ifftshift, -1)
-for _name in ("fft", "ifft", "fft2", "ifft2", "fftn", "ifftn", "rfft", "irfft", "rfft2", "irfft2", "rfftn", "irfftn"):
-    REASONS[getattr(np.fft, _name)] = (
-        "It goes through complex numbers, and ricci computes with real ones; rc.custom gives a real function of it "
-        "its rule."
-    )
 
 
 @lowers(np.tile)
