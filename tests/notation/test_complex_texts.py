@@ -136,3 +136,74 @@ def test_variables():
 def test_a_derivative_by_a_definition():
     f = rc.parse("w[i] = A[i,j] z[j]; l = abs(w[i])**2 1[i] + real(w[i]) 1[i]", complex="A z")
     assert f.diff("conj(w[i])") == rc.parse("w[i] = A[i,j] z[j]; g[i] = w[i] + 1/2 1[i]", complex="A z")
+
+
+MATRICES = [  # index notation, complex names, how it is in matrix notation
+    ("g[j] = conj(A[i,j]) (A[i,k] z[k] - b[i])", "A z b", "Aᴴ (A z - b)"),
+    ("g[j] = A[i,j] conj(A[i,k] z[k] - b[i])", "A z b", "Aᵀ conj(A z - b)"),
+    ("s = conj(a[i]) A[i,j] b[j]", "a A b", "aᴴ A b"),
+    ("s = real(a[i] conj(b[i]))", "a b", "real(bᴴ a)"),
+    ("s = abs(A[i,j])**2 1[i,j]", "A", "‖A‖_F²"),
+    ("R[i,j] = a[i] conj(b[j]) + 3j/4 conj(A[j,i])", "a b A", "a bᴴ + 3j/4 Aᴴ"),
+    ("y[i] = conj(A[i,j]) exp(1j t[j])", "A", "conj(A) exp.(1j t)"),
+]
+
+
+@pytest.mark.parametrize(("text", "names", "written"), MATRICES)
+def test_matrix_notation_comes_back(text, names, written):
+    f = rc.parse(text, complex=names)
+    assert f.matrix() == written
+    inputs = f.context.facts.inputs
+    declared = " ".join([f"{name}: {('scalar', 'vector', 'matrix')[order]}" for name, order in inputs.items()])
+    values = {name: numbers(*(3,) * order) for name, order in inputs.items()}
+    values = {name: x if name in names else x.real for name, x in values.items()}
+    for shown in (f.matrix(), f.matrix(latex=True)):
+        np.testing.assert_allclose(rc.matrix(shown, declared, complex=names)(**values), f(**values))
+
+
+def test_primes_of_the_matrix_language():
+    adjoint = rc.matrix("A'*b", complex="A b")
+    for text in (
+        "Aᴴ*b",
+        "A.H*b",
+        "A^H*b",
+        "A.conj().T @ b",
+        r"A^{\mathsf{H}} b",
+        r"A^\dagger b",
+        r"\overline{A}^\top b",
+    ):
+        assert rc.matrix(text, complex="A b") == adjoint, text
+    plain = rc.matrix("A.T*b", complex="A b")
+    assert rc.matrix("A.'*b", complex="A b") == rc.matrix("Aᵀ b", complex="A b") == plain != adjoint
+    assert rc.matrix("A'*b") == rc.matrix("A.T*b")
+    assert rc.matrix("norm2(A*z - b)^2", "z: complex", complex="A b").diff("conj(z)").matrix() == "Aᴴ (A z - b)"
+    assert rc.matrix("2i*A*z + 1j*b", complex="A b z") == rc.matrix(r"2\mathrm{i} A z + \imath b", complex="A b z")
+    with pytest.raises(rc.NotationError, match="two readings"):
+        rc.matrix(r"A^* b", complex="A b")
+
+
+EQUAL = [
+    ("y = (z + 1j)*(z - 1j)", "y = z**2 + 1"),
+    ("y = exp(1j x)", "y = cos(x) + 1j sin(x)"),
+    ("y = abs(z + w)**2", "y = abs(z)**2 + 2 real(z conj(w)) + abs(w)**2"),
+    ("y = 1/z", "y = conj(z)/abs(z)**2"),
+    ("y = z/abs(z)", "y = sign(z)"),
+    ("y = sin(z)**2 + cos(z)**2", "y = 1 + 0 z"),
+]
+DIFFERENT = [
+    ("y = z z", "y = abs(z)**2"),
+    ("y = log(z w)", "y = log(z) + log(w)"),
+    ("y = sqrt(z**2)", "y = z"),
+    ("y = conj(z)", "y = z"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), EQUAL + DIFFERENT)
+def test_formulas_are_compared_at_complex_points(one, other):
+    f, g = [rc.parse(text, complex=[n for n in "zw" if n in text] or None) for text in (one, other)]
+    assert f.equivalent(g) is ((one, other) in EQUAL)
+
+
+def test_a_unitary_matrix_keeps_lengths():
+    f = rc.parse("l = abs(U[i,j] z[j])**2 1[i]", unitary="U", complex="z")
+    assert f.equivalent(rc.parse("l = abs(z[j])**2 1[j]", complex="z")) is True

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from unicodedata import name, normalize
 
 from ricci.errors import NotationError, nearest
-from ricci.notation.declarations import SYMMETRIES
+from ricci.notation.declarations import COMPLEX, WORDS
 from ricci.notation.latex_words import GREEK
 from ricci.notation.text_scope import WORDS_OF_PYTHON
 
@@ -87,10 +87,10 @@ def _words(text: str, at: int) -> tuple[tuple[str, ...], int]:
     start = colon.end()
     while True:
         match = _WORD.match(text, start)
-        if not match or (words and match[0] not in KINDS and match[0] not in SYMMETRIES):
+        if not match or (words and match[0] not in KINDS and match[0] not in WORDS):
             break
-        if match[0] not in KINDS and match[0] not in SYMMETRIES:
-            known = [*KINDS, *SYMMETRIES]
+        if match[0] not in KINDS and match[0] not in WORDS:
+            known = [*KINDS, *WORDS]
             hint = nearest(match[0], known) or f"The words are {', '.join(known)}."
             raise NotationError(f"{match[0]!r} says nothing of a matrix.", text, start, match.end(), hint)
         words.append(match[0])
@@ -102,11 +102,13 @@ def _words(text: str, at: int) -> tuple[tuple[str, ...], int]:
 
 
 def _declared(text: str, at: int, end: int, indices: tuple[str, ...] | None, words: tuple[str, ...]) -> Declared:
-    orders = {KINDS.get(word, 2) for word in words} | ({len(indices)} if indices is not None else set())
+    orders = {KINDS.get(word, 2) for word in words if word != COMPLEX} | (
+        {len(indices)} if indices is not None else set()
+    )
     if len(orders) > 1:
-        hint = "Symmetric, antisymmetric, positive and orthogonal are matrices."
+        hint = "Symmetric, antisymmetric, positive, orthogonal, hermitian and unitary are matrices."
         raise NotationError("These words do not go together.", text, at, end, hint)
-    order = orders.pop() if orders else 0
+    order = orders.pop() if orders else order_of(plain_name(text[at:].split(":")[0].strip())) if words else 0
     return Declared(order, indices or (), words)
 
 

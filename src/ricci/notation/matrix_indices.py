@@ -121,6 +121,9 @@ class Indices:
         return _product(piece, [self.write(piece, rows, own), *deltas])
 
     def _number(self, piece: MatrixPiece, rows: Names, columns: Names) -> syntax.Node:
+        if isinstance(piece.data, complex):
+            size = piece.data.imag
+            return syntax.Imaginary(piece.start, piece.end, int(size) if size == int(size) else size)
         return syntax.Number(piece.start, piece.end, piece.data)
 
     def _pi(self, piece: MatrixPiece, rows: Names, columns: Names) -> syntax.Node:

@@ -45,7 +45,15 @@ OPENING = {"lfloor": "floor", "lceil": "ceil", "langle": "inner"}  # brackets th
 CLOSING = frozenset(["rfloor", "rceil", "rangle"])
 _T = r"(?:\\top|\\intercal|\\prime|\\(?:mathsf|mathrm|mathbf|text)\s*(?:\{T\}|T)|T)"
 TURNED = re.compile(rf"\^\s*(?:\{{(?:\s|\\[!,;:])*(-?)\s*{_T}\s*\}}|{_T}(?![A-Za-z]))")
-PSEUDO = re.compile(r"\^\s*(?:\{\s*(?:\+|\\dagger)\s*\}|\+|\\dagger(?![A-Za-z]))")
+_H = r"(?:\\(?:mathsf|mathrm|mathbf|text|rm|sf)\s*(?:\{H\}|H)|H)"
+ADJOINT = re.compile(rf"\^\s*(?:\{{\s*{_H}\s*\}}|{_H}(?![A-Za-z]))")
+DAGGER = re.compile(r"\^\s*(?:\{\s*\\dagger\s*\}|\\dagger(?![A-Za-z]))")
+STAR = re.compile(r"\^\s*(?:\{\s*(?:\*|\\ast|\\star)\s*\}|(?:\*|\\(?:ast|star)(?![A-Za-z])))")
+UNIT = re.compile(r"\\(?:mathrm|rm|mathsf)\s*(?:\{\s*[ij]\s*\}|[ij])(?!\s*_)|\\[ij]math(?![A-Za-z])")
+OVERLINE = re.compile(
+    r"\\(?:overline|bar)\s*(?=\{)(?!\{\s*(?:\\?[A-Za-z]+|\\(?:mathbf|mathrm|boldsymbol|bm)\s*\{\s*\\?\w+\s*\})\s*\})"
+)
+PSEUDO = re.compile(r"\^\s*(?:\{\s*\+\s*\}|\+)")
 ENTRYWISE = re.compile(r"\s*\^\s*\{\s*\\odot\s*\}")
 _HEAD, _MARK = r"(?:\\operatorname\s*\{([^{}]*)\}|([A-Za-z])|\\([A-Za-z]+))", r"('+|_\{[\d,]+\})"
 DERIVED = re.compile(  # a derivative of an unknown function, {f'}^{\odot} or \operatorname{f}'(
@@ -66,6 +74,7 @@ COMMAND = re.compile(r"\\([A-Za-z]+\*?|.|\n|$)")
 GROUP = re.compile(r"\s*(?:\{((?:[^{}]|\{[^{}]*\})*)\}|(\w))")
 ENVIRONMENT = re.compile(r"\s*\{[A-Za-z]+\*?\}(?:\{[^{}]*\})?")
 BLANK = re.compile(r"(?:[^\S\n]|~|&)+|%[^\n]*")
+OF_COMPLEX = {"Re": "real", "Im": "imag", "arg": "angle"}
 SUMS = "Sums over indices are read by rc.parse; the sum of all entries is \\mathbf{1}^\\top x."
 INSTEAD = dict.fromkeys(["sum", "prod"], SUMS) | {
     "times": "Write \\cdot, or nothing, for the product of matrices, \\odot entry by entry.",
@@ -134,6 +143,27 @@ class LatexReader:
     def _pseudo(self, match: re.Match[str]) -> None:
         self.add("post", "+", match.start())
 
+    def _adjoint(self, match: re.Match[str]) -> None:
+        self.add("post", "H", match.start())
+
+    def _dagger(self, match: re.Match[str]) -> None:
+        self.add("post", "†", match.start())
+
+    def _star(self, match: re.Match[str]) -> None:
+        self.add("post", "*", match.start())
+
+    def _unit(self, match: re.Match[str]) -> None:
+        before = self.lines.tokens[-1] if self.lines.tokens else None
+        if before is not None and before.kind == "number" and before.end == match.start():
+            self.lines.tokens[-1] = before._replace(value=before.value * 1j, end=match.end())
+            return
+        self.add("number", 1j, match.start())
+
+    def _overline(self, match: re.Match[str]) -> None:
+        """A bar over more than a name is the conjugate."""
+        self.add("dotted", "conj", match.start())
+        self._part(match.start())
+
     def _derived(self, match: re.Match[str]) -> None:
         head, mark = match[1] or match[2] or match[3] or match[5], match[4] or match[6]
         self.add("dotted", head.replace("\\_", "_") + re.sub("[{}]", "", mark).replace(",", "_"), match.start())
@@ -192,7 +222,7 @@ class LatexReader:
             if not self.environments:
                 self.add("newline", character, start)
         elif character == "'":
-            self.add("post", "T", start)
+            self.add("post", "'", start)
         elif character == ":" and self.text[self.at : self.at + 1] == "=":
             pass  # a definition
         elif character in "+-*/^,=;<>":
@@ -252,7 +282,7 @@ class LatexReader:
         """A Greek letter or a function."""
         if name == "sigma" and re.compile(r"(?:\\left)?\(|\s*\^\s*\{\s*\\odot").match(self.text, self.at):
             name = "sigmoid"
-        own = OTHER_NAMES.get(name, name)
+        own = OF_COMPLEX.get(name) or OTHER_NAMES.get(name, name)
         applied = name not in INSTEAD or re.compile(r"(?:\\left)?\(").match(self.text, self.at)
         if (is_function(own) or own == "pi") and applied:
             self._function(own, start)
@@ -377,6 +407,11 @@ READERS: list[tuple[re.Pattern[str], Callable[[LatexReader, re.Match[str]], None
     (GRADIENT, LatexReader._gradient),
     (TURNED, LatexReader._turned),
     (PSEUDO, LatexReader._pseudo),
+    (ADJOINT, LatexReader._adjoint),
+    (DAGGER, LatexReader._dagger),
+    (STAR, LatexReader._star),
+    (UNIT, LatexReader._unit),
+    (OVERLINE, LatexReader._overline),
     (NUMBER, LatexReader._number),
     (DERIVED, LatexReader._derived),
 ]

@@ -174,6 +174,18 @@ class Operators(Shapes):
             return replace(piece.parts[0], start=piece.start, end=end)
         return MatrixPiece("transpose", piece.start, end, piece.columns, piece.rows, (piece,))
 
+    @property
+    def is_complex(self) -> bool:
+        """Whether the text has complex numbers."""
+        return False
+
+    def conjugate(self, piece: MatrixPiece, end: int) -> MatrixPiece:
+        return MatrixPiece("call", piece.start, end, *piece.shape, (piece,), ("conj", ()))
+
+    def adjoint(self, piece: MatrixPiece, end: int) -> MatrixPiece:
+        """The conjugate transpose."""
+        return self.transpose(self.conjugate(piece, end), end)
+
     def power(self, base: MatrixPiece, exponent: MatrixPiece, entries: bool, place: tuple[int, int]) -> MatrixPiece:
         """``base ^ exponent``, or ``base .^ exponent``."""
         value = number_in(exponent)
@@ -200,6 +212,8 @@ class Operators(Shapes):
         """An even power of a norm is one of the sum of the squares, where it has derivatives everywhere."""
         place = base.start, exponent.end
         (arg,) = base.parts
+        if self.is_complex:
+            arg = MatrixPiece("call", arg.start, arg.end, *arg.shape, (arg,), ("abs", ()))
         square = MatrixPiece("power", *place, *arg.shape, (arg, MatrixPiece("number", *place, data=2)))
         total = MatrixPiece("over", *place, parts=(square,), data=("sum", None))
         if value == 2:
@@ -234,7 +248,7 @@ def is_bare(piece: MatrixPiece, value: int) -> bool:
     return piece.kind == "number" and piece.data == value and piece.end - piece.start == 1
 
 
-def number_in(piece: MatrixPiece) -> int | float | None:
+def number_in(piece: MatrixPiece) -> int | float | complex | None:
     """The number that a piece is, if it is one."""
     if piece.kind == "number":
         return piece.data

@@ -14,6 +14,7 @@ from typing import NoReturn
 
 from ricci.errors import caret
 from ricci.functions.table import IN_TEXT
+from ricci.notation.bars import bare
 from ricci.notation.matrix_declarations import is_word, order_of
 from ricci.notation.matrix_functions import ABS, Functions, MatrixCall, is_function
 from ricci.notation.matrix_operators import is_bare, number_in
@@ -69,8 +70,14 @@ class MatrixParser(Functions):
         self.large: dict[str, int] = {}  # names that are declared with more indices than matrices have
         self.calls: dict[str, list[Token]] = {}  # names defined as f(x) = …, with what stands in the brackets
         self.doubts: list[str] = []
+        self.complex_names: frozenset[str] = frozenset()
         self.kronecker_text = any(token.value in ABOUT_K for token in self.tokens)
         self.python = not self.latex and any(is_python(token) for token in self.tokens)
+
+    @property
+    def is_complex(self) -> bool:
+        """Whether the text has complex numbers, so that a prime is the conjugate transpose."""
+        return bool(self.complex_names) or any(isinstance(token.value, complex) for token in self.tokens)
 
     # Tokens.
 
@@ -234,9 +241,13 @@ class MatrixParser(Functions):
                 return piece
 
     def _posted(self, piece: MatrixPiece, token: Token) -> MatrixPiece:
-        if token.value == "T":
+        if token.value == "T" or (token.value == "'" and not self.is_complex):
             return self.transpose(piece, token.end)
-        if token.value == "+":
+        if token.value in ("'", "H") or (token.value == "†" and self.is_complex):
+            return self.adjoint(piece, token.end)
+        if token.value == "*":
+            return self._starred(piece, token)
+        if token.value in ("+", "†"):
             return self._of_matrix(MatrixCall("pinv", piece.start, token.end, token.end, [piece]), IN_TEXT["pinv"])
         if token.value == "-T":
             self.square(piece, "The inverse")
@@ -245,6 +256,18 @@ class MatrixParser(Functions):
         if token.value < 0:
             exponent = self.negative(exponent, token.start)
         return self.power(piece, exponent, False, (token.start, token.end))
+
+    def _starred(self, piece: MatrixPiece, token: Token) -> MatrixPiece:
+        """``z^*`` of a scalar; of a matrix it has two readings."""
+        if not self.is_complex:
+            self._refuse("A star above is read of complex numbers.", token, "Declare them: complex='z'.")
+        if piece.order:
+            typed = self.operand(piece)
+            hint = (
+                rf"Write {typed}^{{\mathsf{{H}}}} for the conjugate transpose, \overline{{{typed}}} for the conjugate."
+            )
+            self._refuse("A star above a matrix has two readings.", token, hint)
+        return self.conjugate(piece, token.end)
 
     def _raised(self, base: MatrixPiece, sign: Token) -> MatrixPiece:
         """What is after ``^``: a number, a name, a bracket, or braces, ``^{⊙2}``, ``^{-1}``, ``^{T}``."""
@@ -272,7 +295,7 @@ class MatrixParser(Functions):
     def _turned(self, base: MatrixPiece, inverted: bool) -> MatrixPiece | None:
         """``^T``, where no ``T`` is declared."""
         token = self.now
-        if token.kind != "name" or token.value != "T" or "T" in self.names:
+        if token.kind != "name" or token.value not in ("T", "H") or token.value in self.names:
             if inverted:
                 self.at -= 1
             return None
@@ -280,7 +303,7 @@ class MatrixParser(Functions):
         if inverted:
             self.square(base, "The inverse")
             base = self.whole_power(base, -1, token.end)
-        return self.transpose(base, token.end)
+        return self.adjoint(base, token.end) if token.value == "H" else self.transpose(base, token.end)
 
     def _python_power(self, base: MatrixPiece, exponent: MatrixPiece, sign: Token) -> bool:
         """``x**2`` is entry by entry, as in NumPy; of a matrix it is so in a text that is Python's by other signs."""
@@ -441,6 +464,10 @@ class MatrixParser(Functions):
         if is_function(name) and self._applies(after):
             return self._applied(token)
         known = self.names.get(name)
+        base = bare(name) if known is None else ""
+        if base in self.complex_names:
+            self.tokens[self.at - 1] = token._replace(value=base)
+            return self.conjugate(self._named(self.tokens[self.at - 1]), token.end)
         if known is None:
             constant = self._constant(token)
             if constant is not None:

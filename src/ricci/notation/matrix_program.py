@@ -7,11 +7,12 @@ of this text, which errors show.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from ricci.notation import syntax
-from ricci.notation.declarations import WORDS, Declarations, OwnFunction
+from ricci.notation.declarations import ALWAYS_COMPLEX, WORDS, Declarations, OwnFunction
 from ricci.notation.matrix_declarations import Declared, declarations
 from ricci.notation.matrix_indices import Indices
 from ricci.notation.matrix_operators import is_bare
@@ -24,25 +25,28 @@ Functions = tuple[tuple[str, OwnFunction | None], ...]
 KNOWN = {0: "a scalar", 1: "a column", 2: "a matrix"}
 
 
-def read_matrix(text: str, declared: str, functions: Functions = ()) -> syntax.Statements:
+def read_matrix(
+    text: str, declared: str, functions: Functions = (), complex_names: frozenset[str] = frozenset()
+) -> syntax.Statements:
     """The tree of a text in the matrix language.
 
     >>> tree = read_matrix("f = x'*A*x", "")
     >>> [type(factor).__name__ for _, factor in tree.statements[0].body.factors]
     ['TensorNode', 'TensorNode', 'TensorNode']
     """
-    return MatrixProgram(text, declared, functions).program()
+    return MatrixProgram(text, declared, functions, complex_names).program()
 
 
-def declared_in(text: str, declared: str, functions: Functions = ()) -> Declarations:
+def declared_in(text: str, declared: str, functions: Functions = (), complex_names: Sequence[str] = ()) -> Declarations:
     """How a text is to be read of whose names this is declared: what is said of matrices that it has."""
     with stack_enough(text):
-        parser = MatrixProgram(text, declared, functions)
+        parser = MatrixProgram(text, declared, functions, frozenset(complex_names))
         parser.program()
     words: dict[str, list[str]] = {}
     for name, said in parser.declared.items():
         for word in said.words if name in parser.used else ():
             words.setdefault(word, []).append(name)
+    words["complex"] = [*words.get("complex", ()), *[n for n in complex_names if n not in words.get("complex", ())]]
     return replace(
         Declarations(matrix=declared, functions=functions), **{word: tuple(words.get(word, ())) for word in WORDS}
     )
@@ -51,11 +55,13 @@ def declared_in(text: str, declared: str, functions: Functions = ()) -> Declarat
 class MatrixProgram(MatrixParser):
     """Reads all statements of one text."""
 
-    def __init__(self, text: str, declared: str, functions: Functions):
+    def __init__(self, text: str, declared: str, functions: Functions, complex_names: frozenset[str] = frozenset()):
         super().__init__(text)
         self.own = frozenset([name for name, _ in functions])
         self.unknown = frozenset([name for name, known in functions if known is None])
         self.declared = declarations(declared)
+        said = [n for n, own in self.declared.items() if not {"complex", *ALWAYS_COMPLEX}.isdisjoint(own.words)]
+        self.complex_names = complex_names.union(said)
         self.kronecker_text |= any(said.order == 4 for said in self.declared.values())
         first = [one for before, one in pairwise([None, *self.tokens]) if before is None or before.kind == "end"]
         defined = {one.value for one in first if one is not None and one.kind == "name" and self._defines(one)}
@@ -77,7 +83,7 @@ class MatrixProgram(MatrixParser):
         sides = sides or [MatrixSide(Extent()) for _ in range(said.order)]
         if said.order == 4:
             sides = [MatrixSide(*[e for side in pair for e in side.extents]) for pair in (sides[:2], sides[2:])]
-        if any(word not in ("scalar", "vector", "matrix") for word in said.words):
+        if any(word not in ("scalar", "vector", "matrix", "complex") for word in said.words):
             unite(*sides)
         self.names[name] = Name(*shape_of(sides))
 

@@ -34,15 +34,17 @@ class Token(NamedTuple):
 PIECES = re.compile(
     rf"""(?P<blank>[^\S\n]+|\#[^\n]*)
       | (?P<fraction>(?<![\w.)'])[¼-¾⅐-⅞])
+      | (?P<unit>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?:im|[ij])(?![\w]))
       | (?P<number>(?:[0-9]+(?:\.(?![*/^'])[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
       | (?P<string>"[^"\n]*"|(?:(?<=[,=(])|(?<=[,=(][ ]))'[^'\n]*')
       | (?P<below>(?<=[‖|])(?:_(?:\{{\w+\}}|\w)|[₁₂]))
       | (?P<path>(?:{"|".join(sorted(MODULES))})(?:\.[^\W\d]\w*)+)
       | (?P<name>{NAME}(?P<dot>'*\.(?=\())?)
       | (?P<slope>∂\s*(?P<upper>{NAME})\s*/\s*∂\s*(?P<lower>{NAME}))
-      | (?P<turn>\.m?T\b|\.t\(\)|\.transpose\(\)|\.'|'|’|′|ᵀ)
+      | (?P<turn>\.m?[TH]\b|ᴴ|\.t\(\)|\.transpose\(\)|\.'|'|’|′|ᵀ)
       | (?P<method>\.[^\W\d]\w*(?=\())
       | (?P<raised>⁻ᵀ|⁻?[⁰¹²³⁴-⁹]+|⁺|†|\^†)
+      | (?P<star>\^\*)
       | (?P<bars>\|\||‖)
       | (?P<sign>\.\*|\./|\.\^|\*\*|[<>=!:]=|[-+*/\\^@·⋅∙⊙∘⊘⊗•,=;<>≤≥≠−])
       | (?P<bar>\|)
@@ -65,7 +67,8 @@ SAME = {
     "−": "-",
     ":=": "=",
 }
-MARKS = {"⁻ᵀ": "-T", "⁺": "+", "†": "+", "^†": "+"}
+PRIMES = frozenset("'’′")  # of complex matrices, the conjugate transpose
+MARKS = {"⁻ᵀ": "-T", "⁺": "+", "†": "†", "^†": "†"}
 IN_CALLS = frozenset(["name", "bar", "bars"])  # what stands in f(x, y) on a left side, beside commas
 COMPARISONS = frozenset(["<", "<=", ">", ">=", "==", "!="])
 INSTEAD = {
@@ -79,7 +82,6 @@ INSTEAD = {
     ":": "Entries and slices are read by rc.parse, in index notation: A[i,j].",
     ".": "A number has a digit beside its dot: 0.5.",
     "!": "Write != to compare.",
-    "ᴴ": "Write ' for the transpose; for a complex one use conj(A)'.",
 }
 INSTEAD |= dict.fromkeys("½⅓⅔¼¾", "Write 2*½ for the product, 2 + ½ for the sum.")
 SIGNS = "The signs are + - * / ^ ' and, entry by entry, .* ./ .^"
@@ -150,12 +152,17 @@ def _token(match: re.Match[str]) -> Token | None:
         return None
     if kind == "number":
         value = int(piece) if piece.isdigit() else float(piece)
+    elif kind == "unit":
+        digits = piece.rstrip("imj")
+        kind, value = "number", complex(0, int(digits) if digits.isdigit() else float(digits))
     elif kind == "path":
         kind, value = "name", piece.rpartition(".")[2]
         if value in ("T", "mT"):  # of a variable that is called as a module
             return None
     elif kind == "turn":
-        kind, value = "post", "T"
+        kind, value = "post", "H" if piece[-1] in "Hᴴ" else "'" if piece in PRIMES else "T"
+    elif kind == "star":
+        kind, value = "post", "*"
     elif kind == "raised":
         kind, value = "post", MARKS.get(piece) or int(piece.translate(_DIGITS))
     elif kind == "method":

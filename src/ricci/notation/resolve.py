@@ -137,7 +137,7 @@ def read_program(text: str, declared: Declarations = PLAIN) -> syntax.Statements
     if declared.matrix is not None:
         from ricci.notation.matrix_program import read_matrix
 
-        return read_matrix(text, declared.matrix, declared.functions)
+        return read_matrix(text, declared.matrix, declared.functions, declared.complex_names())
     if is_latex(text, declared):
         return _read_latex(text, declared)
     try:

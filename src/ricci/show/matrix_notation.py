@@ -27,6 +27,8 @@ from collections.abc import Callable, Hashable, Sequence
 from ricci.budget import spend
 from ricci.errors import RuleError
 from ricci.expr import (
+    CONJ,
+    OPS,
     POWER,
     Constant,
     Elementwise,
@@ -37,11 +39,13 @@ from ricci.expr import (
     Structure,
     Sum,
     Variable,
+    conj,
     numeric,
     topological,
 )
 from ricci.expr.alternating import is_levi_civita
-from ricci.expr.structures import is_delta
+from ricci.expr.build.conjugates import MOST_COUNTED, imaginary
+from ricci.expr.structures import is_delta, is_hermitian
 from ricci.notation.context import Facts
 from ricci.show import latex as in_latex
 from ricci.show import matrix_text, words
@@ -149,9 +153,27 @@ class _Writer(ProductWords):
     def learn(self, e: Expr) -> None:
         """The word for ``e``, whose operands are known; or why there is none, should anyone ask."""
         try:
-            self.known[e] = self.word(e)
+            self.known[e] = words.conjugate(self.word(conj(e))) if self.is_of_conjugates(e) else self.word(e)
         except RuleError as error:
             self.known[e] = error
+
+    @staticmethod
+    def is_of_conjugates(e: Expr) -> bool:
+        """Whether a sum or a function has conjugates of inputs alone, and several: it is said by its conjugate."""
+        if not e.complex or isinstance(e, (Constant, Product, Variable)) or (isinstance(e, Sum) and len(e.args) == 1):
+            return False
+        seen, waiting, found = {e}, [e], 0
+        while waiting and len(seen) < MOST_COUNTED:
+            node = waiting.pop()
+            if isinstance(node, Elementwise) and node.op is CONJ:
+                found += 1
+            elif isinstance(node, Variable):
+                return False
+            else:
+                new = [a for a in node.args if a.complex and a not in seen]
+                waiting += new
+                seen.update(new)
+        return not waiting and found > 1
 
     def of(self, e: Expr) -> MatrixWord:
         if e not in self.known:
@@ -182,10 +204,13 @@ class _Writer(ProductWords):
         first = ((self.place.get(e.name, len(self.place)), e.name),)
         shown = in_latex.symbol(e.name) if self.latex else accent
         mirror = {"symmetric": 1, "positive": 1, "antisymmetric": -1}.get(e.symmetry or "", 0)
+        mirror = 0 if is_hermitian(e) else mirror
         return MatrixWord("text", (), shown, e.order, first, mirror=mirror, leads=e.name in self.author.leading)
 
     def constant(self, e: Constant) -> MatrixWord:
         value = numeric(e)
+        if imaginary(e):
+            return MatrixWord("size", data="1j")
         if value is not None:
             return words.plus([(value, words.UNIT)], 0) if value < 0 else words.number_word(value)
         render = in_latex if self.latex else in_text
@@ -219,6 +244,11 @@ class _Writer(ProductWords):
                 return words.power_word(args[0], args[1], value)
             below = args[0] if value == -1 else words.power_word(args[0], words.number_word(-value), -value)
             return words.signed([(-1, below)], order) if order else words.scaled([(-1, below)], None)
+        if e.op is CONJ:
+            return words.conjugate(args[0])
+        if name == "abs2":
+            size = words.ABSOLUTE[self.latex] if order else _in_latex(OPS["abs"]) if self.latex else "abs({})"
+            return words.size_of(args[0], size)
         if e.op.sign in _COMPARE:
             sign = _COMPARE[e.op.sign][self.latex]
             if not args[0].order and args[1].order:

@@ -22,6 +22,8 @@ _TEMPLATES: dict[str, tuple[int, int, str, str]] = {
     "identity": (ATOM, ATOM, "I", "I"),
     "commutation": (ATOM, ATOM, "K", "K"),
     "transpose": (POST, ATOM, "{0}ᵀ", r"{0}^{{\top}}"),
+    "adjoint": (POST, ATOM, "{0}ᴴ", r"{0}^{{\mathsf{{H}}}}"),
+    "conj": (ATOM, SUM, "conj({0})", r"\overline{{{0}}}"),
     "inverse": (POST, ATOM, "{0}⁻¹", r"{0}^{{-1}}"),
     "inverse transposed": (POST, ATOM, "{0}⁻ᵀ", r"{0}^{{-\top}}"),
     "diag": (ATOM, SUM, "diag({0})", r"\operatorname{{diag}}\left({0}\right)"),
@@ -68,6 +70,11 @@ def _show_scaled(w: MatrixWord, latex: bool) -> tuple[int, str]:
     exact = Fraction(coef) if isinstance(coef, (int, Fraction)) else None
     top, bottom = (exact.numerator, exact.denominator) if exact is not None else (coef, 1)
     numbers = [[_show_number(number_word(v), latex)[1]] if v != 1 else [] for v in (top, bottom)]
+    unit = next((part for part in sizes if part[1].data == "1j"), None)
+    if unit is not None:
+        sizes = tuple([part for part in sizes if part is not unit])
+        node = syntax.Imaginary(0, 0, top)  # type: ignore[arg-type]
+        numbers[0] = [in_latex.render(node, 0) if latex else in_text.render(node, 0)]
     over, under = (
         part + [render(s, POST, latex) for e, s in sizes if e == sign]
         for part, sign in zip(numbers, (1, -1), strict=True)

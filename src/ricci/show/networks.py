@@ -15,8 +15,6 @@ from collections.abc import Hashable, Iterable, Sequence
 from ricci.expr import Number, number
 from ricci.show import words
 
-_ABSOLUTE = ("abs.({})", r"\operatorname{{abs}}^{{\odot}}\left({}\right)")
-
 
 class Network:
     """The factors of a product: weights on indices, edges between them (from, to, exponent, matrix) and scalars."""
@@ -100,7 +98,7 @@ class Network:
         alone = u not in self.out and not self.weights[u] and not self.weights[v] and not self.at(u)
         square = next((w for w in (matrix, words.flip(matrix)) if words.is_square(w)), None)
         if alone and square is not None:
-            self.weights[u].append((1, words.make_word("squares", [square.args[0]], 1)))
+            self.weights[u].append((1, words.make_word("squares", [words.without_bars(square.args[0])], 1)))
         else:
             self.weights[u].append((1, words.times([matrix, self.column(v)], 1)))
 
@@ -112,7 +110,7 @@ class Network:
         above = [w for e, w in rest if e > 0]
         if len(weights) == 1 and above:
             (w,) = above
-            if w.kind == "call" and w.data in _ABSOLUTE:
+            if w.kind == "call" and w.data in words.ABSOLUTE:
                 return words.make_word("norm1", w.args, 0)
             if w.kind == "diagonal":
                 return words.trace_of(w.args[0])
@@ -120,7 +118,7 @@ class Network:
                 return words.power_word(words.make_word("frobenius", w.args[0].args, 0), words.number_word(2), 2)
             if w.kind == "squares" or words.is_square(w):
                 return words.power_word(
-                    words.make_word("norm" if w.kind == "power" else "frobenius", [w.args[0]], 0),
+                    words.make_word("norm" if w.kind == "power" else "frobenius", [words.without_bars(w.args[0])], 0),
                     words.number_word(2),
                     2,
                 )

@@ -35,12 +35,13 @@ class MatrixWord:
 def make_word(kind: str, args: Iterable[MatrixWord], order: int, data: Any = None) -> MatrixWord:
     args = tuple(args)
     first = tuple(sorted({place for a in args for place in a.first})[:4])
-    own = kind in ("transpose", "inverse transposed")
+    own = kind in ("transpose", "inverse transposed", "adjoint", "conj")
     return MatrixWord(kind, args, data, order, first, own + sum(a.flips for a in args))
 
 
 ONES, IDENTITY = MatrixWord("ones", order=1), MatrixWord("identity", order=2)
 UNIT = MatrixWord("text", data="1")
+ABSOLUTE = ("abs.({})", r"\operatorname{{abs}}^{{\odot}}\left({}\right)")
 _NORMS = frozenset(["norm", "frobenius", "norm1", "norms"])
 _COSTS = {"ones": 3, "identity": 2, "times": 0, "plus": 0, "signed": 0, "scaled": 0, "kron": 0, "rowwise": 0}
 _SAME = frozenset(["identity", "commutation", "diag", "zeros"])
@@ -52,6 +53,10 @@ def flip(w: MatrixWord) -> MatrixWord:
         return w
     if w.kind == "transpose":
         return w.args[0]
+    if w.kind == "adjoint":
+        return conjugate(w.args[0])
+    if w.kind == "conj":
+        return make_word("adjoint", w.args, w.order)
     if w.kind == "times":
         return times([flip(a) for a in reversed(w.args)], w.order)
     if w.kind in ("inverse", "inverse transposed"):
@@ -68,6 +73,27 @@ def flip(w: MatrixWord) -> MatrixWord:
     inside = replace(make_word(w.kind, [flip(a) for a in w.args], w.order, w.data), told=w.told, turned=w.turned)
     alone = w.kind == "scaled" or (w.kind == "plus" and len(w.args) == 1)
     return w if parts_of(inside) == parts_of(w) else inside if alone or inside.flips < outside.flips else outside
+
+
+def conjugate(w: MatrixWord) -> MatrixWord:
+    """The complex conjugate, entry by entry."""
+    if w.kind == "conj":
+        return w.args[0]
+    if w.kind == "adjoint":
+        return flip(w.args[0])
+    if w.kind == "transpose":
+        return make_word("adjoint", w.args, w.order)
+    return replace(make_word("conj", [w], w.order), mirror=w.mirror)
+
+
+def size_of(w: MatrixWord, head: str) -> MatrixWord:
+    """The squares of absolute values, entry by entry; ``head`` is how a text has the absolute value."""
+    return power_word(make_word("call", [w], w.order, head), number_word(2), 2)
+
+
+def without_bars(w: MatrixWord) -> MatrixWord:
+    """What a norm is of, where its square is the sum of these squared."""
+    return w.args[0] if w.kind == "call" and w.data in ABSOLUTE else w
 
 
 def parts_of(w: MatrixWord) -> Counter:
@@ -139,7 +165,11 @@ def _norms_of(w: MatrixWord) -> MatrixWord | None:
     squares = w.args[0]
     by_column = squares.kind == "transpose"
     squares = squares.args[0] if by_column else squares
-    return make_word("norms", [squares.args[0]], 1, "col" if by_column else "row") if is_square(squares) else None
+    return (
+        make_word("norms", [without_bars(squares.args[0])], 1, "col" if by_column else "row")
+        if is_square(squares)
+        else None
+    )
 
 
 def number_word(value: Number) -> MatrixWord:
@@ -299,6 +329,9 @@ def cost(w: MatrixWord) -> int:
 
 def positive(w: MatrixWord) -> tuple[int, MatrixWord]:
     """A sign and ``w`` without it: a sum that its author would begin with a negative term is turned round."""
+    if w.kind == "conj":
+        sign, inner = positive(w.args[0])
+        return sign, conjugate(inner)
     terms = [(1 if minus else -1, a) for minus, a in zip(w.data, w.args, strict=True)] if w.kind == "plus" else []
     if w.turned:
         return w.turned, w if w.turned > 0 else plus(terms, w.order, w.told, 1)

@@ -3,9 +3,10 @@
 Forms of equal value differ in the order of columns that may be exchanged, in which factor was taken out, in what is a
 step of its own. To see through all of this, both are evaluated at random points: the entries of inputs are residues of
 a large prime, so that sums, products, powers, inverses and recurrences are exact, and what a field does not have, a
-sine or eigenvectors, is a random number that depends on the operands alone. Expressions that agree there are equal as
-rational functions of inputs and of such functions, but for a chance of one in 2**50. Sizes that are not known are small
-numbers, others at each point.
+sine or eigenvectors, is a random number that depends on the operands alone. The prime has a root of -1, the imaginary
+unit, and the conjugate of an input is another input. Expressions that agree there are equal as rational functions of
+inputs and of such functions, but for a chance of one in 2**50. Sizes that are not known are small numbers, others at
+each point.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import Any
 
 from ricci.budget import spend
 from ricci.expr import (
+    CONJ,
     POWER,
     Constant,
     Dim,
@@ -33,18 +35,22 @@ from ricci.expr import (
     Structure,
     Sum,
     Variable,
+    conj,
     dims,
     topological,
     variables,
 )
 from ricci.expr.alternating import LeviCivita, is_levi_civita, parity
+from ricci.expr.build.conjugates import imaginary
+from ricci.expr.build.known_pairs import unitary_of
 from ricci.expr.op import Adjoint, Op
 from ricci.expr.settle import SizeClasses, own_sizes
-from ricci.expr.structures import SYMMETRIC, holds, is_delta
+from ricci.expr.structures import SYMMETRIC, holds, is_delta, is_hermitian
 from ricci.expr.walk import with_bodies
 from ricci.notation.text_scope import is_positive
 
-PRIME = 2**61 - 2373  # not 2**61 - 1, by which floats would be fractions with small denominators
+PRIME = 2**61 - 2371  # not 2**61 - 1, by which floats would be fractions with small denominators
+UNIT = 520704659323737696  # whose square is -1
 SIZES = ((2, 2), (2, 3), (5, 9), (3, 2), (7, 14), (2, 3), (3, 2))  # at each point; larger ones for few entries
 ENOUGH = 2  # points of those at which the values were not too many
 MOST_WORK = 300_000  # multiplications at a point
@@ -208,7 +214,7 @@ class FieldPoint:
         return self.done[root]
 
     def variable(self, node: Variable) -> Entries:
-        if not node.symmetry:
+        if not node.symmetry or node.symmetry == "unitary" or is_hermitian(node):
             return {place: self.drawn(node.name, place) for place in self.all_places(node.shape)}
         sign = 1 if node.symmetry in SYMMETRIC else -1
         found: Entries = {}
@@ -216,6 +222,40 @@ class FieldPoint:
             drawn = self.drawn(node.name, tuple(sorted((i, j))))
             found[i, j] = drawn if i < j else sign * drawn % PRIME if i > j or sign > 0 else 0
         return found if node.symmetry != "orthogonal" else self.orthogonal(found, self.length(node.shape[0]))
+
+    def conjugate(self, node: Elementwise) -> Entries:
+        """The conjugate of an input is another one; that of a unitary matrix its inverse, transposed."""
+        (x,) = node.args
+        if unitary_of(x) is not None:
+            n = self.length(x.shape[0])
+            _, inverse = self.eliminated(dict(self.full(x)), n)
+            return {(i, j): inverse[j][i] for i in range(n) for j in range(n)}
+        return {place: self.conjugated(value) for place, value in self.done[x].items()}
+
+    def full(self, x: Expr) -> Iterator[tuple[Place, int]]:
+        """All entries, also those that are zero."""
+        for place in self.all_places(x.shape):
+            yield place, self.done[x].get(place, 0)
+
+    def conjugated(self, value: int) -> int:
+        """What stands for the conjugate of an entry; that of its opposite is the opposite."""
+        return PRIME - self.drawn("conj", PRIME - value) if 2 * value > PRIME else self.drawn("conj", value)
+
+    def size_or_part(self, node: Elementwise) -> Entries:
+        """What a number and its conjugate tell: ``z conj(z)``, its root, and the real and the imaginary part."""
+        (z,) = node.args
+        name, other = node.op.name, self.values(conj(z))
+        half = (PRIME + 1) // 2
+        found: Entries = {}
+        for place, value in self.full(z):
+            more = other.get(place, 0)
+            if name in ("abs", "abs2"):
+                square = value * more % PRIME
+                found[place] = square if name == "abs2" else self.power(square, half)
+            else:
+                part = (value + more if name == "real" else (more - value) * UNIT) % PRIME
+                found[place] = part * half % PRIME
+        return found
 
     def orthogonal(self, skew: Entries, n: int) -> Entries:
         """Cayley's: ``(1 - S) inv(1 + S)`` is orthogonal where S is antisymmetric, and all but those with -1 are so."""
@@ -226,6 +266,8 @@ class FieldPoint:
     def constant(self, node: Constant) -> Entries:
         if isinstance(node.value, LeviCivita):
             return {place: parity(place) % PRIME for place in permutations(range(node.value.order))}
+        if imaginary(node):
+            return {(): UNIT}
         if isinstance(node.value, Dim):
             return {(): self.size(node.value) % PRIME}
         return {place: self.number_of(node.value, place) for place in self.all_places(node.shape)}
@@ -293,6 +335,10 @@ class FieldPoint:
         return (*[labels[k] for k in kept], *[own[k] for k in fresh]), found
 
     def elementwise(self, node: Elementwise) -> Entries:
+        if node.op is CONJ:
+            return self.conjugate(node)
+        if node.op.name in ("abs", "abs2", "real", "imag") and node.args[0].complex:
+            return self.size_or_part(node)
         operands = [(self.done[a], bool(a.shape)) for a in node.args]
         return {
             place: self.entry(node.op, [own.get(place if spread else (), 0) for own, spread in operands])

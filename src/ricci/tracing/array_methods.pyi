@@ -233,6 +233,8 @@ class ArrayMethods:
         """``rc.digamma`` of this array."""
     def polygamma(self, x: Any) -> Self:
         """``rc.polygamma`` of this array."""
+    def ifft(self, *axes: int, axis: Any = None) -> Self:
+        """``rc.ifft`` of this array."""
     def logsumexp(self, *axes: int, axis: Any = None, keepdims: bool = False) -> Self:
         """``rc.logsumexp`` of this array."""
     def softmax(self, *axes: int, axis: Any = None) -> Self:

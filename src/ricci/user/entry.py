@@ -97,6 +97,7 @@ def parse(
     result="text or None",
     sizes="sizes or None",
     functions="functions or None",
+    complex="names of tensors or None",
 )
 def matrix(
     text: str,
@@ -105,6 +106,7 @@ def matrix(
     result: str | None = None,
     sizes: Mapping[str, int] | None = None,
     functions: str | Iterable[str] | Mapping[str, Callable[..., Any] | None] | None = None,
+    complex: str | Sequence[str] | None = None,
 ) -> Formula:
     """Read formulas in the matrix language, that of matrixcalculus.org, NumPy or papers, in text or LaTeX.
 
@@ -117,10 +119,17 @@ def matrix(
     y[n] = A[m,n'] A[m,n] x[n']
     >>> print(matrix("x'*S*x", "S: symmetric").diff("x").matrix())
     2 S x
+
+    With complex numbers ``'`` is the conjugate transpose, as in MATLAB and Julia, and ``.'``, ``.T``, ``ᵀ`` the plain
+    one:
+
+    >>> print(matrix("norm2(A*z - b)^2", complex="A z b").diff("conj(z)").matrix())
+    Aᴴ (A z - b)
     """
     from ricci.notation.matrix_program import declared_in
 
-    return _read(text, result, sizes, declared_in(text, declarations, functions_by_name(functions)))
+    said = declared_in(text, declarations, functions_by_name(functions), split_names(complex))
+    return _read(text, result, sizes, said)
 
 
 def _read(text: str, result: str | None, sizes: Mapping[str, int] | None, declared: Declarations) -> Formula:

@@ -102,7 +102,7 @@ def _alike(one: Expr, other: Expr) -> tuple[Expr, Expr]:
         shapes[v.name] = [b if isinstance(b, int) else a for a, b in zip(known, v.shape, strict=True)]
 
     def unified(e: Expr) -> Expr:
-        new = {v: variable(v.name, tuple(shapes[v.name]), v.symmetry) for v in variables(e)}
+        new = {v: variable(v.name, tuple(shapes[v.name]), v.symmetry, v.complex) for v in variables(e)}
         changed: dict[Expr, Expr] = {v: w for v, w in new.items() if v is not w}
         return substitute(e, changed) if changed else e
 

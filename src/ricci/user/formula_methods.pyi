@@ -132,6 +132,8 @@ class FormulaMethods:
         """the derivative of lgamma; entry by entry."""
     def polygamma(self, x: Formula | float, /) -> Formula:
         """the derivative of order n of digamma; entry by entry."""
+    def ifft(self, *axes: str) -> Formula:
+        """the inverse of the discrete Fourier transform; over the named axes, or all."""
     def prod(self, *axes: str) -> Formula:
         """the product; over the named axes, or all."""
     def max(self, *axes: str) -> Formula:

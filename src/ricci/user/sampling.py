@@ -107,14 +107,16 @@ def apart(one: Expr, other: Expr, facts: Facts) -> tuple[dict[str, Any], float, 
             continue
         inputs = places.inputs(rng, env, (whole_numbers,))
         if attempt % 4 == 3:  # halves show what is wrong with rounding
-            inputs = {name: x / 2 if x.dtype.kind == "f" else x for name, x in inputs.items()}
+            inputs = {name: x / 2 if x.dtype.kind in "fc" else x for name, x in inputs.items()}
         left, right = _values(stage, inputs, env)
         whole = all((x == np.round(x)).all() for x in inputs.values())
         few = sum(x.size for x in inputs.values()) <= FEW
         differ = abs(left - right) > 1e-9 * max(abs(left), abs(right))
         if few and np.isfinite(left) and np.isfinite(right) and differ:
-            shown = {name: np.asarray(x, int if whole else float).tolist() for name, x in inputs.items()}
-            return shown, float(left), float(right)
+            shown = {
+                name: (x.astype(int) if whole and x.dtype.kind == "f" else x).tolist() for name, x in inputs.items()
+            }
+            return shown, left.item(), right.item()
     return None
 
 
@@ -131,7 +133,7 @@ def differ_finely(one: Expr, other: Expr, facts: Facts) -> bool:
         if env is None or count == AGAIN:
             continue
         inputs = places.inputs(rng, env, STYLES[attempt % 2])
-        single = {name: x.astype(np.float32) if x.dtype.kind == "f" else x for name, x in inputs.items()}
+        single = {name: _single(x) for name, x in inputs.items()}
         with np.errstate(all="ignore"):
             values, rough = _values(stage, inputs, env), _values(stage, single, env)
             noise = sum(np.abs(a - b) for a, b in zip(values, rough, strict=True)) * FINER
@@ -155,7 +157,7 @@ def alike(one: Expr, others: Sequence[Expr], facts: Facts) -> list[int]:
             continue
         with np.errstate(all="ignore"):
             values = evaluate(stage, places.inputs(rng, env, STYLES[attempt]), env)
-            first, *rest = [np.asarray(value, float) for value in values]
+            first, *rest = map(_numbers, values)
             scale = RELATIVE * np.max(np.abs(first), initial=0.0, where=np.isfinite(first))
             if not np.isfinite(first).any():
                 continue
@@ -177,14 +179,25 @@ def _differ(stage: Prepared, inputs: dict[str, Array], env: Env) -> bool | None:
             suspect &= apart > ROUNDING
         if not suspect.any():
             return False if both.any() else None
-        single = {name: x.astype(np.float32) if x.dtype.kind == "f" else x for name, x in inputs.items()}
+        single = {name: _single(x) for name, x in inputs.items()}
         off = [np.abs(a - b) <= SLACK * apart for a, b in zip(_values(stage, single, env), (one, other), strict=True)]
         return bool((suspect & off[0] & off[1]).any()) or None
 
 
 def _values(stage: Prepared, inputs: dict[str, Array], env: Env) -> list[Array]:
     """Of the two; a third result only says what must agree."""
-    return [np.asarray(value, dtype=float) for value in evaluate(stage, inputs, env)[:2]]
+    return [_numbers(value) for value in evaluate(stage, inputs, env)[:2]]
+
+
+def _numbers(value: Any) -> Array:
+    """A value in floats, or complex."""
+    value = np.asarray(value)
+    return value if value.dtype.kind == "c" else value.astype(float)
+
+
+def _single(x: Array) -> Array:
+    """The same in single precision; whole numbers as they are."""
+    return x.astype({"f": np.float32, "c": np.complex64}.get(x.dtype.kind, x.dtype))
 
 
 class _Places:
@@ -193,6 +206,7 @@ class _Places:
     def __init__(self, roots: Sequence[Expr], facts: Facts, alike: Sequence[tuple[Size, Size]]):
         self.roots, self.facts = roots, facts
         self.nodes = topological(*roots)
+        self.complex = {v.name for v in self.nodes if isinstance(v, Variable) and v.complex}
         self.shapes: dict[str, tuple[Size, ...]] = {
             name: tuple([dims.axis_size(name, a) for a in range(n)]) for name, n in facts.inputs.items()
         }
@@ -266,7 +280,11 @@ class _Places:
             if name in self.facts.integers or name in bounds:
                 arrays[name] = rng.integers(0, max(bounds.get(name, 1), 1), sizes)
             else:
-                arrays[name] = style[int(rng.integers(len(style)))](rng, sizes)
+                draw = style[int(rng.integers(len(style)))]
+                arrays[name] = draw(rng, sizes)
+                if name in self.complex:
+                    turned = whole_numbers if draw is whole_numbers else _normal
+                    arrays[name] = arrays[name] + 1j * turned(rng, sizes)
                 if name in self.facts.symmetries:
                     arrays[name] = _DECLARED[self.facts.symmetries[name]](arrays[name])
         return arrays
@@ -345,7 +363,7 @@ def positive_styles() -> tuple[tuple[Callable, ...], ...]:
 
 
 def _positive_definite(x: Array) -> Array:
-    return x @ x.T + np.eye(len(x))
+    return x @ x.conj().T + np.eye(len(x))
 
 
 def _orthogonal(x: Array) -> Array:
@@ -357,6 +375,8 @@ _DECLARED: dict[str, Callable[[Array], Array]] = {
     "antisymmetric": lambda x: (x - x.T) / 2,
     "positive": _positive_definite,
     "orthogonal": _orthogonal,
+    "hermitian": lambda x: (x + x.conj().T) / 2,
+    "unitary": _orthogonal,
 }
 
 STYLES: tuple[tuple[Callable, ...], ...] = (

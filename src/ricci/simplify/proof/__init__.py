@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 
+from ricci.errors import DTypeError
 from ricci.expr import (
     Elementwise,
     Expr,
@@ -46,7 +47,7 @@ def proved_equal(one: Expr, other: Expr, linked: Iterable[tuple[Size, Size]] = (
         for _ in range(CLEARED):
             left = prover.cleared(left)
         return not left
-    except TooLong:
+    except (TooLong, DTypeError):  # where it is not seen that something is real
         return False
 
 

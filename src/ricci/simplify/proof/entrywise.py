@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from ricci.expr import POWER, Elementwise, numeric
+from ricci.expr import CONJ, POWER, Elementwise, I, conj, numeric
 from ricci.expr.op import OPS, Op
-from ricci.simplify.proof.exponents import ONE, Powers
+from ricci.simplify.match import is_complex
+from ricci.simplify.proof.exponents import HALF, ONE, Powers
 from ricci.simplify.proof.polynomials import Factor, Poly, number, plain, total
 
 LONGEST_ANGLE = 3  # terms of an angle, of which sine and cosine are those of its terms
@@ -21,12 +22,34 @@ class Entrywise(Powers):
 
     def elementwise(self, node: Elementwise, args: list[Poly]) -> Poly:
         """A function of operands in normal form."""
+        if is_complex(node):
+            return self.of_complex(node, args)
         if node.op is POWER:
             n = numeric(node.args[1])
             if n is not None:
                 return self.power(args[0], Fraction(n))
             return self.exp(self.times(args[1], self.log(args[0])))
         return self.of(node.op, args)
+
+    def of_complex(self, node: Elementwise, args: list[Poly]) -> Poly:
+        """What holds of complex numbers too: whole powers, exponentials, and what a number and its conjugate tell."""
+        name, axes = node.op.name, tuple(range(len(node.shape)))
+        if node.op is CONJ:
+            return plain(node, axes)
+        if node.op is POWER:
+            n = numeric(node.args[1])
+            whole = n is not None and Fraction(n).denominator == 1
+            return self.power(args[0], Fraction(n)) if whole else self.opaque(POWER, args)  # type: ignore[arg-type]
+        if name in ("exp", "sin", "cos"):
+            return self.of(node.op, args)
+        if name in ("abs2", "real", "imag") and node.args[0].complex:
+            other = self.normal(conj(node.args[0]))
+            if name == "abs2":
+                return self.times(args[0], other)
+            if name == "real":
+                return total([(HALF, args[0]), (HALF, other)])
+            return self.times(plain(I, ()), total([(-HALF, args[0]), (HALF, other)]))
+        return self.opaque(node.op, args)
 
     def of(self, op: Op, args: Sequence[Poly]) -> Poly:
         """What is known of a function here, what its row says that it is, or it as it is."""
@@ -45,12 +68,12 @@ class Entrywise(Powers):
         return self.power(x, Fraction(-1))
 
     def _sin(self, x: Poly) -> Poly:
-        return self._angle(x)[0]
+        return self.angle(x)[0]
 
     def _cos(self, x: Poly) -> Poly:
-        return self._angle(x)[1]
+        return self.angle(x)[1]
 
-    def _angle(self, poly: Poly) -> tuple[Poly, Poly]:
+    def angle(self, poly: Poly) -> tuple[Poly, Poly]:
         """Sine and cosine of a sum, by those of its terms; of a long one as it is."""
         if len(poly) > LONGEST_ANGLE:
             return self._angle_as_it_is(poly)

@@ -17,6 +17,7 @@ from ricci.expr import (
     Elementwise,
     Expr,
     Function,
+    I,
     Op,
     Structure,
     constant,
@@ -47,7 +48,15 @@ ONE = number(1)
 class Powers(Algebra):
     """Polynomials with powers, exponentials and choices."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.rules[I] = _unit_power
+
     def normal(self, root: Expr) -> Poly:
+        raise NotImplementedError
+
+    def angle(self, poly: Poly) -> tuple[Poly, Poly]:
+        """Sine and cosine."""
         raise NotImplementedError
 
     def reduced_sum(self, poly: Poly) -> Poly:
@@ -56,8 +65,8 @@ class Powers(Algebra):
     def power(self, base: Poly, r: Fraction) -> Poly:
         if r == 0:
             return ONE
-        if not base:
-            return {} if r > 0 else self.opaque(POWER, [base, number(r)])
+        if not base or (r.denominator != 1 and has_complex(base)):
+            return {} if r > 0 and not base else self.opaque(POWER, [base, number(r)])
         if len(base) == 1:
             ((m, c),) = base.items()
             return self._power_of_term(m, c, r)
@@ -137,6 +146,10 @@ class Powers(Algebra):
         if len(m) == 1 and m[0][1] == 1 and is_a(m[0][0][0], "log"):
             head, labels = m[0][0]
             return self.power(relabelled(self.normal(head.args[0]), dict(enumerate(labels))), c)
+        rest = tuple([item for item in m if item[0][0] is not I])
+        if len(rest) < len(m) and not has_complex({rest: c}):  # Euler's
+            sine, cosine = self.angle({rest: c})
+            return total([(1, cosine), (1, self.times(plain(I, ()), sine))])
         head, labels = self.arranged(
             labels_of({m: c}), lambda o: elementwise(OPS["exp"], self.whole({m: Fraction(1)}, o))
         )
@@ -144,7 +157,7 @@ class Powers(Algebra):
 
     def log(self, poly: Poly) -> Poly:
         """The logarithm of the size."""
-        if not poly or any(isinstance(h, Structure) for m in poly for (h, _), _ in m):
+        if not poly or any(isinstance(h, Structure) for m in poly for (h, _), _ in m) or has_complex(poly):
             return self.opaque(OPS["log"], [poly])
         if len(poly) > 1:
             outside, inside = self._content(poly, lambda h, e: True, Fraction(1))
@@ -186,7 +199,10 @@ class Powers(Algebra):
         """``[p > 0]``; where ``-p`` comes first it is ``1 - [-p > 0] - [p == 0]``."""
         if not poly or (len(poly) == 1 and UNIT in poly):
             return number(int(bool(poly) and poly[UNIT] > 0))
-        _, inside = self._content(poly, lambda h, e: self.positive(h) and not isinstance(h, Structure), HALF)
+        if has_complex(poly):
+            inside = poly
+        else:
+            _, inside = self._content(poly, lambda h, e: self.positive(h) and not isinstance(h, Structure), HALF)
         if inside[min(inside, key=repr)] < 0:
             inside = negative(inside)
             return total([(1, ONE), (-1, self._chosen("less", inside)), (-1, self.nothing(inside))])
@@ -196,7 +212,10 @@ class Powers(Algebra):
         """``[p == 0]``, beside which the terms of ``p`` cancel, and ``[p > 0]`` is 0."""
         if not poly or (len(poly) == 1 and UNIT in poly):
             return number(int(not poly))
-        _, inside = self._content(poly, lambda h, e: self.positive(h) and not isinstance(h, Structure), Fraction(1))
+        if has_complex(poly):
+            inside = poly
+        else:
+            _, inside = self._content(poly, lambda h, e: self.positive(h) and not isinstance(h, Structure), Fraction(1))
         ((((head, labels), _),),) = none = self._chosen("equal", inside)
         ((((more, others), _),),) = self._chosen("less", inside)
         place = {x: k for k, x in enumerate(labels)}
@@ -231,6 +250,8 @@ class Powers(Algebra):
         return total([(1, self.step(poly)), (-1, self.step(negative(poly)))])
 
     def size(self, poly: Poly) -> Poly:
+        if has_complex(poly):
+            return self.opaque(OPS["abs"], [poly])
         if len(poly) == 1:
             ((m, c),) = poly.items()
             return self.product([number(abs(c)), *[self._size_of_factor(factor, e) for factor, e in m]])
@@ -263,6 +284,19 @@ class Powers(Algebra):
         head, order = self.arranged(labels, build)
         value = numeric(head)
         return number(sign * value) if value is not None else total([(sign, plain(head, order))])
+
+
+def has_complex(poly: Poly) -> bool:
+    """Whether there are complex heads in it, of which roots and logarithms are not those of their factors."""
+    return any(head.complex for m in poly for (head, _), _ in m)
+
+
+def _unit_power(factor: Factor, e: Fraction) -> Poly | None:
+    """Powers of the imaginary unit."""
+    if e.denominator != 1 or e == 1:
+        return None
+    sign = number((-1) ** int((e - e % 2) / 2))
+    return dict(sign) if e % 2 == 0 else {mono({factor: Fraction(1)}): sign[UNIT]}
 
 
 def is_a(head: Expr, name: str) -> bool:
