@@ -48,11 +48,18 @@ class _Parts:
         return self.coef != 1 or bool(numbers) or bool(self.units)
 
 
+def _was_real(z: Expr) -> bool:
+    """Whether it is a real number that counts as a complex one."""
+    return isinstance(z, Elementwise) and z.op.name in ("as_complex", "below_cut")
+
+
 def abs_rule(z: Expr) -> Expr | None:
     """The absolute value of what is complex: that of each factor."""
     if not z.complex:
         return None
     size = OPS["abs"]
+    if _was_real(z):
+        return size(z.args[0])
     parts = _Parts(z)
     if parts.many or len(parts.rest) > 1:
         own = [(size(a), labels) for a, labels in parts.rest]
@@ -65,8 +72,8 @@ def abs_rule(z: Expr) -> Expr | None:
 
 
 def _square_rule(z: Expr) -> Expr | None:
-    if not z.complex:
-        return power(z, 2)
+    if not z.complex or _was_real(z):
+        return power(z if not z.complex else z.args[0], 2)
     parts = _Parts(z)
     if parts.many or len(parts.rest) > 1:
         own = [(abs2(a), labels) for a, labels in parts.rest]
@@ -81,8 +88,8 @@ def _square_rule(z: Expr) -> Expr | None:
 
 
 def _real_rule(z: Expr) -> Expr | None:
-    if not z.complex:
-        return z
+    if not z.complex or _was_real(z):
+        return z.args[0] if z.complex else z
     parts = _Parts(z)
     if parts.many:
         inner = parts.spread(parts.rest) if parts.rest else one(z.shape)
@@ -96,7 +103,7 @@ def _real_rule(z: Expr) -> Expr | None:
 
 
 def _imag_rule(z: Expr) -> Expr | None:
-    if not z.complex:
+    if not z.complex or _was_real(z):
         return zero(z.shape)
     parts = _Parts(z)
     if parts.many:
@@ -122,7 +129,7 @@ def _angle_rule(z: Expr) -> Expr | None:
         return None
     if imaginary(z):
         return constant("pi") / 2
-    other, turned = plainer(z)
+    other, turned = _turned(z)
     return scale(-1, angle(other)) if turned else None
 
 
@@ -167,6 +174,39 @@ imag = row(
     wirtinger=(lambda z, y: scale(-HALF, I),),
     **known(parity="odd", type="same", whole="kept", method=False),
     **called(traced=("lax.imag", "aten.imag")),
+)
+
+
+def _conj_of_real(z: Expr) -> Expr:
+    return below_cut(z)
+
+
+# Real numbers as complex ones lie on the branch cuts of roots and logarithms, above them; their conjugates lie below.
+as_complex = row(
+    "as_complex",
+    "z, as a complex number where it is a real one",
+    complex,
+    lambda z, y: constant(1),
+    operands="z",
+    latex="{0}",
+    rewrite=lambda z: z if z.complex else None,
+    conjugate=_conj_of_real,
+    complex="always",
+    **known(whole="kept", method=False),
+    **called(by=lambda f, z: z + 0j),
+)
+below_cut = row(
+    "below_cut",
+    "the conjugate of z, as a complex number where it is a real one",
+    lambda z: complex(z).conjugate(),
+    lambda z, y: constant(1),
+    operands="z",
+    latex="{0}",
+    rewrite=lambda z: conj(z) if z.complex else None,
+    conjugate=as_complex,
+    complex="always",
+    **known(whole="kept", method=False),
+    **called(by=lambda f, z: f.conj(z + 0j)),
 )
 angle = row(
     "angle",

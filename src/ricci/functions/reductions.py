@@ -36,6 +36,7 @@ from typing import Any
 
 from ricci.errors import ShapeError
 from ricci.expr import (
+    OPS,
     Adjoint,
     Change,
     Expr,
@@ -247,6 +248,7 @@ prod = _row(
     _prod_of_others,
     "reduce",
     r"\prod",
+    complex="kept",
     **known(type="same", keeps_sign="all", grows=True),
 )
 max_ = _row(
@@ -334,6 +336,7 @@ cumprod = _row(
     _cumprod,
     Change(_cumprod_change),
     "keep",
+    complex="kept",
     **known(type="same", keeps_sign="all", grows=True, maker=_along_one),
 )
 prod_before = _row(
@@ -342,6 +345,7 @@ prod_before = _row(
     lambda x: list(accumulate(x[:-1], operator.mul, initial=1)) if x else [],
     _prod_change(lambda: recurrence),
     "keep",
+    complex="kept",
     **known(type="same", keeps_sign="all", grows=True, maker=_along_one),
 )
 prod_after = _row(
@@ -350,6 +354,7 @@ prod_after = _row(
     lambda x: list(accumulate(x[:0:-1], operator.mul, initial=1))[::-1] if x else [],
     _prod_change(lambda: recurrence_back),
     "keep",
+    complex="kept",
     **known(type="same", keeps_sign="all", grows=True, maker=_along_one),
 )
 
@@ -367,6 +372,7 @@ def _recurrence(name: str, value: Callable, back: Callable[[], Op], own: Callabl
         works_on=(1, 1),
         result=lambda shapes, *params: shapes[1],
         columns=True,
+        complex="kept",
         maker=along,
     )
 
@@ -444,7 +450,9 @@ def norm(x: Expr, axes: Axes = None, p: float = 2) -> Expr:
         return min_(abs_(x), axes)
     if p == 0:
         return sum_(not_equal(x, 0), axes)
-    size = x if p % 2 == 0 else abs_(x)
+    if x.complex and p == 2:
+        return sqrt(sum_(OPS["abs2"](x), axes))
+    size = x if p % 2 == 0 and not x.complex else abs_(x)
     return sum_(size**p, axes) ** (1 / Fraction(p))
 
 

@@ -227,7 +227,10 @@ def fresh(expr: Expr, dtype: Any, weak: bool = False) -> Traced:
     """A traced array of the innermost frame."""
     frame = current()
     assert frame is not None, "there are traced arrays only while a function is traced"
-    return Traced(expr, np.dtype(dtype), frame, weak)
+    found = np.dtype(dtype)
+    if expr.complex and found.kind != "c":
+        found = np.result_type(found, np.complex64)
+    return Traced(expr, found, frame, weak)
 
 
 def has_traced(values: Iterable[Any]) -> bool:

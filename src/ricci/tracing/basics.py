@@ -22,6 +22,7 @@ from ricci.tracing.watched import Watched
 FLOAT = np.dtype(np.float64)
 INT = np.dtype(np.int64)
 BOOL = np.dtype(np.bool_)
+COMPLEX = np.dtype(np.complex128)
 
 
 def lift(x: Any) -> Traced:
@@ -42,6 +43,8 @@ def lift(x: Any) -> Traced:
     if isinstance(x, (int, float)):
         zero = _signed_zero(x)
         return fresh(constant(x), FLOAT if isinstance(x, float) else INT, weak=True) if zero is None else zero
+    if isinstance(x, complex):
+        return fresh(constant(x), COMPLEX, weak=True)
     if isinstance(x, (list, tuple)):
         return _of_sequence(x)
     array = _array(x)
@@ -61,7 +64,7 @@ def _signed_zero(x: float) -> Traced | None:
 def _number(x: np.generic) -> Traced:
     """A number of NumPy's has a type, which counts as that of an array does; beside tensors of PyTorch it has none."""
     frame = current()
-    weak = frame is not None and frame.root.weak_numbers and x.dtype.kind in "iuf"
+    weak = frame is not None and frame.root.weak_numbers and x.dtype.kind in "iufc"
     return fresh(constant(x.item()), checked_dtype(x.dtype), weak)
 
 
@@ -72,8 +75,6 @@ def _array(x: Any) -> Any:
         return x
     if hasattr(x, "__array__"):
         return np.asarray(x)
-    if isinstance(x, complex):
-        raise DTypeError(f"The number {x} is complex; ricci computes with real numbers.")
     raise TraceError(f"A {type(x).__name__} is not an array; numbers, arrays and lists of them are.")
 
 
@@ -109,7 +110,7 @@ def in_a_row(parts: Sequence[Traced]) -> Expr:
 
 def numpy_dtype(dtype: Any) -> np.dtype:
     """The type as one of NumPy's; bfloat16, which NumPy lacks, goes by the name of the other type of its size."""
-    if isinstance(dtype, np.dtype) and dtype.kind in "biuf":
+    if isinstance(dtype, np.dtype) and dtype.kind in "biufc":
         return dtype
     name = str(dtype).rpartition(".")[2]
     return np.dtype(np.float16) if name == "bfloat16" else dtype if isinstance(dtype, np.dtype) else np.dtype(name)
@@ -121,9 +122,9 @@ def checked_dtype(dtype: Any, what: str = "An array") -> np.dtype:
         found = numpy_dtype(dtype)
     except TypeError:
         raise DTypeError(f"{what} has the type {dtype}, with which ricci does not compute.") from None
-    if found.kind not in "biuf":
+    if found.kind not in "biufc":
         raise DTypeError(
-            f"{what} has the type {found}; ricci computes with real numbers, whole numbers and truth values."
+            f"{what} has the type {found}; ricci computes with real, complex and whole numbers, and truth values."
         )
     return found
 
@@ -134,20 +135,33 @@ def like(x: Traced, expr: Expr, dtype: Any = None) -> Traced:
 
 
 def floating(*xs: Traced) -> np.dtype:
-    """The floating type that these types have in common."""
+    """The floating or complex type that these types have in common."""
     found = np.result_type(*[x.dtype for x in xs])
-    return found if found.kind == "f" else FLOAT
+    return found if found.kind in "fc" else FLOAT
+
+
+def real_type(dtype: np.dtype) -> np.dtype:
+    """The type of the parts of complex numbers; any other type is itself."""
+    return np.finfo(dtype).dtype if dtype.kind == "c" else dtype
+
+
+def complex_type(dtype: np.dtype) -> np.dtype:
+    """The type of complex numbers with parts of this type."""
+    return np.result_type(dtype, np.complex64)
 
 
 def common(*xs: Any) -> np.dtype:
     """The type that NumPy gives to arrays of these together; Python's numbers do not widen it."""
-    weak = {float: 0.0, int: 0}
+    weak = {float: 0.0, int: 0, complex: 0j}
     return np.result_type(*[weak.get(python_type(x), x.dtype) for x in map(lift, xs)])  # type: ignore[arg-type]
+
+
+_PYTHONS = {"f": float, "c": complex}
 
 
 def python_type(x: Traced) -> type | None:
     """The type of Python's that a number stands for, if it is one of Python's own."""
-    return None if not x.weak else float if x.dtype.kind == "f" else int
+    return _PYTHONS.get(x.dtype.kind, int) if x.weak else None
 
 
 # Axes

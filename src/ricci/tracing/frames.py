@@ -101,9 +101,9 @@ class Frame:
         """The outermost frame; itself is not stored, so that frames are freed at once when nobody holds them."""
         return self._root or self
 
-    def variable(self, name: str, shape: tuple[int, ...]) -> Variable:
-        """A fresh input of this frame."""
-        return input_node(name + "'" * self.depth, shape)
+    def variable(self, name: str, shape: tuple[int, ...], dtype: Any = None) -> Variable:
+        """A fresh input of this frame; of numbers that are complex if the type is."""
+        return input_node(name + "'" * self.depth, shape, complex=getattr(dtype, "kind", "f") == "c")
 
     def capture(self, array: Any) -> Variable:
         """The input that stands for an array; the same one each time."""
@@ -119,7 +119,7 @@ class Frame:
             tried = 1
             while name in root.taken or name in root.captured:
                 name, tried = f"{own or 'c'}_{tried}", tried + 1
-            found = root.known[id(array)] = input_node(name, tuple(array.shape))
+            found = root.known[id(array)] = input_node(name, tuple(array.shape), complex="complex" in str(array.dtype))
             root.captured[name] = array  # which keeps it alive, and its id with it
             if hasattr(array, "flags") and array.nbytes <= MOST_COPIED:
                 root.copies[name] = array.copy()

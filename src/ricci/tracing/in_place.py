@@ -8,7 +8,7 @@ chooses entries, ``view = P owner`` with a 0/1 matrix that has one 1 in each row
     Pᵀ new              where a view chose an entry, that is where Pᵀ 1 is 1,
     what it was before  elsewhere
 
-and ``Pᵀ`` is the pullback of the call.
+and ``Pᵀ`` is the pullback of the call. The real or imaginary part of an array is a view too; the other part stays.
 
 Whether ``reshape`` and ``ravel`` give a view depends on the order in memory, which expressions do not have. Then the
 array is *doubtful*: it may be changed, or what it was made of, but after that the other one of the two cannot be read.
@@ -28,9 +28,10 @@ import numpy as np
 from ricci.calculus.graph import pullbacks
 from ricci.dispatch import register
 from ricci.errors import DTypeError, ShapeError, TraceError
-from ricci.expr import Expr, one
+from ricci.expr import Expr, conj, one
 from ricci.expr import variable as input_node
 from ricci.functions import elementwise as e
+from ricci.functions.complexes import I, imag, real
 from ricci.tracing.array import Traced, View, leaked
 from ricci.tracing.array_methods import IN_PLACE
 from ricci.tracing.basics import lift
@@ -46,7 +47,7 @@ from ricci.tracing.rows.along import broadcast
 
 _ALWAYS = {np.transpose, np.permute_dims, np.matrix_transpose, np.swapaxes, np.moveaxis, np.rollaxis, np.squeeze}
 _ALWAYS |= {np.expand_dims, np.flip, np.fliplr, np.flipud, np.rot90, np.asarray, np.asanyarray}
-_ALWAYS |= {np.array_split, np.split, np.hsplit, np.vsplit, np.dsplit, getattr(np, "unstack", None)}
+_ALWAYS |= {np.real, np.imag, np.array_split, np.split, np.hsplit, np.vsplit, np.dsplit, getattr(np, "unstack", None)}
 _READ_ONLY = {np.diagonal, np.diag, getattr(np.linalg, "diagonal", None), np.broadcast_to}
 _READ_ONLY |= {np.lib.stride_tricks.sliding_window_view}
 _OF_EACH = {np.atleast_1d, np.atleast_2d, np.atleast_3d}
@@ -105,6 +106,8 @@ def _gives_views(function: Any, args: tuple, parts: list[Any]) -> bool:
     """Whether the call may give views of its first argument."""
     if function is operator.getitem:
         return _basic(args[1], parts[0])
+    if function is np.imag and getattr(args[0], "dtype", np.dtype(float)).kind != "c":
+        return False
     return bool(args) and (function in _ALWAYS or function in _DOUBTFUL or function in _READ_ONLY)
 
 
@@ -183,9 +186,15 @@ def assign(x: Traced, value: Any, what: str) -> None:
 def _written(view: View, new: Expr) -> Expr:
     """The owner of a view with ``new`` where the view reads."""
     owner = view.owner
-    entries = input_node("entries of the owner", owner.shape)
+    entries = input_node("entries of the owner", owner.shape, complex=owner.dtype.kind == "c")
     chosen = view.read(Traced(entries, owner.dtype, owner.frame)).expr
     (put,) = pullbacks(chosen, new, [entries])
+    if entries.complex and not chosen.complex:
+        (where,) = pullbacks(chosen, one(chosen.shape), [entries])  # the number that the part is a multiple of, halved
+        put, where = 2 * conj(put), 2 * conj(where)
+        if where.complex:
+            return e.where(imag(where), real(owner.expr) + put, owner.expr)
+        return e.where(where, put + I * imag(owner.expr), owner.expr)
     if prod(chosen.shape) == prod(owner.shape):
         return put
     (where,) = pullbacks(chosen, one(chosen.shape), [entries])

@@ -96,11 +96,23 @@ class Operand(ArrayMethods):
 
     @property
     def real(self) -> Self:
-        return self
+        return call(np.real, (self,), {}) if self.dtype.kind == "c" else self
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self[...] = value + 1j * self.imag if self.dtype.kind == "c" else value
 
     @property
     def imag(self) -> Any:
-        return call(np.zeros_like, (self,), {})
+        return call(np.imag if self.dtype.kind == "c" else np.zeros_like, (self,), {})
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if self.dtype.kind != "c":
+            raise InputError(
+                f"An array of {self.dtype} has no imaginary part to set; write x = x.astype(complex) first."
+            )
+        self[...] = self.real + 1j * value
 
     @property
     def at(self) -> At:
@@ -184,11 +196,11 @@ class Operand(ArrayMethods):
 
     @takes("x.conj")
     def conj(self) -> Self:
-        return self
+        return call(np.conjugate, (self,), {}) if self.dtype.kind == "c" else self
 
     @takes("x.conjugate")
     def conjugate(self) -> Self:
-        return self
+        return self.conj()
 
     @takes("x.sort")
     def sort(self, axis: int = -1, kind: Any = None, order: Any = None) -> Any:

@@ -21,7 +21,7 @@ from ricci.functions.elementwise import stop_gradient
 from ricci.functions.table import FUNCTIONS
 from ricci.tracing.array import Traced
 from ricci.tracing.array_methods import ArrayMethods, method_of
-from ricci.tracing.basics import BOOL, INT, common, floating, lift, like, normal_axes, pointwise
+from ricci.tracing.basics import BOOL, INT, common, floating, lift, like, normal_axes, pointwise, real_type
 from ricci.tracing.operand import Operand
 
 
@@ -63,7 +63,8 @@ def _dtype(row: Op, *xs: Traced) -> np.dtype:
     if row.type in ("truth", "place"):
         return BOOL if row.type == "truth" else INT
     dtype = common(*xs[row.type == "branches" :])
-    return dtype if row.type != "floating" or dtype.kind == "f" else floating(*xs)
+    dtype = dtype if row.type != "floating" or dtype.kind in "fc" else floating(*xs)
+    return real_type(dtype) if row.complex == "real" else dtype
 
 
 def _elementwise(name: str) -> Callable[..., Traced]:

@@ -21,7 +21,7 @@ from ricci.expr import Constant, Data, Elementwise, Expr, Function, Size, rebuil
 from ricci.expr.dims import evaluate
 from ricci.expr.walk import rewritten
 from ricci.tracing.array import Traced, fresh
-from ricci.tracing.basics import FLOAT, INT, lift
+from ricci.tracing.basics import FLOAT, INT, complex_type, lift, real_type
 from ricci.tracing.frames import current
 
 _TYPES = {"i": INT, "b": np.dtype(np.bool_)}
@@ -57,11 +57,12 @@ def _placed(called: tuple, given: Mapping[str, Any], sizes: Mapping[str, int]) -
 
 def _dtypes(bound: Bound, lifted: Mapping[str, Traced]) -> list[np.dtype]:
     """The types of the results: that of the floating inputs, unless a result holds whole numbers or truths."""
-    floats = [x.dtype for x in lifted.values() if x.dtype.kind == "f" and not x.weak]
+    floats = [real_type(x.dtype) for x in lifted.values() if x.dtype.kind in "fc" and not x.weak]
     floating = np.result_type(*floats) if floats else FLOAT
     if lifted and set(bound.kinds.values()) == {"f"} and all(map(_floating, bound.nodes)):
         return [floating] * len(bound.roots)
-    return [_TYPES.get(result.kind, floating) for result in lower(bound).results]
+    types = {**_TYPES, "c": complex_type(floating)}
+    return [types.get(result.kind, floating) for result in lower(bound).results]
 
 
 def _floating(node: Expr) -> bool:

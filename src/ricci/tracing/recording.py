@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ricci.dispatch import offer
-from ricci.errors import DTypeError, InputError, RicciError, TraceError
+from ricci.errors import InputError, RicciError, TraceError
 from ricci.expr import Expr, Variable
 from ricci.expr.walk import rewritten
 from ricci.kinds import check_usable, kind_of
@@ -103,13 +103,11 @@ class Arguments:
 
 def is_array(leaf: Any) -> bool:
     """Whether a leaf is traced: arrays of any package and floats are; an error for those that would lose something."""
-    if type(leaf) is np.ndarray or isinstance(leaf, (float, Operand, np.generic)):
+    if type(leaf) is np.ndarray or isinstance(leaf, (float, complex, Operand, np.generic)):
         return True
     if kind_of(leaf) == "dask":  # what is done with it is traced, and stays lazy
         return True
     check_usable(leaf, "An argument or result of a traced function")
-    if isinstance(leaf, complex):
-        raise DTypeError(f"The argument {leaf} is complex; ricci computes with real numbers.")
     return hasattr(leaf, "shape") and hasattr(leaf, "dtype")
 
 
@@ -399,12 +397,15 @@ def _stand_in(inner: Frame, name: str, leaf: Any) -> Traced:
     if isinstance(leaf, Traced):
         if not leaf.frame.active:
             raise leaked(leaf)
-        return _renamed(Traced(inner.variable(name, leaf.shape), leaf.dtype, inner, leaf.weak, leaf.array), leaf.axes)
-    if isinstance(leaf, float) and not isinstance(leaf, np.generic):
-        return Traced(inner.variable(name, ()), np.dtype(float), inner, weak=True)
+        return _renamed(
+            Traced(inner.variable(name, leaf.shape, leaf.dtype), leaf.dtype, inner, leaf.weak, leaf.array), leaf.axes
+        )
+    if isinstance(leaf, (float, complex)) and not isinstance(leaf, np.generic):
+        dtype = np.dtype(type(leaf))
+        return Traced(inner.variable(name, (), dtype), dtype, inner, weak=True)
     dtype = checked_dtype(leaf.dtype, f"The argument {name}")
     array = not isinstance(leaf, np.generic)
-    made = Traced(inner.variable(name, tuple(map(int, leaf.shape))), dtype, inner, array=array)
+    made = Traced(inner.variable(name, tuple(map(int, leaf.shape)), dtype), dtype, inner, array=array)
     return _renamed(made, leaf.axes) if isinstance(leaf, Shaped) else made
 
 
@@ -430,7 +431,7 @@ def _results(inner: Frame, leaves: Sequence[Any], keep_numbers: bool = False) ->
     outputs: list[Output] = []
     dtypes: list[np.dtype] = []
     for leaf in leaves:
-        number = isinstance(leaf, (bool, int, float)) and not isinstance(leaf, np.generic)
+        number = isinstance(leaf, (bool, int, float, complex)) and not isinstance(leaf, np.generic)
         leaf = plain(leaf)
         if isinstance(leaf, Traced) and not leaf.frame.active:
             raise leaked(leaf)
@@ -474,7 +475,7 @@ def _check_unchanged(inner: Frame) -> None:
     """Whether the function changed an array that it did not get as an argument, after it had used it."""
     met = [(inner.root.captured[name], before) for name, before in inner.root.copies.items()]
     for array, before in [*met, *inner.root.again]:
-        if not np.array_equal(before, array, equal_nan=before.dtype.kind == "f"):
+        if not np.array_equal(before, array, equal_nan=before.dtype.kind in "fc"):
             used = inner.root.known[id(array)]
             place = next((line for e, line in inner.root.lines.items() if used in e.args), None)
             where = f" ({place})" if place else ""

@@ -7,12 +7,16 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Concatenate, Literal, Unpack, overload
 
+import numpy as np
+
 from ricci.checked_calls import call_back, shown, takes
 from ricci.compiler.compressed.result import Compressed
 from ricci.compiler.run.function import Compiled
 from ricci.errors import InputError
 from ricci.kinds import kind_of
+from ricci.tracing import trees
 from ricci.transforms import deriving
+from ricci.transforms.conventions import Meaning
 from ricci.transforms.linear import identity, linearize, vjp
 from ricci.transforms.transformed import Transformed
 from ricci.transforms.typed import A, Argnums, Blocks, OfFirst, P, R, Several, TransformOptions, X
@@ -64,9 +68,10 @@ def grad(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **opti
     >>> rc.grad(lambda p, x: p["a"] * x, argnums=(0, 1))({"a": 3.0}, 2.0)
     ({'a': np.float64(2.0)}, np.float64(3.0))
     """
+    meaning = Meaning.of("grad", options)
     return Transformed(
         function,
-        partial(deriving.gradient, argnums=argnums, value=False, what="grad"),
+        partial(deriving.gradient, argnums=argnums, value=False, what="grad", meaning=meaning),
         "grad",
         argnums=argnums,
         has_aux=has_aux,
@@ -109,7 +114,8 @@ def value_and_grad(function: Callable, argnums: Argnums = 0, has_aux: bool = Fal
     >>> rc.value_and_grad(lambda x: x * x)(3.0)
     (np.float64(9.0), np.float64(6.0))
     """
-    derive = partial(deriving.gradient, argnums=argnums, value=True, what="value_and_grad")
+    meaning = Meaning.of("value_and_grad", options)
+    derive = partial(deriving.gradient, argnums=argnums, value=True, what="value_and_grad", meaning=meaning)
     return Transformed(function, derive, "value_and_grad", argnums=argnums, has_aux=has_aux, **options)
 
 
@@ -160,7 +166,8 @@ def jacobian(
     >>> rc.jacobian(lambda x: x[1:] - x[:-1]**2, sparse=True)(np.ones(1_000_000)).nnz
     1999998
     """
-    derive = partial(deriving.jacobian, argnums=argnums, mode=mode, what="jacobian")
+    meaning = Meaning.of("jacobian", options)
+    derive = partial(deriving.jacobian, argnums=argnums, mode=mode, what="jacobian", meaning=meaning)
     return Transformed(function, derive, "jacobian", argnums=argnums, has_aux=has_aux, **options)
 
 
@@ -178,7 +185,8 @@ def jacfwd(
 @takes("rc.jacfwd", argnums="argnums", has_aux="flag")
 def jacfwd(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Transformed:
     """The Jacobian by forward mode."""
-    derive = partial(deriving.jacobian, argnums=argnums, mode="forward", what="jacfwd")
+    meaning = Meaning.of("jacfwd", options)
+    derive = partial(deriving.jacobian, argnums=argnums, mode="forward", what="jacfwd", meaning=meaning)
     return Transformed(function, derive, "jacfwd", argnums=argnums, has_aux=has_aux, **options)
 
 
@@ -196,7 +204,8 @@ def jacrev(
 @takes("rc.jacrev", argnums="argnums", has_aux="flag")
 def jacrev(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Transformed:
     """The Jacobian by reverse mode."""
-    derive = partial(deriving.jacobian, argnums=argnums, mode="reverse", what="jacrev")
+    meaning = Meaning.of("jacrev", options)
+    derive = partial(deriving.jacobian, argnums=argnums, mode="reverse", what="jacrev", meaning=meaning)
     return Transformed(function, derive, "jacrev", argnums=argnums, has_aux=has_aux, **options)
 
 
@@ -266,7 +275,7 @@ def hessian(
     >>> rc.hessian(lambda x: (x**3).sum(), compressed=True)(np.array([1.0, 2.0])).solve(np.array([6.0, 6.0]))
     array([1. , 0.5])
     """
-    derive = partial(deriving.hessian, argnums=argnums, mode=mode)
+    derive = partial(deriving.hessian, argnums=argnums, mode=mode, meaning=Meaning.of("hessian", options))
     options |= {"compressed": compressed, "sparse": sparse}
     return Transformed(function, derive, "hessian", argnums=argnums, has_aux=has_aux, **options)
 
@@ -285,7 +294,8 @@ def hvp(function: Callable, argnums: Argnums = 0, **options: Any) -> Transformed
     >>> rc.hvp(lambda x: (x**3).sum())(np.array([1.0, 2.0]), np.array([1.0, 1.0]))
     array([ 6., 12.])
     """
-    return Transformed(function, partial(deriving.hvp, argnums=argnums), "hvp", extras=1, argnums=argnums, **options)
+    derive = partial(deriving.hvp, argnums=argnums, meaning=Meaning.of("hvp", options))
+    return Transformed(function, derive, "hvp", extras=1, argnums=argnums, **options)
 
 
 @takes("rc.gauss_newton_vp", function="function", loss="function or None", argnums="argnums")
@@ -339,9 +349,13 @@ class _GaussNewton(MadeOf):
         chosen = [rest[k] for k in numbers]
         y, push = linearize(of_chosen, *chosen)
         pushed = push(v) if single else push(*v)
-        bar = pushed if self.loss is None else hvp(self.loss)(y, pushed)
+        bar = trees.tree_map(_conjugate, pushed) if self.loss is None else hvp(self.loss)(y, pushed)
         found = vjp(of_chosen, *chosen)[1](bar)
         return found[0] if single else found
+
+
+def _conjugate(x: Any) -> Any:
+    return np.conj(x) if "complex" in str(getattr(x, "dtype", "")) else x
 
 
 def _places(argnums: Sequence[Any], count: int) -> list[int]:
@@ -420,7 +434,8 @@ def elementwise_grad(function: Callable, argnums: Argnums = 0, **options: Any) -
     >>> rc.elementwise_grad(np.tanh)(np.zeros(3))
     array([1., 1., 1.])
     """
-    derive = partial(deriving.elementwise_gradient, argnums=argnums)
+    meaning = Meaning.of("elementwise_grad", options)
+    derive = partial(deriving.elementwise_gradient, argnums=argnums, meaning=meaning)
     return Transformed(function, derive, "elementwise_grad", argnums=argnums, **options)
 
 

@@ -73,7 +73,7 @@ class Mapped(Transformed[..., Any]):
         wide, inputs, named = {}, [], dict(inner.axes)
         traced = [(leaf, axis) for leaf, axis, t in zip(arguments.leaves, axes, arguments.arrays, strict=True) if t]
         for v, (leaf, axis) in zip(inner.inputs, traced, strict=True):
-            inputs.append(v if axis is None else variable(v.name, tuple(leaf.shape)))
+            inputs.append(v if axis is None else variable(v.name, tuple(leaf.shape), complex=v.complex))
             if axis is not None:
                 wide[v] = moved_axis(inputs[-1], axis, 0)
                 names = named.get(v.name, ())

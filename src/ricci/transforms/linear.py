@@ -15,12 +15,11 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 import numpy as np
 
 from ricci.caches import OfFunctions
-from ricci.calculus.graph import pullbacks
 from ricci.checked_calls import takes
 from ricci.compiler.run.engines import target_of
 from ricci.dispatch import recorded
 from ricci.errors import DTypeError, InputError, ShapeError
-from ricci.expr import Expr, Variable, add, one, product, variable, variables
+from ricci.expr import Expr, Variable, variable, variables
 from ricci.markup import Carded, code
 from ricci.tracing import frames, trees
 from ricci.tracing.basics import checked_dtype, lift
@@ -30,6 +29,7 @@ from ricci.tracing.meanings import of_torch
 from ricci.tracing.recording import ANY_TYPE, Arguments, Recording
 from ricci.tracing.trees import Form
 from ricci.transforms import nans
+from ricci.transforms.conventions import Meaning, pulled
 from ricci.transforms.deriving import Wanted, along, floats, matched, paired, split, stable
 from ricci.transforms.formula_functions import as_function
 from ricci.transforms.on_tensors import on_tensors
@@ -137,7 +137,7 @@ def _directions(recording: Recording, count: int, what: str) -> tuple[Wanted, li
             f"rc.{what}: the tangents have the form {given}; the arguments have {trees.describe(wanted.form)}."
         )
     places = [place for group in recording.places[len(recording.places) - count :] for place in group]
-    return wanted, matched(recording, [places[k] for k in order], wanted.inputs, what, "tangent")
+    return wanted, matched(recording, [places[k] for k in order], wanted.inputs, what, "tangent", wanted.dtypes)
 
 
 def _pushed(recording: Recording, count: int) -> Recording:
@@ -156,28 +156,21 @@ class Staged(Transformed):
         what: str,
         backwards: bool,
         has_aux: bool = False,
+        turned: bool = False,
         **options: Unpack[LinearOptions],
     ):
         super().__init__(function, identity, what, has_aux=has_aux, **options)
-        self.backwards = backwards
+        self.backwards, self.turned = backwards, turned
 
     def _made(self, recording: Recording, arguments: Arguments, guards: Guards) -> Any:
         ys = stable(floats(recording, self.what))
         wanted = Wanted(recording, tuple(range(recording.positional)), self.what)
         seeds = ys if self.backwards else wanted.inputs
-        moving = [variable(f"along{k}", e.shape) for k, e in enumerate(seeds)]
+        types = recording.out_dtypes if self.backwards else wanted.dtypes
+        moving = [variable(f"along{k}", e.shape, complex=types[k].kind == "c") for k, e in enumerate(seeds)]
         stages = Stages(self, recording, wanted, ys, moving, arguments)
         stages.guards = guards
         return stages
-
-
-def pulled(ys: Sequence[Expr], bars: Sequence[Expr], xs: Sequence[Expr]) -> list[Expr]:
-    """What flows back to ``xs`` when ``bars`` come in at ``ys``: in one sweep, the gradient of ``Σ bar · y``."""
-    if len(ys) == 1:
-        return pullbacks(ys[0], bars[0], xs)
-    axes = [tuple(range(len(y.shape))) for y in ys]
-    total = add([(1, product([(y, a), (bar, a)], ())) for y, bar, a in zip(ys, bars, axes, strict=True)])
-    return pullbacks(total, one(()), xs)
 
 
 class Stages:
@@ -194,13 +187,15 @@ class Stages:
         moving: list[Variable],
         arguments: Arguments,
     ):
-        linear = pulled(ys, moving, wanted.inputs) if owner.backwards else along(ys, wanted.inputs, moving)
+        linear = (
+            pulled(ys, moving, wanted.inputs, owner.turned) if owner.backwards else along(ys, wanted.inputs, moving)
+        )
         constant, stand_ins, linear = split(linear, moving)
         self.recording, self.has_aux, self.what = recording, recording.aux is not None, owner.what
         self.backend = owner.backend or target_of([*arguments.traced, *recording.captured.values()]).name
         names = [recording.axes.get(x.name, ()) for x in wanted.inputs]
         form, like = (recording.out_form, ys) if owner.backwards else (wanted.form, wanted.inputs)
-        self.takes: tuple[Form, list[Any]] = form, [e.shape for e in like]
+        self.takes: tuple[Form, list[Any], list[bool]] = form, [e.shape for e in like], [v.complex for v in moving]
         aux_form, aux, aux_dtypes = recording.aux or (("none", None, ()), [], [])
         forms = (recording.out_form, aux_form, ("list", len(constant), (trees.LEAF,) * len(constant)))
         own = [ANY_TYPE] * len(constant)
@@ -280,7 +275,7 @@ def _used(recording: Recording) -> list[Variable]:
     return variables(*[out for out in recording.outputs if isinstance(out, Expr)])
 
 
-def checked(tree: Any, form: Form, shapes: Sequence[Any], name: str, what: str) -> list[Any]:
+def checked(tree: Any, form: Form, shapes: Sequence[Any], complexes: Sequence[bool], name: str, what: str) -> list[Any]:
     """The leaves of a direction, if it has the form and the shapes wanted."""
     leaves, own = trees.flatten(tree)
     order = trees.order_as(own, form)
@@ -290,12 +285,19 @@ def checked(tree: Any, form: Form, shapes: Sequence[Any], name: str, what: str) 
             "needed."
         )
     leaves = [leaves[k] for k in order]
-    for leaf, shape in zip(leaves, shapes, strict=True):
+    for leaf, shape, may in zip(leaves, shapes, complexes, strict=True):
         if np.shape(leaf) != shape:
             raise ShapeError(f"rc.{what} of {name}: what comes in has the shape {np.shape(leaf)}, not {shape}.")
-        if hasattr(leaf, "dtype") and checked_dtype(leaf.dtype).kind != "f":
+        found = checked_dtype(leaf.dtype if hasattr(leaf, "dtype") else np.asarray(leaf).dtype)
+        if found.kind == "c" and not may:
+            raise DTypeError(f"rc.{what} of {name}: what comes in is {found}, where numbers are real; write x.real.")
+        if hasattr(leaf, "dtype") and found.kind not in "fc":
             raise DTypeError(f"rc.{what} of {name}: what comes in is {leaf.dtype}; write it as floating numbers.")
-    return [leaf if hasattr(leaf, "dtype") else np.asarray(leaf, np.float64) for leaf in leaves]
+    return [leaf if hasattr(leaf, "dtype") else np.asarray(leaf, _type_of(leaf)) for leaf in leaves]
+
+
+def _type_of(number: Any) -> np.dtype:
+    return np.result_type(np.asarray(number).dtype, np.float64)
 
 
 def _at_once(args: tuple) -> bool:
@@ -313,10 +315,12 @@ def vjp(
     function: Callable[..., tuple[R, X]], *primals: Any, has_aux: Literal[True], **options: Unpack[LinearOptions]
 ) -> tuple[R, Callable[[Any], tuple[Any, ...]], X]: ...
 @takes("rc.vjp", function="function", has_aux="flag")
-def vjp(function: Callable, *primals: Any, has_aux: bool = False, **options: Unpack[LinearOptions]) -> tuple:
+def vjp(
+    function: Callable, *primals: Any, has_aux: bool = False, convention: str = "jax", **options: Unpack[LinearOptions]
+) -> tuple:
     """The value, and a function from gradients by the results to gradients by the arguments.
 
-    ``fused``, ``mesh`` and ``axes`` are as in ``rc.grad``.
+    ``fused``, ``mesh`` and ``axes`` are as in ``rc.grad``, and ``convention``, which is that of both gradients.
 
     >>> import numpy as np, ricci as rc
     >>> y, back = rc.vjp(lambda x, w: x * w, np.array([1.0, 2.0]), 3.0)
@@ -324,16 +328,17 @@ def vjp(function: Callable, *primals: Any, has_aux: bool = False, **options: Unp
     (array([ 3., 30.]), np.float64(21.0))
     """
     function = as_function(function, "vjp")
+    turned = Meaning.of("vjp", {"convention": convention}).turned
     if _at_once(primals):
-        make = lambda: Staged(function, "vjp", True, has_aux, **options)  # noqa: E731
-        return kept(function, ("vjp", has_aux, *_kind(options)), make)(*primals)
+        make = lambda: Staged(function, "vjp", True, has_aux, turned, **options)  # noqa: E731
+        return kept(function, ("vjp", has_aux, turned, *_kind(options)), make)(*primals)
     value = Transformed(function, identity, "vjp", has_aux=has_aux, **options)(*primals)
-    back = Transformed(function, _back, "vjp", extras=1, has_aux=has_aux, **options)
+    back = Transformed(function, partial(_back, turned=turned), "vjp", extras=1, has_aux=has_aux, **options)
     linear = partial(back, *primals)
     return (value[0], linear, value[1]) if has_aux else (value, linear)
 
 
-def _back(recording: Recording) -> Recording:
+def _back(recording: Recording, turned: bool) -> Recording:
     ys = stable(floats(recording, "vjp"))
     wanted = Wanted(recording, tuple(range(recording.positional)), "vjp")
     order = trees.order_as(recording.forms[-1], recording.out_form)
@@ -342,8 +347,9 @@ def _back(recording: Recording) -> Recording:
             f"rc.vjp of {recording.name}: what comes in has the form {trees.describe(recording.forms[-1])}, where "
             f"{trees.describe(recording.out_form)} is needed."
         )
-    bars = matched(recording, [recording.places[-1][k] for k in order], ys, "vjp", "gradient")
-    return recording.with_outputs(wanted.form, pulled(ys, bars, wanted.inputs), wanted.dtypes)
+    places = [recording.places[-1][k] for k in order]
+    bars = matched(recording, places, ys, "vjp", "gradient", recording.out_dtypes)
+    return recording.with_outputs(wanted.form, pulled(ys, bars, wanted.inputs, turned), wanted.dtypes)
 
 
 @overload

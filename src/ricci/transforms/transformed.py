@@ -35,7 +35,7 @@ from ricci.notation.context import Facts
 from ricci.standalone.kept_code import KeptCode
 from ricci.tracing import frames, trees
 from ricci.tracing.array import Traced
-from ricci.tracing.basics import lift, numpy_dtype
+from ricci.tracing.basics import complex_type, lift, numpy_dtype, real_type
 from ricci.tracing.guards import Guards
 from ricci.tracing.impure import unwatched
 from ricci.tracing.likeness import like_tensor
@@ -403,8 +403,8 @@ def _direct_key(args: tuple, arrays: list[Any]) -> tuple:
     key: list[Any] = []
     for a in args:
         kind = type(a)
-        if kind is float:
-            key.append(float)
+        if kind is float or kind is complex:
+            key.append(kind)
             arrays.append(a)
         elif kind is list or kind is tuple:
             key.append((kind, _direct_key(a, arrays)))  # type: ignore[arg-type]
@@ -421,8 +421,8 @@ def _direct_key(args: tuple, arrays: list[Any]) -> tuple:
 def _kind(leaf: Any, traced: bool) -> Any:
     if not traced:
         return type(leaf), leaf
-    if isinstance(leaf, float) and not isinstance(leaf, np.generic):
-        return float
+    if isinstance(leaf, (float, complex)) and not isinstance(leaf, np.generic):
+        return type(leaf)
     return type(leaf), tuple(leaf.shape), leaf.dtype
 
 
@@ -482,7 +482,7 @@ class ProgramVersion:
         self.casts = None if compressed else self._casts(arrays)
         self.finish = _finisher(derived)
         self.sparse = sparse
-        places = [p for _, p in self.order if p is not None and not isinstance(arrays[p], (float, np.generic))]
+        places = [p for _, p in self.order if p is not None and not isinstance(arrays[p], (float, complex, np.generic))]
         self.simple = places if len(places) == len(self.order) and self.wide is None else None
         self.direct: Callable[..., Any] | None = None  # the program itself: arguments of this kind have no other
 
@@ -519,8 +519,11 @@ class ProgramVersion:
             value = arrays[place]
         if isinstance(value, (float, np.floating)):
             return float(value) if self.brain else np.asarray(value, self.wide or self.floating)
-        wider = self.wide is not None and isinstance(value, np.ndarray) and value.dtype.kind == "f"
-        return value.astype(self.wide, copy=False) if wider else value
+        if isinstance(value, (complex, np.complexfloating)):
+            return np.asarray(value, complex_type(self.wide or self.floating))
+        if self.wide is not None and isinstance(value, np.ndarray) and value.dtype.kind in "fc":
+            return value.astype(self.wide if value.dtype.kind == "f" else complex_type(self.wide), copy=False)
+        return value
 
     def _casts(self, arrays: Sequence[Any]) -> list[Callable | None] | None:
         """What makes each result one of the type that it should have; none where all have it."""
@@ -528,10 +531,10 @@ class ProgramVersion:
         types = [a.dtype if hasattr(a, "dtype") and not isinstance(a, float) else self.floating for a in given]
         types += [self.derived.captured[name].dtype for name, p in self.order if p is None]
         floats = [numpy_dtype(t) for t in types]
-        plain = all(t.kind == "f" for t in floats)  # otherwise results may be whole numbers, whatever they are called
-        floats = [t for t in floats if t.kind == "f"]
+        plain = all(t.kind in "fc" for t in floats)  # otherwise results may be whole numbers, whatever they are called
+        floats = [real_type(t) for t in floats if t.kind in "fc"]
         computed = np.result_type(*floats) if floats else None
-        wanted = [t for t in self.recording.out_dtypes if t.kind == "f"]
+        wanted = [real_type(t) for t in self.recording.out_dtypes if t.kind in "fc"]
         widest = np.result_type(*wanted, *floats) if wanted else computed
         if computed is not None and widest != computed and self.backend == "numpy":
             self.wide = computed = widest  # whole numbers and single floats make double ones
@@ -539,7 +542,8 @@ class ProgramVersion:
         casts: list[Callable | None] = []
         for out, dtype in zip(self.derived.outputs, self.derived.out_dtypes, strict=True):
             if isinstance(out, Expr):
-                same = computed is not None and dtype == computed and plain and bool(self.order) and _is_floating(out)
+                own = computed if computed is None or not out.complex else complex_type(computed)
+                same = computed is not None and dtype == own and plain and bool(self.order) and _is_floating(out)
                 same = same or dtype == ANY_TYPE
                 name = "bfloat16" if self.brain and dtype == np.float16 else dtype.name
                 casts.append(None if same else _cast(self.backend, name, like if not self.order else None))
@@ -568,7 +572,8 @@ def _rows(derived: Recording, count: int) -> list[int | None]:
 
 def _floating(dtypes: Sequence[np.dtype], arrays: Sequence[Any]) -> np.dtype:
     """The type that Python's numbers take among these arguments."""
-    floats = [d for d, a in zip(dtypes, arrays, strict=True) if d.kind == "f" and type(a) is not float]
+    given = zip(dtypes, arrays, strict=True)
+    floats = [real_type(d) for d, a in given if d.kind in "fc" and type(a) not in (float, complex)]
     return np.result_type(*floats) if floats else np.dtype(np.float64)
 
 

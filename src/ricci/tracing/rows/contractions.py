@@ -11,14 +11,14 @@ Axes of size 1 are stretched where the others that share their label are longer.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ricci.errors import AxisError, ShapeError
-from ricci.expr import Expr, add, merge, moving, product
+from ricci.expr import Expr, add, conj, merge, moving, product
 from ricci.functions import elementwise as e
 from ricci.tracing.arguments import Type
 from ricci.tracing.array import Traced
@@ -85,20 +85,24 @@ def matmul(x1: Traced, x2: Traced, dtype: Type = None) -> Traced:
     return _batched("np.matmul", (x1, x2), (left, right, left[:-1] + right[1:]), dtype)
 
 
-def _vectors(function: Any, own: tuple[str, str, str]) -> None:
+def conjugate(x: Traced) -> Traced:
+    return like(x, conj(x.expr))
+
+
+def _vectors(function: Any, own: tuple[str, str, str], left: Callable[[Traced], Traced] = lambda x: x) -> None:
     def lower(x1: Traced, x2: Traced, dtype: Type = None) -> Traced:
-        return _batched(f"np.{function.__name__}", (x1, x2), own, dtype)
+        return _batched(f"np.{function.__name__}", (left(x1), x2), own, dtype)
 
     lowers(function)(lower)
 
 
 _vectors(np.matvec, ("ik", "k", "i"))
-_vectors(np.vecmat, ("k", "kj", "j"))
+_vectors(np.vecmat, ("k", "kj", "j"), conjugate)
 
 
 @lowers(np.vecdot, np.linalg.vecdot)
 def vecdot(x1: Traced, x2: Traced, axis: int = -1, dtype: Type = None) -> Traced:
-    return _batched("np.vecdot", (_last(x1, axis), _last(x2, axis)), ("k", "k", ""), dtype)
+    return _batched("np.vecdot", (_last(conjugate(x1), axis), _last(x2, axis)), ("k", "k", ""), dtype)
 
 
 def _last(x: Traced, axis: int) -> Traced:
@@ -132,7 +136,7 @@ def _inner(name: str, x: Traced, y: Traced, axis: int) -> Traced:
 def _all_together(x: Traced, y: Traced) -> Traced:
     if x.shape != y.shape:
         x, y = flat(x), flat(y)
-    return _joint("np.vdot", x, y, [(k, k) for k in range(x.ndim)])
+    return _joint("np.vdot", conjugate(x), y, [(k, k) for k in range(x.ndim)])
 
 
 def _vector(x: Traced) -> Traced:

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from ricci.errors import InputError, TraceError
+from ricci.errors import DTypeError, InputError, TraceError
 from ricci.expr import constant, product, zero
 from ricci.functions import elementwise as e
 from ricci.tracing.arguments import Ints, Known, Type, whole_numbers
 from ricci.tracing.array import Traced
-from ricci.tracing.basics import FLOAT, NeedsValueError, common, fresh, lift, like, pointwise
+from ricci.tracing.basics import FLOAT, NeedsValueError, common, fresh, lift, like, pointwise, real_type
 from ricci.tracing.casting import cast
 from ricci.tracing.lowerings import lowers
 from ricci.tracing.rows.along import broadcast, converted, with_axes
@@ -81,16 +81,16 @@ def _ends(name: str, start: Any, stop: Any, num: Known) -> tuple[Traced, Traced,
     """Both ends, in one shape and a floating type."""
     if num < 0:
         raise InputError(f"{name}: the number of entries, {num}, is negative.")
-    weak = [x if type(x) in (int, float) else lift(x) for x in (start, stop)]
+    weak = [x if type(x) in (int, float, complex) else lift(x) for x in (start, stop)]
     found = common(*weak, 1.0)
-    found = found if found.kind == "f" else FLOAT
+    found = found if found.kind in "fc" else FLOAT
     first, last = (pointwise(lambda a, b, k=k: (a, b)[k], lift(start), lift(stop), dtype=found) for k in (0, 1))
     return first, last, found
 
 
 def _between(first: Traced, last: Traced, count: int, endpoint: bool, dtype: np.dtype, axis: int) -> Traced:
     """``first + (last - first) t`` for equidistant ``t`` from 0 to 1, along a new axis; the last one is exact."""
-    t = lift(np.linspace(0.0, 1.0, count, endpoint).astype(dtype)).expr
+    t = lift(np.linspace(0.0, 1.0, count, endpoint).astype(real_type(dtype))).expr
     out = range(first.ndim + 1)
     terms = [product([(x.expr, out[1:]), (s, (0,))], out) for x, s in ((first, 1 - t), (last, t))] if count else []
     made = fresh(terms[0] + terms[1] if terms else zero((0, *first.shape)), dtype)
@@ -128,7 +128,12 @@ def logspace(
 
 @lowers(np.geomspace, note="between positive numbers")
 def geomspace(start: Any, stop: Any, num: Known, endpoint: bool = True, dtype: Type = None, axis: int = 0) -> Traced:
-    ends = [like(x, e.log(x.expr)) for x in _ends("np.geomspace", start, stop, num)[:2]]
+    given = _ends("np.geomspace", start, stop, num)[:2]
+    if any(x.expr.complex for x in given):
+        raise DTypeError(
+            "np.geomspace is traced between real numbers; write start * (stop / start) ** np.linspace(0, 1, num)."
+        )
+    ends = [like(x, e.log(x.expr)) for x in given]
     steps = _between(ends[0], ends[1], int(num), endpoint, FLOAT, axis)
     return converted(like(steps, e.exp(steps.expr)), dtype)
 

@@ -22,7 +22,7 @@ from ricci.functions import reductions as r
 from ricci.functions.matrix import from_triangle
 from ricci.tracing.arguments import Axes, Known
 from ricci.tracing.array import Traced
-from ricci.tracing.basics import broadcast_shape, concrete, floating, fresh, like, normal_axes
+from ricci.tracing.basics import broadcast_shape, concrete, floating, fresh, like, normal_axes, real_type
 from ricci.tracing.lowerings import REASONS, lowers
 
 _SAMPLE = np.eye(1)
@@ -289,7 +289,7 @@ def _normed(name: str, x: Traced, p: Any, axes: tuple[int, ...], keepdims: bool)
         found = MATRIX_NORMS[p](moving.transposed(x.expr, (*rest, *axes)), p)
     else:
         raise ShapeError(f"np.linalg.{name}: of {len(axes)} axes only ord=None has a meaning; name one axis or two.")
-    return fresh(moving.with_ones(found, axes) if keepdims else found, floating(x))
+    return fresh(moving.with_ones(found, axes) if keepdims else found, real_type(floating(x)))
 
 
 @lowers(np.linalg.norm)
@@ -304,7 +304,7 @@ def norm(x: Traced, ord: Any = None, axis: Any = None, keepdims: bool = False) -
 
 @lowers(np.linalg.vector_norm)
 def vector_norm(x: Traced, axis: Axes, ord: Any = 2) -> Traced:
-    return fresh(r.norm(x.expr, axis, ord) if axis else e.abs_(x.expr), floating(x))
+    return fresh(r.norm(x.expr, axis, ord) if axis else e.abs_(x.expr), real_type(floating(x)))
 
 
 @lowers(np.linalg.matrix_norm)

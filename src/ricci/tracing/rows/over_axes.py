@@ -19,9 +19,10 @@ from ricci.expr import Expr, broadcast, constant, product, zero
 from ricci.expr.moving import everywhere, expanded
 from ricci.functions import elementwise as e
 from ricci.functions import reductions as r
+from ricci.functions.complexes import abs2
 from ricci.tracing.arguments import Axes, Mask, OneAxis, Type
 from ricci.tracing.array import Traced
-from ricci.tracing.basics import BOOL, FLOAT, INT, fresh, lift, like, pointwise
+from ricci.tracing.basics import BOOL, FLOAT, INT, fresh, lift, like, pointwise, real_type
 from ricci.tracing.lowerings import lowers
 from ricci.tracing.rows.along import converted, places
 from ricci.tracing.rows.ufuncs import UFUNCS, is_nan, isclose
@@ -59,6 +60,8 @@ def reduce(
 ) -> Traced:
     """A ufunc of two operands, applied to all entries along ``axes``, those that the mask leaves in."""
     found = dtype if dtype is not None else reduced_type(ufunc, x.dtype)
+    if found == BOOL and x.expr.complex:
+        x = converted(x, BOOL)
     if ufunc.identity is None and mask is not None and initial is None:
         raise InputError(f"np.{ufunc.__name__} has no neutral element: with where=, say what to start from, initial=….")
     x = masked(converted(x, dtype), mask, initial if ufunc.identity is None else ufunc.identity)
@@ -122,7 +125,7 @@ def _divided(sums: Expr, count: Expr) -> Expr:
 
 
 def _mean_type(x: Traced, dtype: np.dtype | None) -> np.dtype:
-    return dtype if dtype is not None else x.dtype if x.dtype.kind == "f" else FLOAT
+    return dtype if dtype is not None else x.dtype if x.dtype.kind in "fc" else FLOAT
 
 
 def mean_of(x: Traced, axes: Sequence[int], mask: Traced | None) -> Expr:
@@ -146,7 +149,7 @@ def variance(x: Traced, axes: Sequence[int], mask: Traced | None, ddof: Any, mid
     x = masked(x, mask, 0)
     away = x.expr - (broadcast(mean_of(x, axes, mask), rest, x.shape) if middle is None else middle)
     kept = away if mask is None else e.where(mask.expr, away, 0)
-    count, sums = _count(x, mask, axes), r.sum_(kept**2, axes)
+    count, sums = _count(x, mask, axes), r.sum_(abs2(kept), axes)
     return _divided(sums, count) if count is constant(0) else sums / e.maximum(count - constant(ddof), 0)
 
 
@@ -166,7 +169,7 @@ def moment(function: Any, finish: Callable[[Expr], Expr], chosen: Chosen = _name
             raise TraceError(f"np.{function.__name__}: leave out dtype={str(dtype)!r}: floating types are traced.")
         middle = None if mean is None else expanded(mean.expr, x.shape)
         found = variance(x, axis, chosen(x, where), ddof if correction is None else correction, middle)
-        return fresh(finish(found), _mean_type(x, dtype))
+        return fresh(finish(found), real_type(_mean_type(x, dtype)))
 
     lowers(function, group=group)(lower)
 

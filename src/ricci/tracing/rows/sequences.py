@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ricci.errors import InputError, ShapeError
-from ricci.expr import Expr, moving, product, window
+from ricci.expr import Expr, conj, moving, product, window
 from ricci.expr.moving import everywhere
 from ricci.functions import elementwise as e
 from ricci.functions import reductions as r
@@ -225,6 +225,7 @@ def convolve(a: Traced, v: Traced, mode: str = "full") -> Traced:
 def correlate(a: Traced, v: Traced, mode: str = "valid") -> Traced:
     """``y[i] = a[i - left + k] v[k]``; with the longer one as ``v``, read from the end."""
     x, y = _pair("np.correlate", a, v)
+    y = like(y, conj(y.expr))
     dtype = np.result_type(x.dtype, y.dtype)
     if y.size > x.size:
         length, left = _correlation(mode, y.size, x.size)

@@ -20,12 +20,13 @@ from ricci.expr.moving import everywhere
 from ricci.functions import elementwise as e
 from ricci.functions import reductions as r
 from ricci.functions.axes import last
+from ricci.functions.complexes import real
 from ricci.tracing.arguments import Axes, Known, Type
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import FLOAT, fresh, lift, like
 from ricci.tracing.lowerings import lowers
 from ricci.tracing.rows.along import Array, flat, joined, with_axes
-from ricci.tracing.rows.contractions import contraction
+from ricci.tracing.rows.contractions import conjugate, contraction
 from ricci.tracing.rows.over_axes import average, masked, not_nan
 from ricci.tracing.rows.ufuncs import is_nan
 
@@ -145,7 +146,7 @@ def cov(
     centre = average(x, (1,), w)
     assert isinstance(centre, Traced)
     away = x - with_axes(centre, 1)
-    factors = [(away, "ik"), (away, "jk"), *([] if w is None else [(w, "k")])]
+    factors = [(away, "ik"), (conjugate(away), "jk"), *([] if w is None else [(w, "k")])]
     sums = contraction("np.cov", factors, "ij", found)
     result = like(sums, sums.expr / _observed(x.shape[1], w, aweights, ddof))
     return like(result, product([(result.expr, "ij")], "")) if result.shape == (1, 1) else result
@@ -178,5 +179,5 @@ def corrcoef(x: Traced, y: Traced | None = None, rowvar: bool = True, dtype: Typ
     c = cov(x, y, rowvar, dtype=dtype)
     if not c.ndim:
         return like(c, c.expr / c.expr)
-    scale = product([(c.expr, "ii")], "i") ** Fraction(-1, 2)
+    scale = real(product([(c.expr, "ii")], "i")) ** Fraction(-1, 2)
     return like(c, product([(c.expr, "ij"), (scale, "i"), (scale, "j")], "ij"))

@@ -14,13 +14,18 @@ import numpy as np
 
 from ricci.caches import cached
 from ricci.errors import DTypeError
-from ricci.expr import POWER, Expr, constant, numeric
+from ricci.expr import POWER, Expr, conj, constant, numeric
+from ricci.expr.build.conjugates import I
 from ricci.functions import activations as act
 from ricci.functions import elementwise as e
+from ricci.functions.complexes import angle as angle_of
+from ricci.functions.complexes import as_complex
+from ricci.functions.complexes import imag as imag_part
+from ricci.functions.complexes import real as real_part
 from ricci.functions.table import named_in
 from ricci.tracing.arguments import Type
 from ricci.tracing.array import Traced
-from ricci.tracing.basics import BOOL, common, fresh, lift, pointwise, python_type
+from ricci.tracing.basics import BOOL, NeedsValueError, common, fresh, lift, pointwise, python_type, real_type
 from ricci.tracing.casting import truncated
 from ricci.tracing.lowerings import lowers
 
@@ -51,6 +56,7 @@ def ufunc_row(ufunc: np.ufunc, build: Build, module: str = __name__) -> None:
         found = result_type(ufunc, *xs) if dtype is None else dtype
         _check_types(f"np.{ufunc.__name__}", xs, found, dtype is not None)
         xs = (xs[0], _fixed(xs[1])) if build is POWER else xs
+        xs = (_as_complex(xs[0]), *xs[1:]) if found.kind == "c" and ufunc in BRANCHED else xs
         return pointwise(build, *xs, dtype=found)
 
     lower.__name__ = ufunc.__name__
@@ -62,6 +68,11 @@ def _fixed(exponent: Traced) -> Traced:
     """Whole exponents, which no derivative changes: that of a power with such, or with none, has a value at 0 too."""
     known = exponent.dtype.kind not in "iu" or numeric(exponent.expr) is not None
     return exponent if known else fresh(e.stop_gradient(exponent.expr), exponent.dtype, exponent.weak)
+
+
+def _as_complex(x: Traced) -> Traced:
+    """An operand whose values are real, of a function that is another one of complex numbers: a root, say."""
+    return x if x.expr.complex else fresh(as_complex(x.expr), x.dtype, x.weak)
 
 
 def _check_types(name: str, xs: Sequence[Traced], found: np.dtype, asked: bool) -> None:
@@ -158,8 +169,10 @@ UFUNCS: dict[np.ufunc, Build] = {  # the rows, and what is made of them
     np.isinf: lambda x: e.equal(e.abs_(x), constant(math.inf)),
     np.isfinite: lambda x: e.less(e.abs_(x), constant(math.inf)),
     np.signbit: signbit,
-    np.conjugate: lambda x: x,
+    np.conjugate: conj,
 }
+BRANCHED = {np.sqrt, np.log, np.log2, np.log10, np.log1p, np.power, np.float_power, np.arcsin, np.arccos, np.arccosh}
+BRANCHED |= {np.arctanh}
 for _ufunc, _build in UFUNCS.items():
     ufunc_row(_ufunc, _build)
 
@@ -211,11 +224,11 @@ def clip(x: Traced, a_min: Any = None, a_max: Any = None, min: Any = None, max: 
 
 @lowers(np.where)
 def where(condition: Any, x: Any = None, y: Any = None) -> Traced:
-    from ricci.tracing.basics import NeedsValueError
-
     if x is None or y is None:
         raise NeedsValueError("np.where(condition) has a shape that depends on values; give it two branches.")
-    return pointwise(e.where, lift(condition), lift(x), lift(y), dtype=common(x, y))
+    chosen = lift(condition)
+    chosen = pointwise(_truth, chosen, dtype=BOOL) if chosen.expr.complex else chosen
+    return pointwise(e.where, chosen, lift(x), lift(y), dtype=common(x, y))
 
 
 @lowers(np.round, np.around)
@@ -223,7 +236,16 @@ def round_(x: Traced, decimals: int = 0) -> Traced:
     if x.dtype.kind in "iu" and decimals >= 0:
         return x
     scale = constant(10**decimals if decimals >= 0 else Fraction(1, 10**-decimals))
+    if x.expr.complex:
+        return _by_parts(lambda part: round_(part, decimals), x)
     return pointwise(lambda v: e.round_(v * scale) / scale, x, dtype=x.dtype)
+
+
+def _by_parts(function: Callable[[Traced], Traced], x: Traced) -> Traced:
+    """A function of the real and of the imaginary part."""
+    dtype = real_type(x.dtype)
+    parts = [function(fresh(part(x.expr), dtype, x.weak)).expr for part in (real_part, imag_part)]
+    return fresh(parts[0] + I * parts[1], x.dtype, x.weak)
 
 
 @lowers(np.fix)
@@ -239,6 +261,8 @@ def sinc_(x: Traced) -> Traced:
 @lowers(np.nan_to_num)
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Traced:
     x = lift(x)
+    if x.expr.complex:
+        return _by_parts(lambda part: nan_to_num(part, copy, nan, posinf, neginf), x)
     info = np.finfo(x.dtype) if x.dtype.kind == "f" else None
     if info is None:
         return x
@@ -252,20 +276,34 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     return pointwise(build, x, lift(nan), lift(high), lift(low), dtype=x.dtype)
 
 
-@lowers(np.real, np.real_if_close)
-def real(val: Any, tol: float = 100) -> Traced:
-    return lift(val)
+@lowers(np.real)
+def real(val: Any) -> Traced:
+    x = lift(val)
+    return pointwise(real_part, x, dtype=real_type(x.dtype))
+
+
+@lowers(np.real_if_close)
+def real_if_close(a: Traced, tol: float = 100) -> Traced:
+    if a.dtype.kind != "c":
+        return a
+    raise NeedsValueError(
+        "np.real_if_close gives real or complex numbers by their values, which are not known while the function is "
+        "traced. Write z.real."
+    )
 
 
 @lowers(np.imag)
 def imag(val: Any) -> Traced:
     x = lift(val)
-    return pointwise(lambda v: v * 0, x, dtype=x.dtype)
+    return pointwise(imag_part if x.expr.complex else lambda v: v * 0, x, dtype=real_type(x.dtype))
 
 
 @lowers(np.angle)
 def angle(z: Any, deg: bool = False) -> Traced:
     x = lift(z)
+    if x.expr.complex:
+        scale = 180 / e.PI if deg else constant(1)
+        return pointwise(lambda v: angle_of(v) * scale, x, dtype=real_type(x.dtype))
     half = 180 if deg else e.PI
     return pointwise(lambda v: e.where(e.less(v, 0), half, 0), x, dtype=result_type(np.sin, x))
 

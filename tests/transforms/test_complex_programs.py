@@ -1,0 +1,150 @@
+"""Functions of complex numbers: values as NumPy's, derivatives as JAX's and PyTorch's, and what has no meaning."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ricci as rc
+from ricci.errors import DTypeError, InputError
+
+N = 3
+RNG = np.random.default_rng(0)
+Z, W = (RNG.normal(size=N) + 1j * RNG.normal(size=N) for _ in range(2))
+X, A = RNG.normal(size=N), RNG.normal(size=(N, N)) + 1j * RNG.normal(size=(N, N))
+
+VALUES = [
+    lambda z: np.vdot(z, A @ z),
+    lambda z: np.vecmat(z, A),
+    lambda z: np.correlate(z, 1j * z, "full"),
+    lambda z: np.cov(np.stack([z, z**2])),
+    lambda z: (z.real - 1).astype(complex) ** 0.5,
+    lambda z: np.sqrt(z.real - 1 + 0j),
+    np.std,
+    lambda z: np.linalg.norm(A * z, axis=0),
+    lambda z: np.where(z, z, 1),
+    lambda z: (z.real, z.imag, z.conj(), np.angle(z, deg=True), abs(z), np.iscomplexobj(z), np.isreal(z)),
+    lambda z: np.linspace(z[0], z[1], 4),
+    lambda z: (np.any(z), np.cumprod(z), np.prod(z)),
+    lambda z: 2j * z.real + (1 + 2j),
+]
+REAL = [
+    lambda m, z: m.sum(m.abs(z) ** 2),
+    lambda m, z: m.sum(m.imag(z**3) + m.angle(z)),
+    lambda m, z: m.linalg.norm(A @ z),
+    lambda m, z: m.abs(m.prod(z) + m.sum(m.where(m.real(z) > 0, z / m.abs(z), m.conj(z)))),
+    lambda m, z: m.real(m.vdot(z, m.exp(A) @ m.sqrt(z))),
+    lambda m, z: m.abs(m.sum(m.sqrt(m.real(z) + 0j) * z)),
+]
+HOLOMORPHIC = [lambda m, z: m.exp(A @ z), lambda m, z: m.outer(z, z**0.5), lambda m, z: m.cumprod(z)]
+OTHER = [lambda m, z: m.conj(z) * z[0], lambda m, z: m.abs(z) * z, lambda m, z: m.real(z) * z, lambda m, z: m.conj(z)]
+
+
+def same(got, want, tolerance=1e-8):
+    for a, b in zip(leaves(got), leaves(want), strict=True):
+        np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=tolerance, atol=tolerance)
+        assert np.asarray(a).dtype == np.asarray(b).dtype
+
+
+def leaves(tree):
+    return [x for part in tree for x in leaves(part)] if isinstance(tree, (tuple, list)) else [tree]
+
+
+def by_parts(f, z):
+    """The two derivatives, by differences along both axes: with the axes of the result, then that of ``z``."""
+    step, rows = 1e-6, []
+    for d in (1, 1j):
+        changes = [step * d * e for e in np.eye(z.size)]
+        rows.append(np.stack([(f(z + e) - f(z - e)) / (2 * step) for e in changes], -1))
+    return (rows[0] - 1j * rows[1]) / 2, (rows[0] + 1j * rows[1]) / 2
+
+
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
+@pytest.mark.parametrize("f", VALUES)
+def test_values_and_types_are_those_of_numpy(f, dtype):
+    z = Z.astype(dtype)
+    same(rc.compile(f)(z), f(z), 1e-8 if dtype is np.complex128 else 1e-4)
+
+
+@pytest.mark.parametrize("f", REAL)
+def test_gradients_in_all_conventions(f):
+    f = f.__get__(np)
+    by_z, by_conj = by_parts(f, Z)
+    np.testing.assert_allclose(rc.grad(f)(Z), 2 * by_z, atol=1e-6)
+    np.testing.assert_allclose(rc.grad(f, convention="torch")(Z), 2 * by_conj, atol=1e-6)
+    pair = rc.grad(f, wirtinger=True)
+    for got, want in zip(pair(Z), (by_z, by_conj), strict=True):
+        np.testing.assert_allclose(got, want, atol=1e-6)
+    second = by_parts(lambda z: np.stack(pair(z)), Z)
+    for k in (0, 1):
+        np.testing.assert_allclose(np.stack([row[k] for row in rc.hessian(f, wirtinger=True)(Z)]), second[k], atol=1e-5)
+    of_real = rc.grad(lambda x: f(x * np.exp(1j * x)))(X)
+    assert of_real.dtype == np.float64
+
+
+def test_gradients_are_those_of_jax():
+    jax = pytest.importorskip("jax")
+    jnp = jax.numpy
+    with jax.enable_x64(True):
+        for make in REAL:
+            f, g = make.__get__(np), make.__get__(jnp)
+            same(rc.value_and_grad(f)(Z), jax.value_and_grad(g)(Z))
+            same(rc.hvp(f)(Z, W), jax.jvp(jax.grad(g), (Z,), (W,))[1])
+            same(rc.jvp(f, (Z,), (W,)), jax.jvp(g, (Z,), (W,)))
+            both = rc.grad(lambda z, x, f=f: f(z * x + 1j * x), argnums=(0, 1))(Z, X)
+            same(both, jax.grad(lambda z, x, g=g: g(z * x + 1j * x), argnums=(0, 1))(Z, X))
+            same(rc.vmap(rc.grad(f))(np.stack([Z, W])), jax.vmap(jax.grad(g))(np.stack([Z, W])))
+        for make in HOLOMORPHIC + OTHER:
+            f, g = make.__get__(np), make.__get__(jnp)
+            bar = jnp.asarray(np.resize(W, f(Z).shape))
+            same(rc.vjp(f, Z)[1](bar), jax.vjp(g, Z)[1](bar))
+            same(rc.vjp(f, Z, convention="torch")[1](np.conj(bar)), jnp.conj(jax.vjp(g, Z)[1](bar)[0]))
+            same(rc.linearize(f, Z)[1](W), jax.linearize(g, Z)[1](W))
+            same(rc.jacobian(lambda x, f=f: f(np.exp(1j * x)))(X), jax.jacfwd(lambda x, g=g: g(jnp.exp(1j * x)))(X))
+            same(rc.jacobian(lambda z, f=f: abs(f(z)))(Z), jax.jacrev(lambda z, g=g: abs(g(z)))(Z))
+        for make in HOLOMORPHIC:
+            f, g = make.__get__(np), make.__get__(jnp)
+            same(rc.hessian(f, holomorphic=True)(Z), jax.hessian(g, holomorphic=True)(Z))
+
+
+@pytest.mark.parametrize("mode", ["auto", "forward", "reverse", "cross-country"])
+def test_both_derivatives_in_all_modes(mode):
+    for make in HOLOMORPHIC + OTHER:
+        f = make.__get__(np)
+        want = by_parts(f, Z)
+        for got, by in zip(rc.jacobian(f, wirtinger=True, mode=mode)(Z), want, strict=True):
+            np.testing.assert_allclose(got, by, atol=1e-6)
+        if make in HOLOMORPHIC:
+            np.testing.assert_allclose(rc.jacobian(f, holomorphic=True, mode=mode)(Z), want[0], atol=1e-6)
+            np.testing.assert_allclose(want[1], 0, atol=1e-6)
+
+
+def test_what_has_no_meaning_is_refused():
+    with pytest.raises(DTypeError, match=r"rc.grad .* real number; .* Return y.real"):
+        rc.grad(lambda z: z[0])(Z)
+    for make in OTHER:
+        f = make.__get__(np)
+        with pytest.raises(DTypeError, match=r"not holomorphic.*wirtinger=True"):
+            rc.jacobian(f, holomorphic=True)(Z)
+        with pytest.raises(DTypeError, match=r"holomorphic=True.*wirtinger=True"):
+            rc.jacobian(f)(Z)
+    with pytest.raises(DTypeError, match="the arguments are complex"):
+        rc.jacobian(lambda x: 1j * x, holomorphic=True)(X)
+    with pytest.raises(DTypeError, match=r"wirtinger=True.*pair of pairs"):
+        rc.hessian(lambda z: abs(z[0]))(Z)
+    with pytest.raises(InputError, match="'jax', 'torch' and 'autograd'"):
+        rc.grad(lambda z: abs(z[0]), convention="jaxx")
+    for f in (np.sort, np.max, np.floor, lambda z: z < 1, lambda z: np.maximum(z, 0)):
+        with pytest.raises(DTypeError, match=r"(no order|is not for)(.|\n)*test_complex_programs.py"):
+            rc.compile(f if not isinstance(f, np.ufunc) else lambda z, f=f: f(z))(Z)
+
+
+def test_parts_that_are_written_into():
+    def f(z, x):
+        y = z.copy()
+        y.real[1:] = x[1:]
+        y.imag += x
+        y.real *= 2
+        return y
+
+    same(rc.compile(f)(Z, X), f(Z, X))
