@@ -129,7 +129,7 @@ def _angle_rule(z: Expr) -> Expr | None:
         return None
     if imaginary(z):
         return constant("pi") / 2
-    other, turned = _turned(z)
+    other, turned = plainer(z)
     return scale(-1, angle(other)) if turned else None
 
 
@@ -184,7 +184,7 @@ def _conj_of_real(z: Expr) -> Expr:
 # Real numbers as complex ones lie on the branch cuts of roots and logarithms, above them; their conjugates lie below.
 as_complex = row(
     "as_complex",
-    "z, as a complex number where it is a real one",
+    "",
     complex,
     lambda z, y: constant(1),
     operands="z",
@@ -197,7 +197,7 @@ as_complex = row(
 )
 below_cut = row(
     "below_cut",
-    "the conjugate of z, as a complex number where it is a real one",
+    "",
     lambda z: complex(z).conjugate(),
     lambda z, y: constant(1),
     operands="z",
