@@ -26,15 +26,28 @@ def with_mirrored(roots: Sequence[Expr], nodes: Sequence[Expr] | None = None) ->
         other, sign = plainer_but_for_sign(node)
         if sign and other in present:
             turned[node] = other, sign
-    if not turned:
-        return list(roots)
+    while turned:
+        made = _replaced(roots, turned)
+        if made is not None:
+            return made
+    return list(roots)
+
+
+def _replaced(roots: Sequence[Expr], turned: dict[Expr, tuple[Expr, int]]) -> list[Expr] | None:
+    """``roots`` with what is made of its conjugate; None where that needs itself, which is then no longer wanted."""
     done: dict[Expr, Expr] = {}
+    begun: set[Expr] = set()
     waiting = list(roots)
     while waiting:
         node = waiting[-1]
         needed = turned[node][:1] if node in turned else node.args
         lacking = [a for a in needed if a not in done]
         if lacking:
+            begun.add(node)
+            if not begun.isdisjoint(lacking):
+                for each in begun - done.keys():
+                    turned.pop(each, None)
+                return None
             waiting += lacking
             continue
         waiting.pop()

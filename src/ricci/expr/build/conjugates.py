@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping
+from fractions import Fraction
 
 from ricci.expr.build.add import add
 from ricci.expr.build.algebra import constant, multiply
@@ -88,7 +89,8 @@ def _remember(e: Expr, other: Expr) -> None:
     So do signs that are taken out of sums, hence it is the sum without its sign that is held.
     """
     if isinstance(e, Sum) and primitive(e)[1] is not e:
-        return _remember(primitive(e)[1], scale(primitive(e)[0], other))
+        c, rest = primitive(e)
+        return _remember(rest, scale(Fraction(1) / c, other))
     sign, rest = primitive(other) if isinstance(other, Sum) else (1, other)
     own = rest is e or _is_opaque(e) or abs(sign) != 1 or isinstance(getattr(rest, "conjugate", (1, None))[1], Expr)
     e.conjugate = sign, weakref.ref(rest) if own else rest
