@@ -2,8 +2,9 @@
 
 Property tests draw the same examples in every run, so that a failure is one of the change at hand.
 ``HYPOTHESIS_PROFILE=explore`` draws new ones, to look further, and ``--cases 10000`` draws that many for each
-property, whatever number the test asks for. Tests marked ``thorough`` run with ``--thorough`` alone, and properties
-that ask for many examples draw a third of them without it. Compiled kernels are not kept on disk. JAX computes with
+property, whatever number the test asks for. Tests marked ``thorough`` run with ``--thorough`` alone, and without it
+properties that ask for many examples draw a fifth of them, and of a table marked ``sampled(n)``, whose cases are of one
+kind and take long, every n-th case runs. Compiled kernels are not kept on disk. JAX computes with
 one thread: where it has two or more, each batched call of LAPACK waits for threads of the pool that it occupies itself,
 and two such calls in one program may wait for one another for ever.
 """
@@ -11,11 +12,12 @@ and two such calls in one program may wait for one another for ever.
 import gc
 import os
 import sys
+from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies
 
-FEW = 50  # examples of a property
+FEW = 25  # examples of a property
 
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("explore", deadline=None)
@@ -30,15 +32,33 @@ def pytest_addoption(parser):
     group.addoption("--cases", type=int, metavar="N", help="examples of each property test, instead of its own number")
 
 
+@pytest.hookimpl(trylast=True)  # of what was asked for
 def pytest_collection_modifyitems(config, items):
-    for item in items:
-        if item.get_closest_marker("thorough") and not config.option.thorough:
-            item.add_marker(pytest.mark.skip(reason="takes long: ./test --thorough"))
+    if not config.option.thorough:
+        leave_out(config, items)
     for test in {item.function for item in items if getattr(item.obj, "is_hypothesis_test", False)}:
         own = test._hypothesis_internal_use_settings.max_examples
-        cases = config.option.cases or (own if config.option.thorough else min(own, max(FEW, own // 3)))
+        cases = config.option.cases or (own if config.option.thorough else min(own, max(FEW, own // 5)))
         if cases != own:
             draw_cases(test, cases)
+
+
+def leave_out(config, items):
+    """What takes long; where that is all that was asked for, it is named."""
+    seen = Counter()
+    long, short = [], []
+    for item in items:
+        sampled = item.get_closest_marker("sampled")
+        function = item.nodeid.partition("[")[0]
+        left_out = item.get_closest_marker("thorough") or (sampled and seen[function] % sampled.args[0])
+        seen[function] += 1
+        (long if left_out else short).append(item)
+    if short:
+        items[:] = short
+        config.hook.pytest_deselected(items=long)
+    else:
+        for item in long:
+            item.add_marker(pytest.mark.skip(reason="takes long: ./test --thorough"))
 
 
 @pytest.hookimpl(wrapper=True)

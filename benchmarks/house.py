@@ -10,6 +10,7 @@ import ast
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 TOP, INSIDE, NAMED = "at the top", "inside a function", "by name"
@@ -83,6 +84,16 @@ def imports(texts: Mapping[str, str]) -> list[Import]:
 
 
 def _imports_of(module: str, text: str, known: Mapping[str, str], packages: set[str]) -> Iterator[Import]:
+    for name, by_name, line, inside in _read(module, text, module in packages)[0]:
+        other = _known(name, known)
+        if other and other != module and (not by_name or other == name):
+            yield Import(module, other, line, NAMED if by_name else INSIDE if inside else TOP)
+
+
+@cache
+def _read(module: str, text: str, package: bool) -> tuple[list[tuple[str, bool, int, bool]], list[str]]:
+    """What a module imports, or names in a string, on which line, and whether inside a function; and its classes."""
+    named, classes = [], []
     stack: list[tuple[ast.AST, bool]] = [(ast.parse(text), False)]
     while stack:
         node, inside = stack.pop()
@@ -91,10 +102,11 @@ def _imports_of(module: str, text: str, known: Mapping[str, str], packages: set[
             continue
         inside = inside or isinstance(node, FUNCTIONS)
         stack += [(child, inside) for child in ast.iter_child_nodes(node)]
-        for name, by_name in _named(node, module, module in packages):
-            other = _known(name, known)
-            if other and other != module and (not by_name or other == name):
-                yield Import(module, other, getattr(node, "lineno", 0), NAMED if by_name else INSIDE if inside else TOP)
+        if isinstance(node, ast.ClassDef):
+            classes.append(node.name)
+        elif isinstance(node, (ast.Import, ast.ImportFrom, ast.Constant)):
+            named += [(name, by_name, node.lineno, inside) for name, by_name in _named(node, module, package)]
+    return named, classes
 
 
 def _for_types(test: ast.expr) -> bool:
@@ -178,9 +190,8 @@ def twice(texts: Mapping[str, str]) -> tuple[dict[str, list[str]], dict[str, lis
     for module, text in texts.items():
         if module not in packages and not module.endswith("__main__"):
             files[module.rpartition(".")[2]].append(module)
-        for node in ast.walk(ast.parse(text)):
-            if isinstance(node, ast.ClassDef):
-                classes[node.name].append(module)
+        for name in _read(module, text, module in packages)[1]:
+            classes[name].append(module)
     return tuple({name: modules for name, modules in sorted(t.items()) if len(modules) > 1} for t in (files, classes))  # type: ignore
 
 

@@ -303,7 +303,8 @@ def sources() -> dict[str, str]:
 def names_of_caches() -> set[str]:
     """The names given to caches in the source, as regular expressions: of some only a part is written there."""
     found = {"plans of compiled functions"}  # which ricci.caches knows by itself
-    for text in sources().values():
+    called = re.compile(rf"\b({'|'.join(NAMES)})\(")
+    for text in filter(called.search, sources().values()):
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Call) and node.args and getattr(node.func, "id", "") in NAMES:
                 name = node.args[0]

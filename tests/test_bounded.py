@@ -42,6 +42,7 @@ def within(call):
             assert budget.spent < 2 * MOST
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("seed", range(TEXTS))
 def test_every_operation_ends(bounded, seed):
     text = bounded.text(random.Random(seed))

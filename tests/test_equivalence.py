@@ -258,6 +258,7 @@ def test_no_proof_is_found_of_what_is_false(left, right):
         assert not proved_equal(one.expr, other.expr, one.context.merged(other.context).facts.linked_sizes())
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("left", "right"), pairs(EQUAL))
 def test_a_factor_or_a_term_more_is_noticed(left, right):
     one, other = rc.parse(left), rc.parse(right)
@@ -280,12 +281,14 @@ def verdict(row, factor=1):
     return row.derivative().equivalent(row.textbook() * factor if factor != 1 else row.textbook(), at=points)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_no_identity_is_denied(row):
     found = verdict(row)
     assert found is True or (isinstance(found, Undecided) and bool(found))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("row", ROWS[::3], ids=lambda row: row.name)
 def test_no_identity_is_affirmed_with_a_wrong_factor(row):
     assert verdict(row, 3) is False or not np.any(checking.value(row.textbook(), next(iter(checking.cases(row))), row))
@@ -346,6 +349,7 @@ def faults_of_form(expr, inputs, sizes):
 SOME = [*range(60), *(pytest.param(seed, marks=pytest.mark.thorough) for seed in range(60, 500))]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", SOME)
 def test_normal_forms_of_random_expressions_keep_their_values(seed):
     rng = random.Random(seed)
@@ -358,6 +362,7 @@ def test_normal_forms_of_random_expressions_keep_their_values(seed):
 TEXTS = [side for pair in [*pairs(EQUAL), *pairs(DIFFERENT)] for side in pair if "(C)" not in side]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("text", TEXTS)
 def test_normal_forms_of_texts_keep_their_values(text):
     formula = rc.parse(text)

@@ -88,6 +88,7 @@ def case(seed: int, scalar: bool = False) -> tuple[random.Random, Text, rc.Formu
                 return rng, text, parse(str(text))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_by_each_name_alone_and_by_all_at_once(seed):
     rng, text, program = case(seed)
@@ -104,6 +105,7 @@ def test_by_each_name_alone_and_by_all_at_once(seed):
         close(value(program.diff(names[0], mode=mode), text.inputs), value(alone[0], text.inputs), 1e-12)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_second_derivatives_by_names_and_variables_are_differences_and_commute(seed):
     rng, text, program = case(seed + 1000, scalar=True)
@@ -126,6 +128,7 @@ def test_second_derivatives_by_names_and_variables_are_differences_and_commute(s
     close(np.moveaxis(mixed, range(order), range(-order, 0)) if order else mixed, turned, 1e-11)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_sweeps_are_products_with_the_derivatives(seed):
     rng, text, program = case(seed + 2000)
@@ -159,6 +162,7 @@ def test_sweeps_are_products_with_the_derivatives(seed):
         close(value(formula, arrays), np.tensordot(bar, jacobians[name], len(out)), 1e-11)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_derivatives_in_the_text_are_those_of_formulas(seed):
     rng, text, program = case(seed + 3000, scalar=True)
@@ -177,6 +181,7 @@ def test_derivatives_in_the_text_are_those_of_formulas(seed):
     close(value(in_steps.diff(other), text.inputs), value(program.diff(one, other), text.inputs), 1e-11)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_cuts_by_name(seed):
     rng, text, program = case(seed + 4000)

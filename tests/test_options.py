@@ -1,4 +1,4 @@
-"""The options of ./test: --thorough runs what takes long, it and --cases set how many examples properties draw."""
+"""The options of ./test: --thorough runs what takes long; it and --cases set how many examples properties draw."""
 
 from __future__ import annotations
 
@@ -42,6 +42,12 @@ def test_long():
     pass
 
 
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("case", range(6))
+def test_table(case):
+    pass
+
+
 def test_report():
     print("drawn", drawn)
 
@@ -58,10 +64,11 @@ def double(x):
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        ([], ["takes long: ./test --thorough", "{'own': 7, 'many': 200, 'default': 50}", "5 passed, 1 skipped"]),
-        (["--thorough"], ["{'own': 7, 'many': 600, 'default': 100}", "6 passed"]),
-        (["--cases", "230"], ["{'own': 230, 'many': 230, 'default': 230}", "5 passed, 1 skipped"]),
-        (["--thorough", "--cases", "3"], ["{'own': 3, 'many': 3, 'default': 3}", "6 passed"]),
+        ([], ["{'own': 7, 'many': 120, 'default': 25}", "7 passed, 5 deselected"]),
+        (["--thorough"], ["{'own': 7, 'many': 600, 'default': 100}", "12 passed"]),
+        (["--cases", "230"], ["{'own': 230, 'many': 230, 'default': 230}", "7 passed, 5 deselected"]),
+        (["-k", "long"], ["takes long: ./test --thorough", "1 skipped"]),
+        (["--thorough", "--cases", "3"], ["{'own': 3, 'many': 3, 'default': 3}", "12 passed"]),
     ],
 )
 def test_options(tmp_path, options, expected):

@@ -46,6 +46,7 @@ def data(m=200, n=3, dtype=float):
 # Values and passes
 
 
+@pytest.mark.sampled(3)
 @every_case
 @pytest.mark.parametrize("length", [1, 2, 7, 1000])
 def test_as_the_whole(case, length):

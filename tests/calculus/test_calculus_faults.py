@@ -363,6 +363,7 @@ def search(tops: tuple[str | None, ...], check: Check) -> None:
             check(make_case(seed, top, seed % 3 == 1))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch):
     plant, tops, check = FAULTS[fault]
@@ -371,6 +372,7 @@ def test_a_planted_fault_is_found(fault: str, monkeypatch: pytest.MonkeyPatch):
         search(tops, check)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "check", list(dict.fromkeys(check for _, _, check in FAULTS.values())), ids=lambda f: f.__name__
 )

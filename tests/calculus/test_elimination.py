@@ -89,6 +89,7 @@ def differences(task: Any, step: float = 1e-5) -> np.ndarray:
 # The same derivative, whatever the order.
 
 
+@pytest.mark.sampled(2)
 @task_of
 def test_all_orders_give_the_jacobian_of_the_five_functions(task):
     ys, xs, context = exprs(task)

@@ -35,6 +35,7 @@ def test_numbers(identity):
         assert fault_in_textbook(identity, inputs) is None
 
 
+@pytest.mark.sampled(3)
 @every_row
 def test_modes(identity):
     assert fault_in_modes(identity, next(cases(identity))) is None

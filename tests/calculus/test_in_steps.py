@@ -78,6 +78,7 @@ def test_gradients_and_products_with_the_hessian(name, shape):
     assert_allclose(rc.hvp(f)(x, v), differenced(rc.grad(f), x, v), rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_modes_agree_to_second_order(name):
     f, x = FUNCTIONS[name], draw(3, 3)

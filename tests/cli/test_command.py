@@ -1,7 +1,8 @@
-"""The command ``ricci``, as a process: views, files, pipes, and what is wrong."""
+"""The command ``ricci``: views, files, pipes, and what is wrong; in a process of its own where that matters."""
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pty
@@ -13,8 +14,9 @@ import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -30,20 +32,44 @@ LOSS = "l = 1[m] log(1 + exp(-y[m] X[m,n] w[n]))"
 
 def ricci(*words, text="", status=0, folder=None):
     """What the command prints; what it complains of, where it should end with another status."""
+    return told(*in_this_process(words, text, folder or "."), status)
+
+
+def ricci_alone(*words, text="", status=0, folder=None):
+    """The same of a process that does nothing else."""
     ran = subprocess.run(
         [*COMMAND, *words], input=text, capture_output=True, text=True, env=HERE, cwd=folder, check=False
     )
-    assert ran.returncode == status, ran.stderr
     assert "Traceback" not in ran.stderr
-    assert status == 0 or not ran.stdout
-    return ran.stderr if status else ran.stdout
+    return told(ran.returncode, ran.stdout, ran.stderr, status)
+
+
+def in_this_process(words, text, folder):
+    """The status with which the command ends, and what it writes; errors that nobody catches are the test's."""
+    out, said = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2))
+    given = mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    with chdir(folder), given, mock.patch.dict(os.environ, COLUMNS="100"), redirect_stdout(out), redirect_stderr(said):
+        try:
+            ended = main(words)
+        except SystemExit as error:  # from argparse
+            ended = error.code or 0
+    for stream in (out, said):
+        stream.flush()
+    return ended, *(stream.buffer.getvalue().decode() for stream in (out, said))
+
+
+def told(ended, out, said, status):
+    assert ended == status, said
+    assert status == 0 or not out
+    return said if status else out
 
 
 def test_views_are_what_python_gives():
     f = rc.parse(LOSS).diff("w", "w")
-    shown = ricci("diff", LOSS, "w", "w", "--latex", "--matrix", "--text", "--derivation", "--structure")
+    words = ["diff", LOSS, "w", "w", "--latex", "--matrix", "--text", "--derivation", "--structure"]
+    shown = ricci(*words)
     parts = [f.latex(), f.matrix(), str(f), str(f.derivation()), str(f.structure()).rstrip("\n")]
-    assert shown == "\n".join(parts) + "\n"
+    assert shown == "\n".join(parts) + "\n" == ricci_alone(*words)
     assert ricci("diff", LOSS, "--wrt", "w", "--order", "2") == f"{f}\n"
     made = json.loads(ricci("diff", LOSS, "w", "w", "--json"))
     assert made["latex"] == f.latex() and made["matrix"] == f.matrix() and made["indices"] == list(f.indices)
@@ -118,21 +144,25 @@ def test_drawings(tmp_path):
 
 
 def test_every_example_of_the_help_runs(tmp_path):
-    shell = "#!/bin/sh\nexec " + shlex.join(COMMAND) + ' "$@"\n'
-    (tmp_path / "ricci").write_text(shell)
-    (tmp_path / "ricci").chmod(0o755)
-    environment = {**HERE, "PATH": f"{tmp_path}{os.pathsep}{HERE['PATH']}"}
     helps = [ricci("--help"), *[ricci(name, "--help") for name in options.KINDS]]
     for name, lines in options.EXAMPLES.items():
         for line in lines:
             assert line in helps[1 + list(options.KINDS).index(name)]
             if name == "serve":  # which goes on; tests/web/test_server.py runs these
                 continue
-            ran = subprocess.run(
-                line, shell=True, capture_output=True, text=True, env=environment, cwd=tmp_path, check=False
+            *before, command = line.split(" | ")
+            text = (
+                subprocess.run(before, shell=True, capture_output=True, text=True, check=True).stdout if before else ""
             )
-            assert ran.returncode == 0 and not ran.stderr, (line, ran.stderr)
-            assert ran.stdout or (tmp_path / "graph.svg").exists(), line
+            first, *words = shlex.split(command)
+            ended, out, said = in_this_process(words, text, tmp_path)
+            assert (first, ended, said) == ("ricci", 0, ""), line
+            assert out or (tmp_path / "graph.svg").exists(), line
+
+
+def test_a_pipe_into_a_process():
+    line = options.EXAMPLES["check"][-1]
+    assert " | ricci check -" in line and "✓" in through_a_shell(line)
 
 
 WRONG = [  # words, status, what is said
@@ -199,19 +229,13 @@ WRONG = [  # words, status, what is said
 @pytest.mark.parametrize(
     ("words", "status", "said"), WRONG, ids=lambda part: part[0] if isinstance(part, list) else None
 )
-def test_what_is_wrong_is_said(words, status, said, tmp_path, monkeypatch, capsys):
-    """In this process, where an error that nobody catches is one of the test; every sixth in one of its own, too."""
+def test_what_is_wrong_is_said(words, status, said, tmp_path):
+    """In this process; the first of each status in one of its own, too."""
     make_files(tmp_path)
     before = set(tmp_path.iterdir())
-    monkeypatch.chdir(tmp_path)
-    try:
-        ended = main(words)
-    except SystemExit as error:  # from argparse
-        ended = error.code
-    shown = capsys.readouterr()
-    assert (ended, shown.out) == (status, "") and said in shown.err and set(tmp_path.iterdir()) == before
-    if WRONG.index((words, status, said)) % 6 == 0:
-        assert said in ricci(*words, status=status, folder=tmp_path)
+    assert said in ricci(*words, status=status, folder=tmp_path) and set(tmp_path.iterdir()) == before
+    if words is next(others for others, other, _ in WRONG if other == status):
+        assert said in ricci_alone(*words, status=status, folder=tmp_path)
 
 
 def make_files(tmp_path):
@@ -337,7 +361,7 @@ def test_code_of_each_language(language):
 def test_texts_of_other_systems(tmp_path):
     (tmp_path / "windows.txt").write_bytes(b"\xef\xbb\xbfm = a b\r\ny = 2 m\r\n")
     assert ricci("show", "@windows.txt", folder=tmp_path) == "y = 2 a b\n" == ricci("show", "-", text="\ufeffy = 2 a b")
-    assert ricci("run", "y[α] = 2 β[α]", "--input", "β=[1, 2]", "--json") == "[2.0, 4.0]\n"
+    assert ricci_alone("run", "y[α] = 2 β[α]", "--input", "β=[1, 2]", "--json") == "[2.0, 4.0]\n"
 
 
 def through_a_shell(line, status=0, **more):
@@ -544,4 +568,4 @@ def test_the_page_shows_what_is_printed():
     assert len(commands) == 3
     for line, _, printed in commands:
         _, *words = shlex.split(line)
-        assert ricci(*words) == printed
+        assert ricci_alone(*words) == printed

@@ -301,7 +301,7 @@ for seed in range(40):
 def test_sources_are_the_same_in_every_process():
     """Whatever the seed of Python's hashes is."""
     digests, texts = set(), []
-    for seed in ("0", "1", "4711"):
+    for seed in ("1", "4711"):
         settings = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
         ran = subprocess.run([sys.executable, "-c", PRINTED], env=settings, capture_output=True, text=True, check=False)
         assert ran.returncode == 0, ran.stderr

@@ -85,6 +85,7 @@ def assert_true(f, value, claim, *arrays):
     assert np.all(np.asarray(f(*arrays)) == 1)
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("claim", TRUE.values(), ids=TRUE)
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)

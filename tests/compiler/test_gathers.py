@@ -132,6 +132,7 @@ def differences(f: Any, x: np.ndarray) -> np.ndarray:
     return np.array([(f(x + h) - f(x - h)) / 2e-5 for h in step])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_are_differentiated(name):
     """Beside differences, in all but the last of which nothing is much larger than operands and results are."""

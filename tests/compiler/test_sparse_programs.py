@@ -193,6 +193,7 @@ HESSIANS = [
 ALL = [*[(rc.jacobian, *row) for row in JACOBIANS], *[(rc.hessian, *row) for row in HESSIANS]]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("derive", "f", "start", "most"), ALL, ids=[f"{f.__name__}-{s(64).ndim}" for _, f, s, _ in ALL]
 )

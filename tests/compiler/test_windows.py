@@ -118,6 +118,7 @@ def on(backend: str, *args: np.ndarray) -> list[Any]:
     return list(args)
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])

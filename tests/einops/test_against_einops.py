@@ -151,14 +151,14 @@ def compare_call(rng: random.Random, call: Call, make: Callable[[np.ndarray], An
     compare(call, lambda library: call.on(library, x), counts)
 
 
-def test_ten_thousand_calls() -> None:
+def test_thousands_of_calls() -> None:
     counts: Counter = Counter()
-    for seed in range(11_000):
+    for seed in range(5_500):
         rng = random.Random(seed)
         call = faulty_call(rng) if seed % 2 else random_call(rng, most=24)
         compare_call(rng, call, lambda x: x, counts)
-    assert counts["equal"] + counts["both raise"] == 11_000
-    assert counts["equal"] > 5_000 and counts["both raise"] > 3_000, counts
+    assert counts["equal"] + counts["both raise"] == 5_500
+    assert counts["equal"] > 2_500 and counts["both raise"] > 1_500, counts
     assert {"einops leaks ZeroDivisionError", "einops leaks ValueError"} <= set(counts)
 
 

@@ -5,7 +5,7 @@
 
 import ast
 import functools
-from collections import defaultdict
+from collections import Counter
 from pathlib import Path
 
 import ricci
@@ -58,33 +58,29 @@ def texts(tree: ast.AST) -> list[ast.Constant]:
 
 
 @functools.cache
-def modules(sources: Path) -> dict[str, ast.Module]:
-    """The code of all modules."""
-    paths = sorted(sources.rglob("*.py"))
-    return {p.relative_to(sources).as_posix(): ast.parse(p.read_text(encoding="utf-8")) for p in paths}
-
-
-@functools.cache
-def places(sources: Path = SOURCES) -> dict[str, dict[str, int]]:
-    """For each module the names of functions that it has as texts, and how often."""
-    found: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
-    for module, tree in modules(sources).items():
-        for text in texts(tree):
-            if text.value in FUNCTIONS:
-                found[module][text.value] += 1
-    return found
-
-
-def tables(sources: Path = SOURCES) -> list[str]:
-    """Collections of names of elementwise functions, which the rows could be asked for."""
-    found = []
-    for module, tree in modules(sources).items():
+def read(sources: Path) -> tuple[dict[str, dict[str, int]], list[str]]:
+    """For each module the names of functions that it has as texts, and how often; and tables of elementwise ones."""
+    found: dict[str, dict[str, int]] = {}
+    collections = []
+    for path in sorted(sources.rglob("*.py")):
+        module, tree = path.relative_to(sources).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+        if names := Counter([text.value for text in texts(tree) if text.value in FUNCTIONS]):
+            found[module] = names
         for node in ast.walk(tree):
             parts = node.keys if isinstance(node, ast.Dict) else getattr(node, "elts", [])
             names = [p.value for p in parts if isinstance(p, ast.Constant) and p.value in ENTRYWISE]
             if len(names) > FEW and not module.startswith("functions/"):
-                found.append(f"{module}: {', '.join(names)}")
-    return found
+                collections.append(f"{module}: {', '.join(names)}")
+    return found, collections
+
+
+def places(sources: Path = SOURCES) -> dict[str, dict[str, int]]:
+    return read(sources)[0]
+
+
+def tables(sources: Path = SOURCES) -> list[str]:
+    """Collections of names of elementwise functions, which the rows could be asked for."""
+    return read(sources)[1]
 
 
 def test_no_module_has_a_table_of_its_own():

@@ -58,6 +58,7 @@ def classes() -> list[Any]:
     ]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("one", classes())
 def test_classes_grow_as_expected(one):
     assert too_fast(one, sizes_of(one)) == []

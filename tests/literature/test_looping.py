@@ -57,6 +57,7 @@ def test_the_value_is_that_of_numpy(name: str) -> None:
     assert difference(name, plain(name, "value"), result(name, "value", np, own), 1e-12) >= 0
 
 
+@pytest.mark.sampled(3)
 @each
 @asked
 def test_both_texts_say_the_same(name: str, kind: str) -> None:
@@ -78,6 +79,7 @@ def test_a_plain_loop_is_that_of_tensors(name: str, kind: str) -> None:
     assert difference(name, plain(name, kind), result(name, kind, np, eager), 1e-10) >= 0
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.skipif(not hasattr(rc, "scan"), reason="there is no rc.scan")
 @each
 @asked

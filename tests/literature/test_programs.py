@@ -81,6 +81,7 @@ def by_autograd(name: str, kind: str) -> Any:
     return transform(of)(*case.args)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name, kind", asked())
 def test_results_are_those_of_autograd(name, kind):
     for found, expected in zip(leaves(planned(name, kind)[1]), leaves(by_autograd(name, kind)), strict=True):

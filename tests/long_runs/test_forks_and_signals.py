@@ -119,7 +119,7 @@ def test_open_scopes_of_other_threads_are_none_of_the_childs():
 
 
 @needs_fork
-@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+@pytest.mark.parametrize("method", ["fork", "spawn", pytest.param("forkserver", marks=pytest.mark.thorough)])
 def test_pools_of_processes(method, tmp_path):
     script = tmp_path / "pooled.py"
     script.write_text(

@@ -403,6 +403,7 @@ def test_rolled_is_unrolled(function):
     check(function, *ROLLED[function])
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("function", ROLLED, ids=name)
 def test_longer_loops_are_no_larger(function):
     if function is double_sum:

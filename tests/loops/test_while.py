@@ -113,6 +113,7 @@ def network(w, x, **options):
     return total + np.sin(ys).sum()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("checkpoint", [True, 1, 5, 23, 100])
 def test_segments_change_nothing(checkpoint, reverse):

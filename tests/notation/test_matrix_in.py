@@ -586,6 +586,7 @@ def read_back(f: rc.Formula, kinds: dict[str, str], latex: bool) -> rc.Formula:
 ROWS = list(identities())
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("part", range(6))
 def test_identities_read_back(part):
     """What is written of the functions and derivatives of the library has their value when it is read."""

@@ -564,6 +564,7 @@ NESTED = ["exp(%s)", "2**(%s)", "where(x < 1, 2, 1 + %s)", "x[%s]", "1 + 2*(%s)"
 NESTED += [r"x^{%s}", r"x_{%s}", r"\sqrt{%s}", r"\left(%s\right)", r"\exp(1 - %s)", r"\hat{x_{%s}}", r"\mathbf{%s}"]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("form", NESTED)
 @pytest.mark.parametrize("room", [120, 250, 500])
 def test_a_deep_caller_reads_or_is_told_of_the_stack(form, room):

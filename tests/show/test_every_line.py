@@ -167,6 +167,7 @@ def test_identities(part):
 LEVELS = [("brief", False), ("full", False), ("normal", True), ("brief", True)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(("detail", "sums"), LEVELS)
 @pytest.mark.parametrize("part", [0, *[pytest.param(k, marks=pytest.mark.thorough) for k in (5, 9, 13)]])
 def test_identities_in_other_detail(part, detail, sums):

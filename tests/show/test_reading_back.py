@@ -153,6 +153,7 @@ def test_sizes_are_said_once():
     assert str(f.diff("w")).startswith("sizes: |i| = 3, |j| = 5\n")
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("row", identities(), ids=lambda row: row.name)
 def test_identities_come_back(row: Identity):
     """The functions, their derivatives, and further ones."""

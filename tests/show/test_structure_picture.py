@@ -249,7 +249,7 @@ def test_pictures_are_the_same_every_time_and_small():
 def test_deep_expressions_are_drawn():
     x = rc.variable("x[i]")
     horner = product = x
-    for k in range(1500):
+    for k in range(1100):
         horner = horner * x + float(k % 7 + 1)
         product = rc.einsum("i j, j -> i", rc.variable("A[i,j]"), product) + x
     for deep in (horner, product):

@@ -37,6 +37,7 @@ def test_a_layer_that_normalises_takes_twelve_lines():
     assert len(example.derivation()) <= 12
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("detail", ["brief", "normal", "full"])
 @pytest.mark.parametrize("example", [e for e in EXAMPLES if not e.functions], ids=lambda example: example.title)
 def test_every_line_holds(example: Worked, detail: str):

@@ -40,6 +40,7 @@ def spent(call):
         return result, budget.spent
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", MAPS)
 def test_derivatives_of_texts_are_linear_in_their_length(name):
     step = MAPS[name][0]
@@ -53,6 +54,7 @@ def test_derivatives_of_texts_are_linear_in_their_length(name):
         assert two < 2.6 * one, (name, found)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", ["square", "logistic", "fraction", "factors"])
 def test_second_derivatives_of_texts_are_linear_in_their_length(name):
     step = MAPS[name][0]

@@ -156,7 +156,10 @@ CALLS = [
 ]
 
 
-@pytest.mark.parametrize(("function", "given", "others"), CALLS, ids=[f.__name__ for f, _, _ in CALLS])
+@pytest.mark.parametrize(
+    ("function", "given", "others"),
+    [pytest.param(*call, marks=[pytest.mark.thorough] * (call[0] is garch), id=call[0].__name__) for call in CALLS],
+)
 def test_one_trace_is_code_for_all_sizes(function, given, others):
     scalar = np.ndim(function(*given)) == 0
     for transform in (rc.compile, rc.grad, rc.hessian) if scalar else (rc.compile, rc.jacobian):

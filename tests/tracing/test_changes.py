@@ -40,6 +40,7 @@ def check(program, x):
     assert (x == before).all()
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("seed", range(6))
 def test_random_programs(seed, shape):

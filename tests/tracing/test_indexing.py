@@ -104,6 +104,7 @@ def test_reading(shape, key):
     check(lambda x: x[key], data(*shape).astype(np.float32))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("shape, key", ROWS)
 @pytest.mark.parametrize("how", ["set", "add"])
 def test_changing(shape, key, how):

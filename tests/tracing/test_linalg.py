@@ -53,6 +53,7 @@ SQUARE = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("name", SQUARE)
 def test_square(name, shape):
@@ -81,6 +82,7 @@ RECTANGULAR = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("shape", [(3, 2), (2, 3), (2, 2), (2, 3, 1), (2, 1, 3)], ids=str)
 @pytest.mark.parametrize("name", RECTANGULAR)
 def test_rectangular(name, shape):
@@ -109,6 +111,7 @@ def test_solve(left, right):
     check(np.linalg.solve, regular(*left), normal(*right))
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("shape", "right"), [((4, 2), (4,)), ((4, 2), (4, 3)), ((2, 4), (2,)), ((2, 2), (2, 2))], ids=str
 )

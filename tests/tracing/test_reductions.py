@@ -20,6 +20,7 @@ AXES = [None, 0, -1, (0, 2), (1, -1), ()]
 SMOOTH = [np.sum, np.prod, np.mean, np.var, np.std, np.max, np.min, np.ptp, np.median, np.amax, np.amin]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("keepdims", [False, True])
 @pytest.mark.parametrize("axis", AXES, ids=str)
 @pytest.mark.parametrize("f", SMOOTH, ids=lambda f: f.__name__)

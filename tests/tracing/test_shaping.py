@@ -120,6 +120,7 @@ CASES = {
 ROWS = [(name, shape) for name, (_, shapes) in CASES.items() for shape in shapes]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name, shape", ROWS, ids=[f"{name} {shape}" for name, shape in ROWS])
 def test_movements(name, shape):
     check(bent(CASES[name][0]), data(*shape))

@@ -56,6 +56,7 @@ def _as_before():
     outside.scalar = outside.factor = 2.0
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.parametrize("transform", TRANSFORMS)
 @pytest.mark.parametrize("name", CASES)
 def test_a_change_is_seen(name, transform):

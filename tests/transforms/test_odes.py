@@ -47,6 +47,7 @@ CASES = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("name", CASES)
 def test_derivatives_against_differences_to_the_second_order(name):
     f, args = CASES[name]

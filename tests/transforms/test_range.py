@@ -153,7 +153,7 @@ def test_a_filter_that_normalises():
 
     def likelihood(transition, weights):
         a, total = np.full(4, 0.25, transition.dtype), 0.0
-        for t in range(300):
+        for t in range(200):
             a = (a @ transition) * weights[t % 7]
             c = a.sum()
             a, total = a / c, total + np.log(c)

@@ -1,6 +1,6 @@
 """The page in a real browser: Chromium on the built folder, with every other host out of reach.
 
-A first look is always taken, the rest with ``--thorough``. Screenshots are kept in the folder that
+It takes long: with ``--thorough`` alone. Screenshots are kept in the folder that
 ``RICCI_SCREENSHOTS`` names, or in one of pytest's.
 """
 
@@ -120,6 +120,7 @@ def write(page, text, by=""):
     page.at_rest()
 
 
+@pytest.mark.thorough
 def test_it_begins_with_a_derivation(page):
     lines = page.driven(
         "run", code="[...document.querySelectorAll('.steps li')].map((one) => one.querySelector('.rule').textContent)"
@@ -132,6 +133,7 @@ def test_it_begins_with_a_derivation(page):
     page.is_sound()
 
 
+@pytest.mark.thorough
 def test_type_wait_and_read_the_derivative(page):
     write(page, "")
     page.driven("fill", at="#by", text="x")
@@ -216,6 +218,7 @@ def test_derivations_in_detail_and_with_sums(page):
     page.answered(lambda: page.driven("click", at="#sums"))
 
 
+@pytest.mark.thorough
 def test_errors_have_carets_and_hints(page):
     write(page, "a = x\ny = 2 sn(x)", "x")
     assert page.driven("text", at="#problem p") == "There is no function 'sn'."

@@ -486,6 +486,7 @@ def test_formulas_as_mathml():
         assert run_by_node(caught, one=wrong) == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_page_in_a_browser(kind, tmp_path, monkeypatch):
     if lacking := browsers.lacking():

@@ -33,6 +33,7 @@ def folder(tmp_path_factory):
         pytest.skip(f"the page is not built: {error}")
 
 
+@pytest.mark.thorough
 def test_the_folder_has_all_that_the_page_loads(folder):
     names = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     assert {"index.html", "style.css", "page.js", "worker.js", "ricci.zip", "mark.svg", "built.json"} < names
@@ -52,6 +53,7 @@ def names_in(archive):
         return set(opened.namelist())
 
 
+@pytest.mark.thorough
 def test_the_archive_has_all_modules_compiled(folder):
     sources = names_in(static_page.archive())
     assert {"ricci/web/answers.py", "opt_einsum/paths.py"} < sources
@@ -64,6 +66,7 @@ def test_without_node_the_archive_has_the_sources(monkeypatch, tmp_path):
     assert static_page.compiled(static_page.archive(), {}) == static_page.archive()
 
 
+@pytest.mark.thorough
 def test_python_of_the_page_answers_as_python_does(folder):
     """The compiled modules, in the Python that the page has, without a browser around it."""
     requests = [
@@ -94,11 +97,13 @@ def test_python_of_the_page_answers_as_python_does(folder):
                 assert formula["check"]["agrees"] == expected["check"]["agrees"]
 
 
+@pytest.mark.thorough
 def test_packages_of_other_hosts_are_not_offered(folder):
     lock = json.loads((folder / "pyodide" / "pyodide-lock.json").read_text(encoding="utf-8"))
     assert lock["packages"] == {} and lock["info"]["arch"] == "wasm32"
 
 
+@pytest.mark.thorough
 def test_a_built_folder_is_built_again_when_sources_change(folder, monkeypatch, tmp_path):
     asked = []
     monkeypatch.setattr(static_page, "build", lambda place: asked.append(place) or place)
