@@ -32,6 +32,13 @@ def pytest_addoption(parser):
     group.addoption("--cases", type=int, metavar="N", help="examples of each property test, instead of its own number")
 
 
+def pytest_itemcollected(item):
+    """Properties of which fewer examples are drawn are found by ``-m sampled`` as tables are."""
+    property_ = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
+    if property_ and item.function._hypothesis_internal_use_settings.max_examples > FEW:
+        item.add_marker(pytest.mark.sampled(1))
+
+
 @pytest.hookimpl(trylast=True)  # of what was asked for
 def pytest_collection_modifyitems(config, items):
     if not config.option.thorough:

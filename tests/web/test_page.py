@@ -18,7 +18,6 @@ import pytest
 
 import ricci as rc
 from ricci.errors import MissingPackageError
-from ricci.web import static_page
 
 LOSS = "l = 1[m] log(1 + exp(-y[m] X[m,n] w[n]))"
 SLOW = "f = tanh(tanh(tanh(tanh(tanh(x)))))"
@@ -26,12 +25,11 @@ TABS = ("formula", "derivation", "structure", "matrix", "graph", "code", "values
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory):
+def address(folder):
     lacking = browsers.lacking()
     if lacking:
         pytest.skip(f"the page is not tested in a browser: {lacking}")
     try:
-        folder = static_page.build(tmp_path_factory.mktemp("page") / "built")
         browsers.unpacked(browsers.PLAYWRIGHT), browsers.unpacked(browsers.AXE)
     except MissingPackageError as error:
         pytest.skip(f"the page is not tested in a browser: {error}")

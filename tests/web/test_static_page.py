@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -23,14 +24,6 @@ from ricci.web.asking import VIEWS
 
 PAGE = Path(static_page.__file__).parent / "page"
 SOURCES = {path.name: path.read_text(encoding="utf-8") for path in PAGE.iterdir() if path.suffix != ".svg"}
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    try:
-        return static_page.build(tmp_path_factory.mktemp("page") / "built")
-    except MissingPackageError as error:
-        pytest.skip(f"the page is not built: {error}")
 
 
 @pytest.mark.thorough
@@ -71,7 +64,7 @@ def test_python_of_the_page_answers_as_python_does(folder):
     """The compiled modules, in the Python that the page has, without a browser around it."""
     requests = [
         {"text": text, "by": by, "want": list(VIEWS), "code": code}
-        for text, by in test_answers.TEXTS + [("c_ik = a_ij b_jk", ["a"])] for code in ("numpy", "c")
+        for (text, by), code in zip(test_answers.TEXTS + [("c_ik = a_ij b_jk", ["a"])], cycle(("numpy", "c")))
         if "eps[" not in text
     ]  # fmt: skip
     command = ["node", str(Path(__file__).parent / "answering.mjs"), str(folder)]
