@@ -46,16 +46,15 @@ def ricci_alone(*words, text="", status=0, folder=None):
 
 def in_this_process(words, text, folder):
     """The status with which the command ends, and what it writes; errors that nobody catches are the test's."""
-    out, said = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for _ in range(2))
+    written = io.BytesIO(), io.BytesIO()
+    out, said = (io.TextIOWrapper(stream, encoding="utf-8", newline="", write_through=True) for stream in written)
     given = mock.patch("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     with chdir(folder), given, mock.patch.dict(os.environ, COLUMNS="100"), redirect_stdout(out), redirect_stderr(said):
         try:
             ended = main(words)
         except SystemExit as error:  # from argparse
             ended = error.code or 0
-    for stream in (out, said):
-        stream.flush()
-    return ended, *(stream.buffer.getvalue().decode() for stream in (out, said))
+    return ended, written[0].getvalue().decode(), written[1].getvalue().decode()
 
 
 def told(ended, out, said, status):

@@ -146,10 +146,9 @@ def _wrong(name: str, **other) -> dict[str, Rewriting]:
 def _caught(rules: dict[str, Rewriting]) -> bool:
     """Whether some example shows that the rules are wrong; the first that does is not made smaller."""
 
-    @settings(
-        max_examples=150, deadline=None, database=None, derandomize=True, phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck), report_multiple_bugs=False,
-    )  # fmt: skip  # pyright: ignore[reportArgumentType]
+    first = settings(EXAMPLES, max_examples=150, database=None, derandomize=True, report_multiple_bugs=False)
+
+    @settings(first, phases=[Phase.generate])
     @given(rich())
     def search(case: tuple[Expr, dict, dict]) -> None:
         if message := fault(*case, rules):
