@@ -95,9 +95,9 @@ def _real_rule(z: Expr) -> Expr | None:
         inner = parts.spread(parts.rest) if parts.rest else one(z.shape)
         value = scale(-1, imag(inner)) if parts.units else real(inner)
         return times(scale(parts.coef, parts.spread(parts.real)), value)
-    apart = _real_terms(z)
+    apart = _terms_apart(z)
     if apart is not None:
-        return apart[0] + real(apart[1])
+        return apart[0] + real(apart[2])
     other, sign = plainer_but_for_sign(z)
     return scale(sign, real(other)) if sign else None
 
@@ -109,19 +109,30 @@ def _imag_rule(z: Expr) -> Expr | None:
     if parts.many:
         inner = parts.spread(parts.rest) if parts.rest else one(z.shape)
         return times(scale(parts.coef, parts.spread(parts.real)), real(inner) if parts.units else imag(inner))
-    apart = _real_terms(z)
+    apart = _terms_apart(z)
     if apart is not None:
-        return imag(apart[1])
+        return apart[1] + imag(apart[2])
     other, sign = plainer_but_for_sign(z)
     return scale(-sign, imag(other)) if sign else None
 
 
-def _real_terms(z: Expr) -> tuple[Expr, Expr] | None:
-    """A sum as the sum of its real terms, and of its complex ones."""
-    if not isinstance(z, Sum) or all(a.complex for a in z.args):
+def _terms_apart(z: Expr) -> tuple[Expr, Expr, Expr] | None:
+    """A sum as its real terms, what is imaginary of it over the unit, and the rest; none if that is all."""
+    if not isinstance(z, Sum):
         return None
-    terms = list(zip(z.coefs, z.args, strict=True))
-    return add([(c, a) for c, a in terms if not a.complex]), add([(c, a) for c, a in terms if a.complex])
+    real_ones, imaginary_ones, rest = [], [], []
+    for c, a in zip(z.coefs, z.args, strict=True):
+        parts = _Parts(a)
+        if not a.complex:
+            real_ones.append((c, a))
+        elif parts.units and not parts.rest:
+            imaginary_ones.append((c, scale(parts.coef, parts.spread(parts.real))))
+        else:
+            rest.append((c, a))
+    if not real_ones and not imaginary_ones:
+        return None
+    found = [add(terms) if terms else zero(z.shape) for terms in (real_ones, imaginary_ones, rest)]
+    return found[0], found[1], found[2]
 
 
 def _angle_rule(z: Expr) -> Expr | None:

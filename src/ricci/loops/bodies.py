@@ -110,9 +110,9 @@ class LoopBody:
         return replace(self, state=state, result=along_columns(self.result, self.state, state))
 
 
-def fresh(shape: Shape) -> Variable:
+def fresh(shape: Shape, complex: bool = False) -> Variable:
     """A placeholder that occurs nowhere else."""
-    return variable(f"loop.{next(_numbers)}", shape)
+    return variable(f"loop.{next(_numbers)}", shape, complex=complex)
 
 
 def replaced(roots: Sequence[Expr], values: Mapping[Any, Expr]) -> list[Expr]:

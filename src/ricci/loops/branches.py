@@ -37,6 +37,7 @@ from ricci.expr.walk import topological
 from ricci.expr.widen import batched
 from ricci.functions.table import FUNCTIONS
 from ricci.loops.bodies import along_columns, fresh, replaced
+from ricci.loops.real_pairs import in_pairs, linear_in_parts
 
 OPERAND = "branch.p"
 _rows: Interned[Op] = Interned()
@@ -78,7 +79,9 @@ def branch(number: Expr, results: Sequence[Expr], kept: Callable[[Expr], bool]) 
             cut.setdefault(node, fresh(node.shape))
         else:
             waiting += node.args
-    return _made(number, replaced(results, cut), {v: e for e, v in cut.items()}, False)
+    operands, meant = in_pairs({v: e for e, v in cut.items()})
+    inside = {e: meant.get(v, v) for e, v in cut.items()}
+    return _made(number, replaced(results, inside), operands, False)
 
 
 def _made(
@@ -123,6 +126,7 @@ def row_of_branches(body: Branches) -> Op:
         branches=body,
         widen=_widened,
         resize=_resized,
+        rewrite=lambda *given: linear_in_parts(row_of_branches(body), body.linear, *given),
         again=lambda: (_row_again, (body.results, body.operands, body.linear)),
     )
     return _rows.put(identity, op)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from ricci.expr import Expr, Size, Sum, Variable, add, topological, zero
 from ricci.expr.moving import entry, expanded, joined, sliced, transposed, with_ones
@@ -19,6 +20,7 @@ from ricci.functions.reductions import cumsum
 from ricci.loops.bodies import fresh, replaced
 from ricci.loops.branches import branch
 from ricci.loops.looped import loop, recurrence_of
+from ricci.loops.real_pairs import in_pairs, joined_results, paired_results, parts_of, whole_of
 from ricci.loops.vectors import apart, lying, together
 
 
@@ -44,6 +46,12 @@ def run_through(
 
     If the loop is ``whole``, nothing is taken out of it, and outputs are carried: see ``looped.py``.
     """
+    if _are_complex(carried, slices):
+        pairs, slices, meant, two = _in_real_pairs(carried, slices)
+        outputs = replaced(outputs, meant)
+        also = [e.complex for e in outputs]
+        lasts, written = run_through(pairs, slices, length, paired_results(outputs, also), whole)
+        return joined_results(lasts, two), joined_results(written, also)
     if not whole:
         return Leaves(carried, slices, length).results(outputs)
     made = Leaves([], slices, length)
@@ -60,6 +68,9 @@ def all_states(
 ) -> list[Expr]:
     """All values of each array that is carried, given by its placeholder, its first value and its next one."""
     carried = [Carried(*part) for part in parts]
+    if _are_complex(carried, slices):
+        pairs, slices, _, two = _in_real_pairs(carried, slices)
+        return joined_results(all_states([(one.state, one.init, one.new) for one in pairs], slices, length), two)
     leaves = Leaves(carried, slices, length, recurrence_of)
     return [leaves.states(one) for one in carried]
 
@@ -71,12 +82,44 @@ def choices(number: Expr, results: Sequence[Sequence[Expr]], kept: Callable[[Exp
     """Of several rows of results, that which ``number`` tells: one choice for all, whose entries are one vector."""
     if not results[0]:
         return []
+    two = [any(e.complex for e in column) for column in zip(*results, strict=True)]
+    if any(two):
+        return joined_results(choices(number, [paired_results(row, two) for row in results], kept), two)
     shapes = [e.shape for e in results[0]]
     if len(shapes) == 1:
         return [branch(number, [row[0] for row in results], kept)]
     starts, sizes = lying(shapes)
     whole = branch(number, [together(row, starts) for row in results], kept)
     return [apart(sliced(whole, 0, a, 1, n), (), s) for a, n, s in zip(starts, sizes, shapes, strict=False)]
+
+
+def _are_complex(carried: Sequence[Carried], slices: Mapping[Variable, Expr]) -> bool:
+    return any(e.complex for one in carried for e in (one.state, one.init, one.new)) or any(
+        e.complex for pair in slices.items() for e in pair
+    )
+
+
+def _in_real_pairs(
+    carried: Sequence[Carried], slices: Mapping[Variable, Expr]
+) -> tuple[list[Carried], dict[Variable, Expr], dict[Any, Expr], list[bool]]:
+    """The same over real numbers: what is carried, slices, what complex placeholders are by the real ones, and which
+    of the arrays that are carried are two now."""
+    real, meant = in_pairs(slices)
+    two = [one.state.complex or one.init.complex or one.new.complex for one in carried]
+    states = {
+        one.state: (fresh(one.state.shape), fresh(one.state.shape))
+        for one, both in zip(carried, two, strict=True)
+        if both
+    }
+    meant |= {v: whole_of(*pair) for v, pair in states.items()}
+    news = replaced([one.new for one in carried], meant)
+    made: list[Carried] = []
+    for one, new in zip(carried, news, strict=True):
+        if one.state in states:
+            made += map(Carried, states[one.state], parts_of(one.init), parts_of(new))
+        else:
+            made.append(Carried(one.state, one.init, new))
+    return made, real, meant, two
 
 
 class Leaves:

@@ -53,6 +53,7 @@ from ricci.expr.structures import is_zero, natural
 from ricci.expr.walk import loosened
 from ricci.expr.widen import batched
 from ricci.loops.bodies import FIXED, SLICE, STATE, LoopBody, dependent, fresh, replaced
+from ricci.loops.real_pairs import linear_in_parts
 from ricci.loops.vectors import apart, lying, together
 
 Operands = Mapping[Variable, Expr]
@@ -243,6 +244,7 @@ def row_of_loop(body: LoopBody) -> Op:
         loop=body,
         widen=_widened,
         resize=_resized,
+        rewrite=lambda *given: linear_in_parts(row_of_loop(body), body.forced, *given),
         again=lambda: (_row_again, (body.result, body.state, body.slices, body.fixed, *identity[2:])),
     )
     return _rows.put(identity, op)

@@ -254,7 +254,7 @@ def _with_whole_places(recording: Recording, values: Sequence[Traced]) -> Record
     places = [a for node in topological(*exprs) if isinstance(node, Structure) for a in node.args]
     inside = set(topological(*places))
     carried = zip(recording.inputs, values, strict=False)
-    rounded = {v: round_(v) for v, x in carried if v in inside and x.dtype.kind != "f"}
+    rounded = {v: round_(v) for v, x in carried if v in inside and x.dtype.kind not in "cf"}
     if not rounded:
         return recording
     made = iter(replaced(exprs, rounded))

@@ -181,7 +181,7 @@ class RollingLoop:
         return step
 
     def placeholder(self, means: Expr, depth: int) -> Variable:
-        v = fresh(means.shape)
+        v = fresh(means.shape, means.complex)
         self.frame.meant[v] = means
         self.frame.open[v] = depth
         self.variables.append(v)
