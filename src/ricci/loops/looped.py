@@ -53,7 +53,7 @@ from ricci.expr.structures import is_zero, natural
 from ricci.expr.walk import loosened
 from ricci.expr.widen import batched
 from ricci.loops.bodies import FIXED, SLICE, STATE, LoopBody, dependent, fresh, replaced
-from ricci.loops.real_pairs import linear_in_parts
+from ricci.loops.real_pairs import linear_in_parts, parts_of, whole_of
 from ricci.loops.vectors import apart, lying, together
 
 Operands = Mapping[Variable, Expr]
@@ -156,6 +156,8 @@ def leaving(body: LoopBody, slices: Operands, fixed: Operands) -> tuple[LoopBody
     def operand(e: Expr, sliced: bool) -> Expr:
         if e in made:
             return made[e]
+        if e.complex:
+            return whole_of(*[part if _is_plain(part) else operand(part, sliced) for part in parts_of(e)])
         if sliced:
             return each.setdefault(e, variable(f"{SLICE}{len(each)}", e.shape))
         return once.setdefault(e, variable(f"{FIXED}{len(once)}", e.shape))

@@ -66,7 +66,7 @@ def compared_values(nodes: Iterable[Expr]) -> dict[Expr, Number]:
     for node in nodes:
         if isinstance(node, (Elementwise, Function)) and node.op.choice != "":
             for core, times in map(_core, node.args):
-                if core is not None:
+                if core is not None and not core.complex:
                     found.setdefault(core, times)
     return found
 

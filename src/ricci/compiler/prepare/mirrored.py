@@ -65,10 +65,10 @@ def _has_sign(e: Expr) -> bool:
 
 
 def _is_plain(e: Expr) -> bool:
-    """Whether its conjugate is no more work than itself: an input, the unit, or one of these in another arrangement."""
+    """Whether its conjugate is no more work than itself, in any arrangement, or is a node around it."""
     if isinstance(e, Product) and sum(not isinstance(a, Structure) and not imaginary(a) for a in e.args) == 1:
         return not any(a.complex and not imaginary(a) and not _is_input(a) for a in e.args)
-    return _is_input(e) or imaginary(e)
+    return _is_input(e) or imaginary(e) or (isinstance(e, Elementwise) and (e.op is CONJ or e.op.own))
 
 
 def _is_input(e: Expr) -> bool:
