@@ -40,7 +40,7 @@ KNOWN_TABLES = {  # of exceptions of a library, of algorithms, of what einops ca
     *LANGUAGES,
     *("review/mistakes.py", "review/sides.py", "show/matrix_notation.py", "testing/planted.py"),
     *[f"compiler/backends/{name}_table.py" for name in ("jax", "numpy", "torch")],
-    "compiler/fused/coefficients.py",
+    *("compiler/fused/coefficients.py", "compiler/fused/kernel_maps.py"),
     *("compiler/fused/scalars.py", "einops/semirings.py", "testing/texts.py"),
 }
 ENTRYWISE = {name for name, row in FUNCTIONS.items() if row.kind == "elementwise"}

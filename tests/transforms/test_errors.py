@@ -242,7 +242,11 @@ CALLS = {  # errors in the call itself
     "whole array": (lambda: rc.grad(total)(np.arange(3)), rc.DTypeError, ["int64", "x.astype(float)"]),
     "truths": (lambda: rc.grad(total)(X > 0), rc.DTypeError, ["bool"]),
     "whole in a tree": (lambda: rc.grad(lambda p: p["a"] * p["b"])({"a": 1.0, "b": 2}), rc.DTypeError, ["at b"]),
-    "complex": (lambda: rc.grad(total)(X + 1j), rc.DTypeError, ["total returns complex128", "real", "holomorphic=True"]),
+    "complex": (
+        lambda: rc.grad(total)(X + 1j),
+        rc.DTypeError,
+        ["total returns complex128", "real", "holomorphic=True"],
+    ),
     "objects": (lambda: rc.grad(total)(np.array([None])), rc.DTypeError, ["argument x", "object"]),
     "text": (lambda: rc.grad(total)("abc"), (rc.DTypeError, AttributeError), []),
     "empty tree": (lambda: rc.grad(lambda p: 1.0)({}), rc.InputError, ["no arrays"]),

@@ -248,7 +248,12 @@ bfft = ROWS_HERE["bfft"] = _transform(
 )
 
 
-@short("the inverse of the discrete Fourier transform", lambda x: [v / len(x) for v in bfft.value(x)], kind="keep")
+@short(
+    "the inverse of the discrete Fourier transform",
+    lambda x: [v / len(x) for v in bfft.value(x)],
+    kind="keep",
+    complex="always",
+)
 def ifft(x: Expr, axes: Axes = None) -> Expr:
     for axis in reversed(positions(x, axes)):
         x = along_axis(bfft, x, axis) / constant(x.shape[axis])

@@ -17,7 +17,8 @@ from ricci.functions.rows import LARGE
 
 LARGEST = LARGE  # of any entry of a random expression
 _FINEST = 2**8  # the largest denominator of an exact entry
-_ENTRYWISE = [(name, op) for name, op in OPS.items() if op.kind == "elementwise" and name in FUNCTIONS]
+_REAL = [(name, op) for name, op in OPS.items() if op.complex != "always"]  # of real numbers
+_ENTRYWISE = [(name, op) for name, op in _REAL if op.kind == "elementwise" and name in FUNCTIONS]
 
 # the interval in which all entries of the operand must be
 UNARY: dict[str, tuple[float, float]] = {name: op.tame[0] for name, op in _ENTRYWISE if op.tame and op.arity == 1}

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from ricci.functions import FUNCTIONS
 from ricci.testing.entries_by_loops import Table, indices
 
-REDUCE = {name: row.value for name, row in FUNCTIONS.items() if row.kind == "reduce"}
-KEEP = {name: row.value for name, row in FUNCTIONS.items() if row.kind == "keep"}
+REDUCE = {name: row.value for name, row in FUNCTIONS.items() if row.kind == "reduce" and row.complex != "always"}
+KEEP = {name: row.value for name, row in FUNCTIONS.items() if row.kind == "keep" and row.complex != "always"}
 
 
 def over(name: str, x: Table, axes: Sequence[int]) -> Table:
