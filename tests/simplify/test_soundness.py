@@ -146,7 +146,7 @@ def _wrong(name: str, **other) -> dict[str, Rewriting]:
 def _caught(rules: dict[str, Rewriting]) -> bool:
     """Whether some example shows that the rules are wrong; the first that does is not made smaller."""
 
-    first = settings(EXAMPLES, max_examples=150, database=None, derandomize=True, report_multiple_bugs=False)
+    first = settings(EXAMPLES, max_examples=600, database=None, derandomize=True, report_multiple_bugs=False)
 
     @settings(first, phases=[Phase.generate])
     @given(rich())
