@@ -28,7 +28,9 @@ from ricci.functions.table import FUNCTIONS
 from ricci.testing.interpreter import interpret
 
 assert FUNCTIONS
-ELEMENTWISE: dict[str, Op] = {name: op for name, op in OPS.items() if op.kind == "elementwise"}
+ELEMENTWISE: dict[str, Op] = {
+    name: op for name, op in OPS.items() if op.kind == "elementwise" and op.complex != "always"
+}
 OVER_AXES: dict[str, Op] = {name: op for name, op in OPS.items() if op.kind != "elementwise"}
 
 PLACES = {"argmax", "argmin", "argsort"}  # they refuse; inside the index of a gather nothing is asked of them

@@ -25,7 +25,7 @@ import numpy as np
 from ricci.calculus.graph import pullbacks
 from ricci.checked_calls import check, shown
 from ricci.errors import DTypeError, InputError, nearest
-from ricci.expr import Expr, add, conj, one, product
+from ricci.expr import Expr, Function, add, conj, one, product, topological
 from ricci.expr.structures import is_zero
 from ricci.functions.complexes import real
 from ricci.simplify import simplify
@@ -92,6 +92,8 @@ class Meaning:
                 f"rc.{what}: with holomorphic=True the arguments are complex, and {name} is differentiated by real "
                 "ones. Write x.astype(complex), or drop holomorphic=True."
             )
+        if any(isinstance(node, Function) and node.op.loop is not None for node in topological(y)):
+            return  # loops go over both parts of what they carry, whatever they do
         for x in xs:
             (found,) = pullbacks(y, one(y.shape), [conj(x)])
             if not is_zero(simplify(found)):
