@@ -12,7 +12,7 @@ from itertools import count
 from typing import Any
 
 from ricci.errors import InputError, RicciError
-from ricci.expr import Expr, substitute
+from ricci.expr import Expr, substitute, topological
 from ricci.expr import variable as input_node
 from ricci.expr.settle import settled
 from ricci.expr.structures import is_zero
@@ -28,6 +28,7 @@ from ricci.show.deriving.course import Variation, Ways, worked_out
 from ricci.show.deriving.definition import Given
 from ricci.show.deriving.sizes_told import SizesTold
 from ricci.show.deriving.slopes import resolved
+from ricci.show.deriving.stars import starred, without_stars
 from ricci.show.express import SyntaxWriter
 from ricci.show.own_words import as_written
 from ricci.show.page import Page
@@ -50,7 +51,29 @@ def derivation(formula: Formula, detail: str = "normal", sums: bool = False) -> 
         if derived.origin.by.kind == "part":
             raise _refusal(derived.origin.by)
     steps = _on_the_board(formula, page, detail, sums)
-    return Derivation(_by_engine(formula, page) if steps is None else steps, _declared(formula))
+    if steps is None:
+        complex_numbers = any(node.complex for d in formula.chain for node in topological(d.origin.formula.expr))
+        steps = _in_one_line(formula, page) if complex_numbers else _by_engine(formula, page)
+    return Derivation(steps, _declared(formula))
+
+
+def _in_one_line(formula: Formula, page: Page) -> list[DerivationStep]:
+    """What is not worked out on the board, of complex numbers: each derivative as it is found."""
+    given, typed = given_of(root_of(formula), "", page)
+    last = given.statements[-1]
+    left: syntax.Node = syntax.TensorNode(0, 0, last.name or "", last.indices)
+    steps = [DerivationStep("definition", left, syntax.Statements("", given.statements, sizes=given.shown), typed)]
+    for derived in formula.chain:
+        name = derived.origin.by.name
+        left = without_stars(syntax.Derivative(0, 0, left, _target(derived.origin)))
+        printed = _printed(derived, page)
+        *before, value = printed.statements
+        right = (*before, syntax.Statement(0, 0, None, None, value.body))
+        rule = (
+            f"derivative, {name} and conj({name}) being independent" if derived.origin.by.node.complex else "derivative"
+        )
+        steps.append(DerivationStep(rule, left, syntax.Statements("", right, sizes=printed.sizes)))
+    return steps
 
 
 def _refusal(by: By) -> InputError:
@@ -67,22 +90,29 @@ def _declared(formula: Formula) -> Declarations:
     functions = [(name, None if name in facts.unknown else own) for name, own in facts.functions.items()]
     source = root_of(formula if formula.route is None else formula.route.formula).source
     metric = source[3].metric if source is not None else next(iter(facts.moved.values()), None)
-    return Declarations(metric=metric, functions=tuple(functions), complex=tuple(facts.complex), **words)
+    return Declarations(metric=metric, functions=tuple(functions), complex=(*facts.complex, *_opened(formula)), **words)
+
+
+def _opened(formula: Formula) -> list[str]:
+    """The complex definition that a derivative is by, which is an input on the board."""
+    by = {d.origin.by.name: d.origin.by for d in formula.chain}
+    return [name for name, one in by.items() if len(by) == 1 and one.kind == "definition" and one.node.complex]
 
 
 def _on_the_board(formula: Formula, page: Page, detail: str, sums: bool) -> list[DerivationStep] | None:
     root = root_of(formula)
     names = {derived.origin.by.name for derived in formula.chain}
     given, typed = given_of(root, names.pop() if len(names) == 1 else "", page)
+    declared = replace(given.declared, complex=(*given.declared.complex, *_opened(formula)))
+    given = replace(given, declared=declared)
     by = [Variation(_target(d.origin), d.origin.by.node.shape, _printed(d, page)) for d in formula.chain]
     return worked_out(given, by, typed, detail, sums)
 
 
 def _target(origin: Any) -> syntax.TensorNode:
     """The variable of a derivative with its new indices, where they stand."""
-    return (
-        _standing(origin.by.name, *zip(*origin.standing, strict=True)) if origin.standing else _standing(origin.by.name)
-    )
+    name = starred(origin.by.name) if origin.by.conjugate else origin.by.name
+    return _standing(name, *zip(*origin.standing, strict=True)) if origin.standing else _standing(name)
 
 
 def _standing(name: str, names: Sequence[str] = (), heights: Sequence[str] = ()) -> syntax.TensorNode:

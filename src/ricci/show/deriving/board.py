@@ -11,12 +11,14 @@ from ricci.expr import Size, add, topological
 from ricci.expr.settle import settled
 from ricci.expr.structures import is_zero as is_zero_tensor
 from ricci.notation import syntax
+from ricci.notation.bars import is_complex
 from ricci.show import text as text_form
 from ricci.show.deriving.definition import Defined, Given, Line, size_of
 from ricci.show.deriving.differentiation import mentions
 from ricci.show.deriving.section import Section
 from ricci.show.deriving.sizes_told import SizesTold
 from ricci.show.deriving.slopes import resolved
+from ricci.show.deriving.stars import STAR, Conjugates, starred, without_stars
 from ricci.show.deriving.typed_trees import (
     Fresh,
     SummedTerm,
@@ -57,8 +59,11 @@ class Board:
                 raise UnreadError("a text that is too long")
             body = TreeReader(self.fresh, given.heights).read(statement.body, free)
             self.definitions[statement.name] = Defined(statement.name, statement.indices or (), body)
+        self.conjugates = self.with_stars()
         self.told = SizesTold(given.statements, given.stated, given.sizes)
         self.axes = {name: self.told.called(name, order) for name, order in given.orders.items()}
+        if self.conjugates is not None:
+            self.axes |= {starred(name): axes for name, axes in self.axes.items()}
         self.known: dict[tuple[str, str], tuple[syntax.Node, tuple[str, ...]]] = {}
         self.lines: list[Line] = []
         self.length = 0  # of these
@@ -67,6 +72,28 @@ class Board:
         self.own = [
             n for d in self.definitions.values() for n in syntax.within(d.body) if isinstance(n, syntax.SumNode)
         ]
+
+    def with_stars(self) -> Conjugates | None:
+        """The conjugates of the program, if it has complex numbers; definitions of these have conjugates too."""
+        declared = self.given.declared
+        names = set(declared.complex_names())
+        units = any(isinstance(n, syntax.Imaginary) for d in self.definitions.values() for n in syntax.within(d.body))
+        if not names and not units:
+            return None
+        words = dict(declared.symmetries())
+        turned = [n for n in names if words.get(n) in ("hermitian", "positive")]
+        for d in self.definitions.values():
+            names |= {d.name} if is_complex(d.body, names) else set()
+        return Conjugates(names, turned, self.fresh)
+
+    def define_conjugate(self, name: str) -> None:
+        """``conj(w)`` of a complex definition, after it."""
+        made: dict[str, Defined] = {}
+        for own, d in self.definitions.items():
+            made[own] = d
+            if own == name and self.conjugates is not None:
+                made[starred(name)] = Defined(starred(name), d.indices, self.conjugates.of(d.body))
+        self.definitions = made
 
     # Writing
 
@@ -93,7 +120,7 @@ class Board:
         free = {name: size for name, size in self.sizes.items() if name in self.free}
         if not self.told.tells(written, {n: hint(own) for own, n in self.writer.now.items()}, free, before):
             raise UnreadError("a line that does not tell the sizes of its indices")
-        self.lines.append(Line(rule, left, written, before))
+        self.lines.append(Line(rule, None if left is None else without_stars(left), written, before))
 
     def substitution(self, pairs: Sequence[tuple[str, str]]) -> str:
         """The name of the rule, with the indices that were put for others."""
@@ -114,7 +141,7 @@ class Board:
 
     def values(self, *sides: tuple[dict[str, str], syntax.Node]) -> list:
         """What trees with these free indices are, read as a text below the definitions."""
-        known = [d for d in self.definitions.values() if not is_constant(d.body)]
+        known = [d for d in self.definitions.values() if not is_constant(d.body) and not d.name.endswith(STAR)]
         before = [syntax.Statement(k, k, d.name, d.indices or None, LineWriter().write(d.body, frozenset(d.free)))
                   for k, d in enumerate(known)]  # fmt: skip
         made = []

@@ -18,6 +18,7 @@ from ricci.show.deriving.definition import Defined, Given, Line
 from ricci.show.deriving.finishing import with_deltas_substituted
 from ricci.show.deriving.making import ONE, everywhere, is_zero, minus, plus, times
 from ricci.show.deriving.own_brackets import as_typed
+from ricci.show.deriving.stars import without_stars
 from ricci.show.deriving.typed_trees import (
     SummedTerm,
     TreeReader,
@@ -79,6 +80,8 @@ class DerivationCourse:
         board = self.board
         for name in board.definitions:
             self.in_stable_form(name)
+        for name in list(board.definitions) if board.conjugates is not None else ():
+            self.in_conjugates(name, name == self.given.statements[-1].name)
         d = list(board.definitions.values())[-1]
         heights = dict(d.free)
         for step in by:
@@ -104,6 +107,20 @@ class DerivationCourse:
             board.definitions[name] = replace(d, body=body)
             board.free_are(d.free)
             board.line(", ".join(rules), body, d.tensor)
+
+    def in_conjugates(self, name: str, last: bool) -> None:
+        """A definition in names of complex numbers and of their conjugates, which are then independent."""
+        board = self.board
+        assert board.conjugates is not None
+        d = board.definitions[name]
+        body, rules = board.conjugates.apart(d.body)
+        if body is not d.body:
+            board.definitions[name] = replace(d, body=body)
+        if rules:
+            board.free_are(d.free)
+            board.line(", ".join(rules), body, d.tensor)
+        if name in board.conjugates.names and not last:
+            board.define_conjugate(name)
 
     def pushed(self, along: Ways) -> list[DerivationStep]:
         """The derivative by each variable, and then all of them along their directions."""
@@ -164,8 +181,12 @@ class DerivationCourse:
         return DerivationStep("definition", left, program, self.typed and not self.sums)
 
     def step(self, line: Line) -> DerivationStep:
-        last = syntax.Statement(0, 0, None, None, line.right)
-        return DerivationStep(line.rule, line.left, syntax.Statements("", (*line.before, last)))
+        last = syntax.Statement(0, 0, None, None, without_stars(line.right))
+        return DerivationStep(
+            line.rule,
+            None if line.left is None else without_stars(line.left),
+            syntax.Statements("", (*line.before, last)),
+        )
 
     def as_printed(
         self, result: syntax.Node, printed: syntax.Statements | None, heights: dict[str, str]
@@ -184,6 +205,7 @@ class DerivationCourse:
         if any(text_form.statement(s) not in known for s in before):
             return result
         tree = TreeReader(board.fresh, self.given.heights).read(last.body, {name: name for name in heights})
+        tree = tree if board.conjugates is None else board.conjugates.plainly(tree)
         tree = as_typed(everywhere(tree, self.by_name), board.own)
         if key(tree, None, True) == key(result, None, True) or is_zero(result):
             return result

@@ -228,7 +228,10 @@ class Rules:
     @property
     def turning(self) -> int:
         """What becomes of the variable when its axes change places, where that is declared."""
-        word = dict(self.declared.symmetries()).get(self.x.name, "")
+        name = self.x.name.removesuffix("*")  # of a conjugate
+        word = dict(self.declared.symmetries()).get(name, "")
+        if word == "positive" and name in self.declared.complex_names():
+            return 0
         return {"symmetric": 1, "positive": 1, "antisymmetric": -1}.get(word, 0)
 
 

@@ -22,6 +22,7 @@ from ricci.show.deriving.finishing import (
     with_deltas_substituted,
 )
 from ricci.show.deriving.making import ONE, ZERO, everywhere, is_zero, opened, plus, rebuilt, spliced, times
+from ricci.show.deriving.stars import STAR
 from ricci.show.deriving.typed_trees import SummedTerm, derivatives_in, hint, key, open_in, refreshed, renamed
 
 if TYPE_CHECKING:
@@ -68,8 +69,9 @@ class Section:
 
     def derive(self) -> syntax.Node:
         d = self.d
+        self.independence()
         if d.name not in self.rules.live:
-            self.emit(ZERO, f"{d.name} does not depend on {self.x.name}" if d.name else "nothing depends on it")
+            self.emit(ZERO, f"{d.name} does not depend on {told(self.x.name)}" if d.name else "nothing depends on it")
             return self.zeros()
         current = self.pushed(self.begun())
         current = self.put_in(current)
@@ -77,6 +79,12 @@ class Section:
             return current
         current = self.finished(current)
         return self.zeros() if is_zero(current) else current
+
+    def independence(self) -> None:
+        """Of what is complex: that it and its conjugate are taken for independent."""
+        name = self.x.name.removesuffix(STAR)
+        if self.main and self.board.conjugates is not None and name in self.board.conjugates.names:
+            self.rules_since.append(f"Wirtinger: {name} and conj({name}) are independent")
 
     def zeros(self) -> syntax.Node:
         """Zero, with the indices of the derivative."""
@@ -92,7 +100,9 @@ class Section:
         if self.board.detail == "brief" or (not self.main and self.board.detail != "full"):
             return operator
         if d.left is None and self.x.name not in inside and self.independent(inside):
-            self.emit(plus([(1, self.chain(name)) for name in self.board.definitions if name in inside]), "chain rule")
+            apart = not inside and self.board.conjugates is not None
+            rule = f"{d.name} does not depend on {told(self.x.name)}" if apart else "chain rule"
+            self.emit(plus([(1, self.chain(name)) for name in self.board.definitions if name in inside]), rule)
             self.compact = True
             return operator
         new = ", ".join([i.terms[0][1] for i in self.x.indices or ()])
@@ -252,7 +262,7 @@ class Section:
             made = self.board.result_of(d.body, self.x)
             if size_of(made) <= LARGE and not any(derivatives_in(made)):
                 values[id(d)] = made
-                put[d.body.name] = None
+                put[told(d.body.name)] = None
         kept = len(values) < len(named)
         if put:
             current = everywhere(spliced(current, values), cancelled)
@@ -362,6 +372,11 @@ class Section:
                  if isinstance(n, syntax.TensorNode)} | self.board.definitions.keys()  # fmt: skip
         first = next((n.name for n in syntax.within(bracket) if isinstance(n, syntax.TensorNode)), "u")
         return next(n for n in (f"{self.x.name}_hat", f"{first}_hat", "u", "u1", "u2", "u3") if n not in taken)
+
+
+def told(name: str) -> str:
+    """A name in a rule: of a conjugate, as it is written."""
+    return f"conj({name[:-1]})" if name.endswith(STAR) else name
 
 
 def _idle(node: syntax.Node, name: str) -> set[int] | None:

@@ -93,7 +93,8 @@ class SizesTold:
     def sizes_of(self, tensor: syntax.TensorNode) -> dict[str, Size]:
         """The sizes of the indices of a tensor whose axes the program knows."""
         indices = [i.terms[0][1] for i in tensor.indices or ()]
-        return {name: self.scope.axis_size(tensor.name, axis) for axis, name in enumerate(indices)}
+        own = tensor.name.removesuffix("*")  # a conjugate has the axes of its number
+        return {name: self.scope.axis_size(own, axis) for axis, name in enumerate(indices)}
 
     def called(self, tensor: str, order: int) -> tuple[str, ...]:
         """Names for the indices of an input: the author's that have these sizes, and letters that mean nothing yet."""

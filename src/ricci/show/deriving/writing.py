@@ -14,6 +14,7 @@ from itertools import count
 from ricci.budget import spend
 from ricci.notation import syntax
 from ricci.show.deriving.making import ones
+from ricci.show.deriving.stars import without_stars
 from ricci.show.deriving.typed_trees import MARK, WITH_INDICES, SummedTerm, bound_in, hint, names_of, open_in
 from ricci.show.phrases import index_of
 
@@ -65,8 +66,10 @@ class LineWriter:
         if isinstance(node, SummedTerm):
             return self.term(node, shown, taken)
         if isinstance(node, WITH_INDICES):
-            return replace(node, indices=node.indices and tuple([_index(i, shown) for i in node.indices]))
-        if isinstance(node, (syntax.Number, syntax.Pi)):
+            return without_stars(
+                replace(node, indices=node.indices and tuple([_index(i, shown) for i in node.indices]))
+            )
+        if isinstance(node, (syntax.Number, syntax.Pi, syntax.Imaginary)):
             return node
         if isinstance(node, syntax.Size):
             return syntax.Size(0, 0, hint(node.name))
@@ -77,7 +80,9 @@ class LineWriter:
         if isinstance(node, syntax.Derivative):
             taken |= {shown.get(n, n) for i in node.variable.indices or () for n in names_of(i)}
             body = self.node(node.body, shown, taken)
-            return replace(node, body=body, variable=self.node(node.variable, shown, taken))
+            indices = node.variable.indices and tuple([_index(i, shown) for i in node.variable.indices])
+            by = replace(node.variable, indices=indices)
+            return replace(without_stars(replace(node, body=syntax.Number(0, 0, 0), variable=by)), body=body)
         return syntax.with_children(node, [self.node(part, shown, taken) for part in syntax.children(node)])
 
     def beside(self, node: syntax.SumNode, shown: Shown, taken: set[str]) -> syntax.Node:
