@@ -7,7 +7,7 @@ import pytest
 
 import ricci as rc
 import ricci.numpy as rnp
-from ricci.errors import DTypeError, TraceError
+from ricci.errors import TraceError
 
 RNG = np.random.default_rng(3)
 A = RNG.normal(size=(4, 4))
@@ -32,22 +32,9 @@ def test_eigenvectors_have_the_signs_of_their_value(uplo, shape):
     np.testing.assert_allclose(np.sum(x.grad.numpy() * along), wanted, rtol=1e-5)
 
 
-@pytest.mark.parametrize(
-    "f",
-    [lambda x: x + 1j, lambda x: 2j * x, lambda x: np.multiply(x, np.full(3, 1j)), lambda x: np.power(x, 1 + 0j)],
-    ids=["number", "from the left", "array", "function"],
-)
-def test_complex_results_are_refused(f):
-    with pytest.raises(DTypeError, match="complex"):
-        f(rc.Tensor([1.0, 2.0, 3.0]))
-    with pytest.raises(DTypeError, match="complex"):
-        rc.grad(lambda x: f(x).sum())(np.ones(3))
-
-
-@pytest.mark.parametrize("f", [np.fft.fft, lambda x: np.linalg.eig(x * A)[0]], ids=["fft", "eig"])
-def test_functions_with_complex_results_are_refused(f):
+def test_functions_with_complex_results_are_refused():
     with pytest.raises(TraceError, match="cannot be traced"):
-        f(rc.Tensor(np.ones(4)))
+        np.linalg.eig(rc.Tensor(A))
 
 
 def test_a_rule_of_ones_own():

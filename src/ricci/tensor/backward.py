@@ -52,6 +52,11 @@ def _seed(root: Recorded, gradient: Any) -> Any:
                 f"backward: the tensor has the shape {shape}, so which gradient comes in must be said; "
                 "reduce it to a number first, as in t.sum().backward(), or give gradient=… of that shape."
             )
+        if root.dtype.kind == "c":
+            raise RuleError(
+                "backward: the tensor is a complex number, of which no direction is up, so which gradient comes in "
+                "must be said; make it real first, as in t.abs().backward() or t.real.backward(), or give gradient=…."
+            )
         return np.ones(shape, root.dtype)[()]
     if isinstance(gradient, Recorded):
         seed: Any = gradient

@@ -55,9 +55,9 @@ class CallKey:
         tensor = value if isinstance(value, Recorded) else None
         array: Any = value if tensor is None else tensor._value
         needed = tensor is not None and tensor.requires_grad
-        if array.dtype.kind not in "biuf":
+        if array.dtype.kind not in "biufc":
             return self._fixed(array, array)
-        if self.by_value and not needed and (tensor is None or array.dtype.kind != "f"):  # no gradients, no names
+        if self.by_value and not needed and (tensor is None or array.dtype.kind not in "fc"):  # no gradients, no names
             self.hashable = self.hashable and array.size <= MOST_STATIC
             return self._fixed(array, (array.shape, array.dtype, array.tobytes() if self.hashable else None))
         names = tensor._axes if self.with_names and tensor is not None else None

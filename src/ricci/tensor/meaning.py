@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ricci.caches import Cache
-from ricci.calculus.graph import pullbacks
+from ricci.calculus.gradients import pulled
 from ricci.dispatch import Rule
 from ricci.errors import InputError, LimitError, RicciError
 from ricci.expr import Elementwise, Expr, Function, Variable, add, substitute, topological, variable
@@ -28,6 +28,7 @@ from ricci.tensor.call_keys import EXPONENTS, CallKey
 from ricci.tensor.links import GraphCall, GraphNode, Recorded
 from ricci.tensor.programs import TensorProgram
 from ricci.tracing.array import Traced
+from ricci.tracing.basics import real_type
 from ricci.tracing.carried_names import axis_names
 from ricci.tracing.frames import apart, frame, suspended
 from ricci.tracing.lowered import lowered
@@ -60,7 +61,7 @@ class Operation:
         self.bound, self.form, self.depth = bound, form, depth
         self.plain: dict[int, Any] = {}  # results that are no traced arrays, by position
         self.smooth = tuple(  # results that gradients come back for
-            [k for k, d in enumerate(results) if bodies[k] is not None and d is not None and d.kind == "f"]
+            [k for k, d in enumerate(results) if bodies[k] is not None and d is not None and d.kind in "fc"]
         )
         self.takes_result = False  # for a pullback: whether its last input is the result that it goes back from
         self._program: TensorProgram | None = None
@@ -88,8 +89,9 @@ class Operation:
         for k in self.smooth:
             body = self.bodies[k]
             assert body is not None
-            bars.append(variable(f"bar{self.depth}_{k}", body.shape))
-            for own, part in zip(terms, pullbacks(body, bars[-1], wanted), strict=True):
+            complex_result = self.results[k].kind == "c"  # type: ignore[union-attr]
+            bars.append(variable(f"bar{self.depth}_{k}", body.shape, complex=complex_result))
+            for own, part in zip(terms, pulled([body], bars[-1:], wanted, turned=True), strict=True):
                 own += [] if is_zero(part) else [part]
         roots = simplify_all([add([(1, part) for part in own]) for own in terms if own])
         inputs, dtypes = (*bars, *self.inputs), (*[self.results[k] for k in self.smooth], *self.dtypes)
@@ -101,16 +103,16 @@ class Operation:
         bodies = [next(found) if own else None for own in terms]
         results = tuple([self.dtypes[k] for k in needed])
         name = f"{self.name} backward" if not self.depth else self.name
-        pulled = Operation(name, inputs, dtypes, bodies, results, self.bound, depth=self.depth + 1)
-        pulled.takes_result = known is not None
-        return pulled
+        back = Operation(name, inputs, dtypes, bodies, results, self.bound, depth=self.depth + 1)
+        back.takes_result = known is not None
+        return back
 
     def _known_result(self, roots: Sequence[Expr]) -> Variable | None:
         """The result as an input of the pullback, where that needs it: the derivative of exp(x) is the result."""
         body = self.bodies[0]
         if len(self.bodies) > 1 or not isinstance(body, (Elementwise, Function)) or body not in topological(*roots):
             return None
-        return variable(f"out{self.depth}", body.shape)
+        return variable(f"out{self.depth}", body.shape, complex=body.complex)
 
     def namings(self, known: tuple[tuple[str | None, ...] | None, ...]) -> list[tuple[str | None, ...] | None]:
         """The names of the axes of each result, by those of the inputs."""
@@ -310,8 +312,9 @@ def _lowered(node: GraphNode, called: CallKey) -> tuple[Operation, tuple, bool]:
     arrays = [x._value if isinstance(x, Recorded) else x for x in called.inputs]
     names = [f"a{k}" for k in range(len(arrays))]
     with suspended(), frame("a tensor operation", frozenset(names)) as own:
-        inputs = [own.variable(name, np.shape(x)) for name, x in zip(names, arrays, strict=True)]
-        stand_ins: list[Any] = [Traced(v, d, own) for v, d in zip(inputs, _types(arrays), strict=True)]
+        given = list(zip(names, arrays, _types(arrays), strict=True))
+        inputs = [own.variable(name, np.shape(x), dtype) for name, x, dtype in given]
+        stand_ins: list[Any] = [Traced(v, d, own) for v, (_, _, d) in zip(inputs, given, strict=True)]
         if called.with_names:
             own.named.update({v: x._axes for v, x in zip(inputs, called.inputs) if getattr(x, "_axes", None)})
         args, kwargs = called.replaced(stand_ins)
@@ -328,7 +331,7 @@ def _lowered(node: GraphNode, called: CallKey) -> tuple[Operation, tuple, bool]:
 
 def _types(arrays: Sequence[Any]) -> list[np.dtype]:
     """The types of inputs; Python's numbers have that of the floats beside them."""
-    floats = [x.dtype for x in arrays if hasattr(x, "dtype") and x.dtype.kind == "f"]
+    floats = [real_type(x.dtype) for x in arrays if hasattr(x, "dtype") and x.dtype.kind in "fc"]
     weak = np.result_type(*floats) if floats else np.dtype(np.float64)
     return [x.dtype if hasattr(x, "dtype") else weak for x in arrays]
 

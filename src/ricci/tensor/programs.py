@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from ricci.compiler.backends.numpy_table import dtypes_of
 from ricci.compiler.bind import Setting
 from ricci.compiler.pipeline import prepare, ready
 from ricci.expr import Expr, Variable
 from ricci.expr.structures import is_zero
+from ricci.tracing.basics import real_type
 
 DEFAULT = np.dtype(np.float64)
 
@@ -48,12 +50,13 @@ class TensorProgram:
             else:
                 self.picks.append(len(computed))
                 computed.append(root)
-        floats = [d for d in dtypes if d is not None and d.kind == "f"]
-        floating = np.result_type(*floats) if floats else DEFAULT
+        floats = [d for d in dtypes if d is not None and d.kind in "fc"]
+        floating = np.result_type(*map(real_type, floats)) if floats else DEFAULT
         self.places: list[tuple[int, Any]] = []
         self.run = self._compiled(computed, place, dtypes, bound, floating) if computed else tuple
         self.uses = frozenset([k for k, _ in self.places if k >= 0])
-        same = bool(floats) and len({*floats, *[d for d in wanted if d is not None]}) == 1
+        kinds = {*floats, *[d for d in wanted if d is not None]}
+        same = bool(floats) and len(kinds) == 1 and floats[0].kind == "f"
         self.casts = None if same else list(wanted)
         as_they_are = all(k >= 0 and cast is None for k, cast in self.places)
         in_order = same and self.picks == list(range(len(roots)))
@@ -77,7 +80,7 @@ class TensorProgram:
         given = Setting("numpy", shapes, tuple(kinds.items()), str(floating), single=False, options=options)
         runner = ready(stage, given)
         for name in runner.plan.program.inputs:
-            dtype = {"f": floating, "i": np.dtype(np.int64), "b": np.dtype(np.bool_)}[kinds[name]]
+            dtype = dtypes_of(floating)[kinds[name]]
             if name in bound:
                 self.places.append((-1, np.asarray(bound[name], dtype)))
             elif types[name] is None:  # a Python number

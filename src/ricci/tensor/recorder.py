@@ -26,6 +26,7 @@ from ricci.tensor.meaning import PLAIN, Operation, OwnRule, operation_name, reso
 from ricci.tensor.recording_mode import mode
 from ricci.tracing.arguments import signature_of
 from ricci.tracing.array import has_traced
+from ricci.tracing.basics import real_type
 from ricci.tracing.lowerings import name_of
 from ricci.tracing.meanings import is_torch
 from ricci.tracing.meanings import plain as plain_array
@@ -216,7 +217,8 @@ def applied(rule: Rule, args: tuple, kwargs: dict) -> Any:
 def _as_arrays(values: tuple) -> tuple:
     """The inputs of a formula as arrays of NumPy; numbers of Python take the floating type of the others."""
     own = [v if isinstance(v, Recorded) else own_array(v) for v in values]
-    floats = [v.dtype for v in own if getattr(v, "dtype", None) is not None and v.dtype.kind == "f"]
+    types = [v.dtype for v in own if getattr(v, "dtype", None) is not None]
+    floats = [real_type(t) for t in types if t.kind in "fc"]
     floating = np.result_type(*floats) if floats else np.dtype(np.float64)
     return tuple([v if isinstance(v, Recorded) else np.asarray(v, floating if type(v) is float else None) for v in own])
 
@@ -266,7 +268,7 @@ def _wrapped(
 ) -> Any:
     """The results as tensors: floats, and whole numbers made of such. Truths and places are plain arrays."""
     single = isinstance(value, (np.ndarray, np.generic))
-    if single and value.dtype.kind == "f" and not named and mode().watch is None:
+    if single and value.dtype.kind in "fc" and not named and mode().watch is None:
         return made(value, node if needed else None, next(numbers))
     whole = any(t._value.dtype.kind in "iu" for t in tensors)
     leaves, form = ([value], None) if single else flatten(value)
@@ -282,13 +284,12 @@ def _wrapped(
     for k, leaf in enumerate(leaves):
         kind = leaf.dtype.kind if isinstance(leaf, (np.ndarray, np.generic)) else ""
         names = namings[k] if any(namings[k] or ()) else None
-        if kind == "f":
+        if kind and kind in "fc":
             results.append(made(leaf, kept, number, k, names))
         elif kind and kind in "iu" and whole:
             results.append(made(leaf, None, axes=names))
         elif kind and kind not in "biu" and any(t.requires_grad for t in tensors):
-            given = "complex numbers" if kind == "c" else f"an array of the type {leaf.dtype}"
-            raise DTypeError(f"{operation_name(function)} gives {given} here; ricci computes with real numbers.")
+            raise DTypeError(f"{operation_name(function)} gives the type {leaf.dtype} here, which ricci does not know.")
         else:
             results.append(leaf)
     watch = mode().watch

@@ -224,7 +224,7 @@ def _refresh(owner: Recorded) -> None:
 
 def _put_item(t: Any, key: Any, value: Any) -> None:
     """``t[key] = value``."""
-    check_numbers(value, "The value put into a tensor", "v")
+    check_numbers(value, "The value put into a tensor", "v", real=False)
     if isinstance(value, Recorded) and value._links is not None and value._links.of is t:
         function, args, *_ = value._links.reads[-1]
         if function is getitem and type(args[0]) is type(key) and repr(args[0]) == repr(key):

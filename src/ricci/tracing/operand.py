@@ -257,7 +257,7 @@ class At:
     def _change(self, how: str, value: Any) -> Any:
         if self.key is None:
             raise InputError(f"Say where: x.at[0].{how}(value).")
-        check_numbers(value, f"x.at[…].{how}")
+        check_numbers(value, f"x.at[…].{how}", real=False)
         return call(changed, (self.array, self.key, value, how), {})
 
     def set(self, value: Any) -> Any:

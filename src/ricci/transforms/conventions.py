@@ -22,12 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from ricci.calculus.gradients import parts_real
 from ricci.calculus.graph import pullbacks
 from ricci.checked_calls import check, shown
 from ricci.errors import DTypeError, InputError, nearest
-from ricci.expr import Expr, Function, add, conj, one, product, topological
+from ricci.expr import Expr, Function, conj, one, topological
 from ricci.expr.structures import is_zero
-from ricci.functions.complexes import real
 from ricci.simplify import simplify
 from ricci.tracing.basics import complex_type
 
@@ -113,25 +113,3 @@ class Meaning:
     def type(self, y: np.dtype, x: np.dtype) -> np.dtype:
         """The type of the derivative of a result by an argument."""
         return complex_type(x) if y.kind == "c" and x.kind != "c" else x
-
-
-def parts_real(e: Expr) -> Expr:
-    """What is known to have no imaginary part, as a real expression."""
-    return real(e) if e.complex else e
-
-
-def pulled(ys: Sequence[Expr], bars: Sequence[Expr], xs: Sequence[Expr], turned: bool = False) -> list[Expr]:
-    """What flows back to ``xs`` when ``bars`` come in at ``ys``: in one sweep, the gradient of ``Σ Re(bar · y)``."""
-    if not any(e.complex for e in (*ys, *bars, *xs)):
-        if len(ys) == 1:
-            return pullbacks(ys[0], bars[0], xs)
-        return pullbacks(_paired(ys, bars), one(()), xs)
-    total = parts_real(_paired(ys, [conj(bar) for bar in bars] if turned else bars))
-    found = pullbacks(total, one(()), xs)
-    found = [2 * e if x.complex else parts_real(e) for e, x in zip(found, xs, strict=True)]
-    return [conj(e) for e in found] if turned else found
-
-
-def _paired(ys: Sequence[Expr], bars: Sequence[Expr]) -> Expr:
-    axes = [tuple(range(len(y.shape))) for y in ys]
-    return add([(1, product([(y, a), (bar, a)], ())) for y, bar, a in zip(ys, bars, axes, strict=True)])

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ricci.calculus.gradients import parts_real
 from ricci.calculus.graph import pullbacks, tangents
 from ricci.calculus.modes import derivatives
 from ricci.errors import DTypeError, InputError, RuleError, ShapeError
@@ -34,7 +35,7 @@ from ricci.tracing import trees
 from ricci.tracing.basics import real_type
 from ricci.tracing.recording import Recording, Static
 from ricci.tracing.trees import LEAF, Form
-from ricci.transforms.conventions import Meaning, parts_real
+from ricci.transforms.conventions import Meaning
 
 PLAIN = Meaning()
 Argnums = int | Sequence[int]

@@ -15,6 +15,7 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 import numpy as np
 
 from ricci.caches import OfFunctions
+from ricci.calculus.gradients import pulled
 from ricci.checked_calls import takes
 from ricci.compiler.run.engines import target_of
 from ricci.dispatch import recorded
@@ -29,7 +30,7 @@ from ricci.tracing.meanings import of_torch
 from ricci.tracing.recording import ANY_TYPE, Arguments, Recording
 from ricci.tracing.trees import Form
 from ricci.transforms import nans
-from ricci.transforms.conventions import Meaning, pulled
+from ricci.transforms.conventions import Meaning
 from ricci.transforms.deriving import Wanted, along, floats, matched, paired, split, stable
 from ricci.transforms.formula_functions import as_function
 from ricci.transforms.on_tensors import on_tensors
