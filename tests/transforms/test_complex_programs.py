@@ -133,7 +133,7 @@ def test_what_has_no_meaning_is_refused():
     with pytest.raises(DTypeError, match=r"wirtinger=True.*pair of pairs"):
         rc.hessian(lambda z: abs(z[0]))(Z)
     with pytest.raises(InputError, match="'jax', 'torch' and 'autograd'"):
-        rc.grad(lambda z: abs(z[0]), convention="jaxx")
+        rc.grad(lambda z: abs(z[0]), convention="jaxx")  # pyright: ignore[reportArgumentType, reportCallIssue]
     for f in (np.sort, np.max, np.floor, lambda z: z < 1, lambda z: np.maximum(z, 0)):
         with pytest.raises(DTypeError, match=r"(no order|is not for)(.|\n)*test_complex_programs.py"):
             rc.compile(f if not isinstance(f, np.ufunc) else lambda z, f=f: f(z))(Z)

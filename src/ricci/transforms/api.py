@@ -19,7 +19,7 @@ from ricci.transforms import deriving
 from ricci.transforms.conventions import Meaning
 from ricci.transforms.linear import identity, linearize, vjp
 from ricci.transforms.transformed import Transformed
-from ricci.transforms.typed import A, Argnums, Blocks, OfFirst, P, R, Several, TransformOptions, X
+from ricci.transforms.typed import A, Argnums, Blocks, DerivativeOptions, OfFirst, P, R, Several, TransformOptions, X
 from ricci.wrapping import MadeOf
 
 MOST_ORDERS = 1000  # of a Taylor series
@@ -27,14 +27,14 @@ MOST_ORDERS = 1000  # of a Taylor series
 
 @overload
 def grad(
-    function: Compiled, argnums: Argnums = 0, has_aux: bool = False, **options: Unpack[TransformOptions]
+    function: Compiled, argnums: Argnums = 0, has_aux: bool = False, **options: Unpack[DerivativeOptions]
 ) -> Transformed[..., Any]: ...
 @overload
 def grad(
     function: OfFirst[A, P, R],
     argnums: Literal[0] = 0,
     has_aux: Literal[False] = False,
-    **options: Unpack[TransformOptions],
+    **options: Unpack[DerivativeOptions],
 ) -> Transformed[Concatenate[A, P], A]: ...
 @overload
 def grad(
@@ -42,15 +42,15 @@ def grad(
     argnums: Literal[0] = 0,
     *,
     has_aux: Literal[True],
-    **options: Unpack[TransformOptions],
+    **options: Unpack[DerivativeOptions],
 ) -> Transformed[Concatenate[A, P], tuple[A, X]]: ...
 @overload
 def grad(
-    function: Callable[P, R], argnums: Several, has_aux: Literal[False] = False, **options: Unpack[TransformOptions]
+    function: Callable[P, R], argnums: Several, has_aux: Literal[False] = False, **options: Unpack[DerivativeOptions]
 ) -> Transformed[P, tuple[Any, ...]]: ...
 @overload
 def grad(
-    function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Unpack[TransformOptions]
+    function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Unpack[DerivativeOptions]
 ) -> Transformed[..., Any]: ...
 @takes("rc.grad", argnums="argnums", has_aux="flag")
 def grad(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Transformed:
@@ -62,9 +62,15 @@ def grad(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **opti
     ``rc.compile``, and ``fused``: whether Numba compiles what NumPy would do step by step, at once (True), never
     (False), or, by default, where measured times of calls say that it pays, aside, while they go on.
 
+    By a complex ``z = x + iy`` it is ``∂f/∂x - i ∂f/∂y``, as in JAX and autograd; ``convention="torch"`` gives the
+    conjugate of that, as PyTorch does, ``wirtinger=True`` the pair of the derivatives by ``z`` and by its conjugate,
+    and ``holomorphic=True`` the derivative of a complex result that depends on ``z`` alone.
+
     >>> import numpy as np, ricci as rc
     >>> rc.grad(lambda x: (x**2).sum())(np.array([1.0, 2.0]))
     array([2., 4.])
+    >>> rc.grad(lambda z: abs(z) ** 2)(3.0 + 4.0j)
+    np.complex128(6-8j)
     >>> rc.grad(lambda p, x: p["a"] * x, argnums=(0, 1))({"a": 3.0}, 2.0)
     ({'a': np.float64(2.0)}, np.float64(3.0))
     """
@@ -81,14 +87,14 @@ def grad(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **opti
 
 @overload
 def value_and_grad(
-    function: Compiled, argnums: Argnums = 0, has_aux: bool = False, **options: Unpack[TransformOptions]
+    function: Compiled, argnums: Argnums = 0, has_aux: bool = False, **options: Unpack[DerivativeOptions]
 ) -> Transformed[..., Any]: ...
 @overload
 def value_and_grad(
     function: OfFirst[A, P, R],
     argnums: Literal[0] = 0,
     has_aux: Literal[False] = False,
-    **options: Unpack[TransformOptions],
+    **options: Unpack[DerivativeOptions],
 ) -> Transformed[Concatenate[A, P], tuple[R, A]]: ...
 @overload
 def value_and_grad(
@@ -96,15 +102,15 @@ def value_and_grad(
     argnums: Literal[0] = 0,
     *,
     has_aux: Literal[True],
-    **options: Unpack[TransformOptions],
+    **options: Unpack[DerivativeOptions],
 ) -> Transformed[Concatenate[A, P], tuple[tuple[R, X], A]]: ...
 @overload
 def value_and_grad(
-    function: Callable[P, R], argnums: Several, has_aux: Literal[False] = False, **options: Unpack[TransformOptions]
+    function: Callable[P, R], argnums: Several, has_aux: Literal[False] = False, **options: Unpack[DerivativeOptions]
 ) -> Transformed[P, tuple[R, tuple[Any, ...]]]: ...
 @overload
 def value_and_grad(
-    function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Unpack[TransformOptions]
+    function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Unpack[DerivativeOptions]
 ) -> Transformed[..., Any]: ...
 @takes("rc.value_and_grad", argnums="argnums", has_aux="flag")
 def value_and_grad(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Transformed:
@@ -126,7 +132,7 @@ def jacobian(
     has_aux: bool = False,
     *,
     mode: str = "auto",
-    **options: Unpack[TransformOptions],
+    **options: Unpack[DerivativeOptions],
 ) -> Transformed[..., Any]: ...
 @overload
 def jacobian(
@@ -135,7 +141,7 @@ def jacobian(
     has_aux: Literal[False] = False,
     *,
     mode: str = "auto",
-    **options: Unpack[TransformOptions],
+    **options: Unpack[DerivativeOptions],
 ) -> Transformed[Concatenate[A, P], Blocks[A, R]]: ...
 @overload
 def jacobian(
@@ -146,7 +152,7 @@ def jacobian(
     mode: str = "auto",
     compressed: bool = False,
     sparse: bool | str = False,
-    **options: Unpack[TransformOptions],
+    **options: Unpack[DerivativeOptions],
 ) -> Transformed[..., Any]: ...
 @takes("rc.jacobian", argnums="argnums", has_aux="flag", mode="text")
 def jacobian(
@@ -158,6 +164,9 @@ def jacobian(
     is a sparse array of SciPy, with the axes of the result merged to one, and those of the argument: "csr", "csc",
     "coo", "dia", "bsr", "auto" or True. Which entries may differ from zero follows from the program; nothing is
     searched. With ``compressed`` it is not made at all: see ``rc.Compressed``.
+
+    Complex results of complex arguments have one with ``holomorphic=True``, or two with ``wirtinger=True``; real
+    results have the gradients of ``rc.grad``, in the same conventions.
 
     >>> import numpy as np, ricci as rc
     >>> rc.jacobian(lambda x: x**2)(np.array([1.0, 2.0]))
@@ -176,11 +185,11 @@ def jacfwd(
     function: OfFirst[A, P, R],
     argnums: Literal[0] = 0,
     has_aux: Literal[False] = False,
-    **options: Unpack[TransformOptions],
+    **options: Unpack[DerivativeOptions],
 ) -> Transformed[Concatenate[A, P], Blocks[A, R]]: ...
 @overload
 def jacfwd(
-    function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Unpack[TransformOptions]
+    function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Unpack[DerivativeOptions]
 ) -> Transformed[..., Any]: ...
 @takes("rc.jacfwd", argnums="argnums", has_aux="flag")
 def jacfwd(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Transformed:
@@ -195,11 +204,11 @@ def jacrev(
     function: OfFirst[A, P, R],
     argnums: Literal[0] = 0,
     has_aux: Literal[False] = False,
-    **options: Unpack[TransformOptions],
+    **options: Unpack[DerivativeOptions],
 ) -> Transformed[Concatenate[A, P], Blocks[A, R]]: ...
 @overload
 def jacrev(
-    function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Unpack[TransformOptions]
+    function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Unpack[DerivativeOptions]
 ) -> Transformed[..., Any]: ...
 @takes("rc.jacrev", argnums="argnums", has_aux="flag")
 def jacrev(function: Callable, argnums: Argnums = 0, has_aux: bool = False, **options: Any) -> Transformed:
@@ -218,7 +227,7 @@ def hessian(
     mode: str = "auto",
     compressed: bool = False,
     sparse: bool | str = False,
-    **options: Unpack[TransformOptions],
+    **options: Unpack[DerivativeOptions],
 ) -> Transformed[..., Any]: ...
 @overload
 def hessian(
@@ -229,7 +238,7 @@ def hessian(
     mode: str = "auto",
     compressed: Literal[False] = False,
     sparse: Literal[False] = False,
-    **options: Unpack[TransformOptions],
+    **options: Unpack[DerivativeOptions],
 ) -> Transformed[Concatenate[A, P], Blocks[A, A]]: ...
 @overload
 def hessian(
@@ -239,7 +248,7 @@ def hessian(
     *,
     mode: str = "auto",
     compressed: Literal[True],
-    **options: Unpack[TransformOptions],
+    **options: Unpack[DerivativeOptions],
 ) -> Transformed[Concatenate[A, P], Compressed]: ...
 @overload
 def hessian(
@@ -250,7 +259,7 @@ def hessian(
     mode: str = "auto",
     compressed: bool = False,
     sparse: bool | str = False,
-    **options: Unpack[TransformOptions],
+    **options: Unpack[DerivativeOptions],
 ) -> Transformed[..., Any]: ...
 @takes("rc.hessian", argnums="argnums", has_aux="flag", mode="text", compressed="flag")
 def hessian(
@@ -266,7 +275,8 @@ def hessian(
     """The second derivatives, as one expression: there is no loop over basis vectors.
 
     With ``compressed`` the result is not made whole: it is cores and structure, multiplies vectors and solves systems.
-    With ``sparse`` it is a sparse array of SciPy, as with ``rc.jacobian``.
+    With ``sparse`` it is a sparse array of SciPy, as with ``rc.jacobian``. By complex numbers there are four of them, a
+    pair of pairs, with ``wirtinger=True``, or one with ``holomorphic=True``.
 
     >>> import numpy as np, ricci as rc
     >>> rc.hessian(lambda x: (x**3).sum())(np.array([1.0, 2.0]))
@@ -282,10 +292,10 @@ def hessian(
 
 @overload
 def hvp(
-    function: OfFirst[A, P, R], argnums: Literal[0] = 0, **options: Unpack[TransformOptions]
+    function: OfFirst[A, P, R], argnums: Literal[0] = 0, **options: Unpack[DerivativeOptions]
 ) -> Transformed[..., A]: ...
 @overload
-def hvp(function: Callable, argnums: Argnums = 0, **options: Unpack[TransformOptions]) -> Transformed[..., Any]: ...
+def hvp(function: Callable, argnums: Argnums = 0, **options: Unpack[DerivativeOptions]) -> Transformed[..., Any]: ...
 @takes("rc.hvp", argnums="argnums")
 def hvp(function: Callable, argnums: Argnums = 0, **options: Any) -> Transformed:
     """The Hessian times a direction, which is the last argument of the call; the Hessian is not made.
@@ -420,11 +430,11 @@ def taylor(
 
 @overload
 def elementwise_grad(
-    function: OfFirst[A, P, R], argnums: Literal[0] = 0, **options: Unpack[TransformOptions]
+    function: OfFirst[A, P, R], argnums: Literal[0] = 0, **options: Unpack[DerivativeOptions]
 ) -> Transformed[Concatenate[A, P], A]: ...
 @overload
 def elementwise_grad(
-    function: Callable, argnums: Argnums = 0, **options: Unpack[TransformOptions]
+    function: Callable, argnums: Argnums = 0, **options: Unpack[DerivativeOptions]
 ) -> Transformed[..., Any]: ...
 @takes("rc.elementwise_grad", argnums="argnums")
 def elementwise_grad(function: Callable, argnums: Argnums = 0, **options: Any) -> Transformed:

@@ -309,11 +309,19 @@ def _at_once(args: tuple) -> bool:
 
 @overload
 def vjp(
-    function: Callable[..., R], *primals: Any, has_aux: Literal[False] = False, **options: Unpack[LinearOptions]
+    function: Callable[..., R],
+    *primals: Any,
+    has_aux: Literal[False] = False,
+    convention: str = "jax",
+    **options: Unpack[LinearOptions],
 ) -> tuple[R, Callable[[Any], tuple[Any, ...]]]: ...
 @overload
 def vjp(
-    function: Callable[..., tuple[R, X]], *primals: Any, has_aux: Literal[True], **options: Unpack[LinearOptions]
+    function: Callable[..., tuple[R, X]],
+    *primals: Any,
+    has_aux: Literal[True],
+    convention: str = "jax",
+    **options: Unpack[LinearOptions],
 ) -> tuple[R, Callable[[Any], tuple[Any, ...]], X]: ...
 @takes("rc.vjp", function="function", has_aux="flag")
 def vjp(

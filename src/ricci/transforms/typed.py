@@ -7,7 +7,7 @@ what is made of it: hence ``bound=Any``, which lets its body be.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypedDict, TypeVar
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, Protocol, TypedDict, TypeVar
 
 P = ParamSpec("P")
 A = TypeVar("A", bound=Any)  # the first argument
@@ -36,6 +36,14 @@ class TransformOptions(TypedDict, total=False):
     memory: int | str | None
     progress: Any
     threads: int | None
+
+
+class DerivativeOptions(TransformOptions, total=False):
+    """Those of derivatives, which say what they are by complex numbers: see ``conventions.py``."""
+
+    convention: Literal["jax", "torch", "autograd"]
+    wirtinger: bool
+    holomorphic: bool
 
 
 class AnyArray(Protocol):
