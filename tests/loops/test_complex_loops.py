@@ -15,7 +15,7 @@ XS = (RNG.normal(size=(12, 3)) + 1j * RNG.normal(size=(12, 3))) / 2
 
 
 def plain_loop(m, z, A):
-    for _ in range(40):
+    for _ in range(80):
         z = m.tanh(A @ z) * m.abs(z) + 0.1j * m.conj(z) + 0.3
     return (m.abs(z) ** 2).sum()
 

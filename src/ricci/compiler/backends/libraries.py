@@ -72,6 +72,11 @@ class Library:
     laid: Callable[[Array], Array] = lambda x: x  # matrices as LAPACK wants them in memory
     fixed: Callable[[Array], Array] = lambda x: x  # through which no derivative goes
     once: Callable[[Array], Array] | None = None  # what a compiler does not compute anew for each use
+    transforms: Callable[[], Any] | None = None  # gives what has the Fourier transforms, if that is not ``xp.fft``
+
+    @property
+    def fft(self) -> Any:
+        return self.xp.fft if self.transforms is None else self.transforms()
 
     def over_axes(self, own: Mapping[str, Callable[..., Array]]) -> Table:
         """For each row over axes what computes it: an exception, what is written here, or a function of its name."""
@@ -171,17 +176,17 @@ class Library:
     # Fourier transforms; cosines and sines by those of signals that are made even or odd
 
     def _fft(self, x: Array, columns: int = 0) -> Array:
-        return self.xp.fft.fft(_not_empty("fft", x))
+        return self.fft.fft(_not_empty("fft", x))
 
     def _bfft(self, x: Array, columns: int = 0) -> Array:
-        return self.xp.fft.ifft(_not_empty("bfft", x), norm="forward")
+        return self.fft.ifft(_not_empty("bfft", x), norm="forward")
 
     def _half_fft(self, x: Array, sign: int = 1) -> Array:
-        found = self.xp.fft.rfft(x)
+        found = self.fft.rfft(x)
         return found if sign > 0 else self.xp.conj(found)
 
     def _hermitian_fft(self, x: Array, n: int, sign: int = 1) -> Array:
-        return self.xp.fft.hfft(x, n) if sign > 0 else self.xp.fft.irfft(x, n, norm="forward")
+        return self.fft.hfft(x, n) if sign > 0 else self.fft.irfft(x, n, norm="forward")
 
     def of_waves(self, name: str) -> Callable[..., Array] | None:
         """A transform by cosines or sines, of complex numbers part by part."""

@@ -296,6 +296,7 @@ NUMPY = Library(
     cast=lambda x, dtype: x.astype(dtype, copy=False),
     negative=lambda n: np.any(np.less(n, 0)),
     like=lambda values, x: np.asarray(values, x.dtype),
+    transforms=lambda: _scipy_fft() or np.fft,  # SciPy's take three quarters of the time, in float32 less
 )
 ELEMENTWISE: Table = elementwise_table(
     _native,

@@ -43,6 +43,7 @@ from ricci.tracing.watched import Watched
 
 TRIES = 4  # steps that may stand for others, before a loop is given up
 LEAST = 4  # steps that are left, for which a loop is made
+MOST_COMPLEX = 64  # steps of a loop over complex numbers that are written out: kernels of loops know none
 
 
 class RollingLoop:
@@ -169,6 +170,8 @@ class RollingLoop:
         own, views = own_boxes(names, self.changed)
         if any(view.source.doubtful for view in views):  # type: ignore[union-attr]
             raise NotAlikeError("an array may be a view, or a copy")
+        if self.items.length <= MOST_COMPLEX and any(box.expr.complex for box in own):
+            raise NotAlikeError("complex numbers are faster in few steps that are written out")
         for box in own:
             expr = box.expr
             box._expr = v = self.placeholder(expr, step.depth)
