@@ -18,6 +18,7 @@ from ricci.compiler.prepare.known_sizes import KnownSizes
 from ricci.compiler.prepare.prepared import Prepared, prepared
 from ricci.errors import RuleError
 from ricci.expr import Constant, Data, Elementwise, Expr, Function, Product, Structure, Sum, Variable, add, variable
+from ricci.expr.build.conjugates import imaginary
 from ricci.functions.unknown import lacks_value
 from ricci.standalone.assembling import Assembly, Operand
 from ricci.standalone.contracting import contracted
@@ -147,6 +148,8 @@ class Lowered:
             labels = tuple(range(len(node.shape)))
             kind = "i" if kind in "iu" else kind
             return self.build.constant(value.values, kind, labels, self.sizes.shape(node), value.digest)
+        if imaginary(node):
+            return 1j, ()
         return (value if isinstance(value, (int, float, Fraction, str)) else self.sizes.of(value)), ()
 
     def elementwise(self, node: Elementwise) -> Operand:

@@ -89,7 +89,7 @@ class Assembly:
             return None
         row = ARITHMETIC.get(name) or OPS[name]
         known = [math.pi if v == PI else v for v in values]
-        return row.value(*[v if isinstance(v, int) else float(v) for v in known])
+        return row.value(*[v if isinstance(v, (int, complex)) else float(v) for v in known])
 
     # Steps
 

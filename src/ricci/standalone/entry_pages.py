@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from ricci.compiler.plan.program_steps import Value
 from ricci.compiler.prepare.known_sizes import KnownSizes
 from ricci.errors import InputError, RuleError
+from ricci.expr import topological
 from ricci.show.latex import symbol
 from ricci.standalone.any_size import AnySizeSteps, steps_of
 from ricci.standalone.c_code import TYPES as C_TYPES
@@ -166,6 +167,9 @@ class CPage(EntryPage):
     helped = tuple(map(own_name, [*ENTRY, *REDUCES, *KEEPS, *MATRIX]))
 
     def text(self) -> str:
+        if any(node.complex for node in topological(*self.wanted.stage.roots)):
+            message = "C is written for real numbers, and here there are complex ones."
+            raise RuleError(f"{message} NumPy, PyTorch, JAX and Julia have them: f.code('julia').")
         types = self.wanted.types
         if types not in (None, "float32", "float64"):
             raise InputError(f'types: C is written for "float32" or "float64", not {types!r}.')

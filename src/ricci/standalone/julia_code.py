@@ -21,6 +21,7 @@ ENTRYWISE = {
     **{name: f"{name}({{0}})" for name in ("log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos")},
     **{name: f"{name}({{0}})" for name in ("atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sqrt")},
     **{name: f"{name}({{0}})" for name in ("erf", "erfc", "erfinv", "digamma")},
+    **{name: f"{name}({{0}})" for name in ("conj", "real", "imag", "abs2", "angle")},
     "atan2": "atan({0}, {1})",
     "hypot": "hypot({0}, {1})",
     "maximum": "max({0}, {1})",
@@ -115,7 +116,7 @@ class JuliaCode(EntryCode):
         return CodePiece(f"{name}[{', '.join(texts)}]" if texts else name)
 
     def number(self, value: Any) -> CodePiece:
-        return number_piece(value, self.sizes.piece, "pi", "Inf", "NaN")
+        return number_piece(value, self.sizes.piece, "pi", "Inf", "NaN", "im")
 
     def mapped(self, name: str, args: Sequence[CodePiece], step: Step) -> CodePiece:
         if name in SIGNS:
@@ -181,7 +182,8 @@ class JuliaCode(EntryCode):
 
     def zeros(self, value: Value) -> str:
         name = self.names.numbered("t")
-        self.lines.append(f"{name} = zeros({self.shape(value.shape)})")
+        kind = "ComplexF64, " if value.kind == "c" else ""
+        self.lines.append(f"{name} = zeros({kind}{self.shape(value.shape)})")
         self.call_it(value, name)
         return name
 

@@ -44,6 +44,8 @@ class LatexCode(EntryCode):
             return CodePiece(self.size(value), ATOM)
         if value == PI:
             return CodePiece(r"\pi")
+        if isinstance(value, complex):
+            return CodePiece(("" if value.imag == 1 else self.number(value.imag).text) + r"\mathrm{i}")
         if isinstance(value, Fraction) and value.denominator != 1:
             sign = "-" if value < 0 else ""
             return CodePiece(rf"{sign}\frac{{{abs(value.numerator)}}}{{{value.denominator}}}", MINUS if sign else ATOM)

@@ -72,13 +72,25 @@ def without_brackets(text: str, rank: int) -> CodePiece:
     return CodePiece(text, rank)
 
 
-def number_piece(value: Any, size: Callable[[Size], CodePiece], pi: str, inf: str, nan: str) -> CodePiece:
+def _complex_piece(value: complex, unit: str) -> CodePiece:
+    """A complex number, ``2.5j`` in Python and ``2.5im`` in Julia."""
+    parts = [repr(int(x) if x == int(x) and abs(x) < 1e15 else x) for x in (value.real, value.imag)]
+    if not value.real:
+        return CodePiece(f"{parts[1]}{unit}", MINUS if value.imag < 0 else ATOM)
+    return CodePiece(f"{parts[0]} {'-' if value.imag < 0 else '+'} {parts[1].lstrip('-')}{unit}", ADDS)
+
+
+def number_piece(
+    value: Any, size: Callable[[Size], CodePiece], pi: str, inf: str, nan: str, unit: str = "j"
+) -> CodePiece:
     """A number as it is written in most languages."""
     if isinstance(value, Dim):
         return size(value)
     if isinstance(value, str):
         assert value == PI
         return CodePiece(pi)
+    if isinstance(value, complex):
+        return _complex_piece(value, unit)
     if isinstance(value, Fraction) and value.denominator not in (1, 2, 4, 8, 16):
         return CodePiece(f"{value.numerator} / {value.denominator}", TIMES)
     if isinstance(value, Fraction) or (isinstance(value, int) and abs(value) >= 2**63):  # no whole number of a library

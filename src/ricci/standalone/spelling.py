@@ -52,18 +52,18 @@ def words(text: str) -> set[str]:
 
 _SHARED = words(
     "abs sign floor ceil round exp exp2 expm1 log log2 log10 log1p sin cos tan arcsin arccos arctan arctan2 sinh cosh "
-    "tanh arcsinh arccosh arctanh hypot maximum minimum where sqrt square logaddexp"
+    "tanh arcsinh arccosh arctanh hypot maximum minimum where sqrt square logaddexp real imag angle"
 )
 _ONLY = {
-    "numpy": {"mod", "cbrt"},
+    "numpy": {"mod", "cbrt", "conj"},
     "torch": {
-        *words("remainder erf erfc erfinv lgamma digamma sigmoid relu special.ndtri special.log_ndtr"),
+        *words("remainder erf erfc erfinv lgamma digamma sigmoid relu special.ndtri special.log_ndtr conj_physical"),
         *words("nn.functional.leaky_relu nn.functional.elu nn.functional.silu"),
     },
-    "jax": {"mod", "cbrt"},
+    "jax": {"mod", "cbrt", "conj"},
 }
 
-_SQUARE = {"square": "{0}**2"}
+_SQUARE = {"square": "{0}**2", "abs2": "{0}.real**2 + {0}.imag**2"}
 NUMPY = ArrayLibrary(
     "numpy",
     "np",
@@ -140,6 +140,7 @@ TORCH = ArrayLibrary(
         "polygamma": "torch.polygamma({0}, {1})",
         "stop_gradient": "{0}.detach()",
         "mod": "torch.remainder({0}, {1})",
+        "sign": "torch.sgn({0})",
     },
     {
         **{name: f"torch.{name}({{0}}, dim={{axis}})" for name in ("prod", "argmax", "argmin", "any", "all")},
