@@ -207,3 +207,16 @@ def test_formulas_are_compared_at_complex_points(one, other):
 def test_a_unitary_matrix_keeps_lengths():
     f = rc.parse("l = abs(U[i,j] z[j])**2 1[i]", unitary="U", complex="z")
     assert f.equivalent(rc.parse("l = abs(z[j])**2 1[j]", complex="z")) is True
+
+
+def test_recurrences():
+    f = rc.parse("h[0] = z; h[t+1] = conj(h[t]) a[t] + 1j h[t]", complex="z a")
+    a, z = numbers(3), 1 - 1j
+    states = [z]
+    for factor in a:
+        states.append(np.conj(states[-1]) * factor + 1j * states[-1])
+    np.testing.assert_allclose(f(z=z, a=a), states)
+    assert rc.parse(str(f), complex="z a") == f
+    step = 1e-6
+    by_x, by_y = [(f(z=z + d, a=a) - f(z=z - d, a=a)) / (2 * step) for d in (step, 1j * step)]
+    np.testing.assert_allclose(f.diff("conj(z)")(z=z, a=a), (by_x + 1j * by_y) / 2, atol=1e-6)

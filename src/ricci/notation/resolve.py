@@ -34,7 +34,7 @@ from ricci.expr.moving import moved_axis
 from ricci.expr.nodes import constructors
 from ricci.functions.table import IN_TEXT
 from ricci.notation import syntax
-from ricci.notation.bars import with_conjugates
+from ricci.notation.bars import is_complex, with_conjugates
 from ricci.notation.context import Context
 from ricci.notation.declarations import FUNCTION_NAMES, PLAIN, Declarations
 from ricci.notation.doubts import doubts, names_like_indices
@@ -324,12 +324,6 @@ class ExpressionBuilder(StepBuilder):
         length = self.scope.size(first.index, first.step.body)
         starts = [self.statement(own.base)[0].expr for own in group.recurrences]
         step = self.one_step(group)
-        for own, start in zip(group.recurrences, starts, strict=True):
-            if any(e.complex for e in (start, step.made[own.name], *step.slices)):
-                hint = "Give its real and its imaginary part recurrences of their own."
-                raise self.fail(
-                    f"{own.name!r} is a recurrence of complex numbers; there are those of real ones.", own.step, hint
-                )
         parts = [(step.states[own.name], start, step.made[own.name])
                  for own, start in zip(group.recurrences, starts, strict=True)]  # fmt: skip
         made = constructors.recurrences(parts, step.slices, length)
@@ -349,11 +343,12 @@ class ExpressionBuilder(StepBuilder):
 
     def one_step(self, group: RecurrenceGroup) -> OneStep:
         """The next states by placeholders."""
-        states, axes = {}, {}
+        states, axes, likely = {}, {}, self._complex_states(group)
         for own in group.recurrences:
             names = [name for axis, name in enumerate(own.names) if axis != own.axis]
             shape = tuple([self.scope.size(name, own.step.body) for name in names])
-            states[own.name], axes[own.name] = variable(f"{own.name}°", shape), own.axis
+            states[own.name] = variable(f"{own.name}°", shape, complex=own.name in likely)
+            axes[own.name] = own.axis
         step = OneStep(group.recurrences[0].index, "", states, axes)
         for statement in group.statements:
             if statement.name in self.swaps and statement.name not in states:
@@ -370,6 +365,15 @@ class ExpressionBuilder(StepBuilder):
             step.made[step.own] = self.statement(statement)[0].expr
             self.step = None
         return step
+
+    def _complex_states(self, group: RecurrenceGroup) -> set[str]:
+        """The states that are made of complex numbers."""
+        found = {name for name, d in self.scope.definitions.items() if d.expr is not None and d.expr.complex}
+        found |= set(self.scope.complex)
+        statements = [*group.statements, *[own.base for own in group.recurrences]]
+        for _ in statements:
+            found |= {s.name for s in statements if s.name is not None and is_complex(s.body, found)}
+        return found
 
     def statement(self, node: syntax.Statement) -> tuple[Named, tuple[str, ...]]:
         self.now = node
