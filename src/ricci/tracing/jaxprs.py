@@ -112,7 +112,16 @@ def _dot_general(x: Array, y: Array, dimension_numbers: Any, **_: Any) -> Any:
     return fresh(product([(x.expr, a), (y.expr, b)], list(dict.fromkeys(out))), common(x, y))
 
 
+def _fft(x: Array, fft_type: Any, fft_lengths: Any, **_: Any) -> Any:
+    """By its number: of complex numbers forwards and backwards, from real ones, and to real ones."""
+    axes = tuple(range(x.ndim - len(fft_lengths), x.ndim))
+    if int(fft_type) == 3:
+        return np.fft.irfftn(x, s=_ints(fft_lengths), axes=axes)
+    return (np.fft.fftn, np.fft.ifftn, np.fft.rfftn)[int(fft_type)](x, axes=axes)
+
+
 ROWS |= {
+    "fft": _fft,
     "div": lambda x, y, **_: np.trunc(x / y) if x.dtype.kind in "iu" else x / y,
     "integer_pow": lambda x, y, **_: x**y,
     "round": lambda x, rounding_method=0, **_: (  # half to even, or away from zero
