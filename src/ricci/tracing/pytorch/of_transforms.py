@@ -11,33 +11,27 @@ from typing import Any
 
 import numpy as np
 
-from ricci.tracing.pytorch.aten import Array, rows
+from ricci.tracing.pytorch.aten import Array, lowers
 
 
 def _divided(found: Array, count: int, normalization: int) -> Any:
     return found if normalization == 0 else found / (count**0.5 if normalization == 1 else count)
 
 
-def _of_complex(x: Array, dim: Any, normalization: int, forward: bool) -> Any:
-    found = np.fft.fftn(x, axes=tuple(dim)) if forward else np.fft.ifftn(x, axes=tuple(dim), norm="forward")
-    return _divided(found, prod([x.shape[axis] for axis in dim]), normalization)
+@lowers("_fft_c2c")
+def of_complex(self: Array, dim: Any, normalization: int, forward: bool) -> Any:
+    axes = tuple(dim)
+    found = np.fft.fftn(self, axes=axes) if forward else np.fft.ifftn(self, axes=axes, norm="forward")
+    return _divided(found, prod([self.shape[axis] for axis in dim]), normalization)
 
 
-def _from_real(x: Array, dim: Any, normalization: int, onesided: bool) -> Any:
-    found = (np.fft.rfftn if onesided else np.fft.fftn)(x, axes=tuple(dim))
-    return _divided(found, prod([x.shape[axis] for axis in dim]), normalization)
+@lowers("_fft_r2c")
+def from_real(self: Array, dim: Any, normalization: int, onesided: bool) -> Any:
+    found = (np.fft.rfftn if onesided else np.fft.fftn)(self, axes=tuple(dim))
+    return _divided(found, prod([self.shape[axis] for axis in dim]), normalization)
 
 
-def _to_real(x: Array, dim: Any, normalization: int, last: int) -> Any:
-    sizes = [*[x.shape[axis] for axis in dim[:-1]], last]
-    return _divided(np.fft.irfftn(x, s=sizes, axes=tuple(dim), norm="forward"), prod(sizes), normalization)
-
-
-rows(
-    __name__,
-    {
-        "_fft_c2c": lambda self, dim, normalization, forward: _of_complex(self, dim, normalization, forward),
-        "_fft_r2c": lambda self, dim, normalization, onesided: _from_real(self, dim, normalization, onesided),
-        "_fft_c2r": lambda self, dim, normalization, last_dim_size: _to_real(self, dim, normalization, last_dim_size),
-    },
-)
+@lowers("_fft_c2r")
+def to_real(self: Array, dim: Any, normalization: int, last_dim_size: int) -> Any:
+    sizes = [*[self.shape[axis] for axis in dim[:-1]], last_dim_size]
+    return _divided(np.fft.irfftn(self, s=sizes, axes=tuple(dim), norm="forward"), prod(sizes), normalization)
