@@ -10,7 +10,7 @@ import pytest
 
 from ricci.errors import InputError
 from ricci.testing.drawn_inputs import KINDS, draw, size_names
-from ricci.testing.identities import Identity, identities, markdown, read
+from ricci.testing.identities import Identity, all_identities, markdown, read
 from ricci.testing.identity_checks import (
     cases,
     central_differences,
@@ -22,7 +22,7 @@ from ricci.testing.identity_checks import (
 )
 from ricci.user.formula import Formula
 
-IDENTITIES = identities()
+IDENTITIES = all_identities()
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "identities.md"
 every_row = pytest.mark.parametrize("identity", IDENTITIES, ids=lambda identity: identity.name.replace(" ", "-"))

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from ricci.testing.gallery import pages
-from ricci.testing.identities import identities
+from ricci.testing.identities import all_identities
 
 FOLDER = Path(__file__).parents[2] / "docs" / "gallery"
-ROWS = identities()
+ROWS = all_identities()
 FIELDS = list(dict.fromkeys(row.field for row in ROWS))
 
 

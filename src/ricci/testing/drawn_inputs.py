@@ -12,6 +12,9 @@
 ``spd n n``    symmetric, with eigenvalues 1, 2, 3, … in a random basis
 ``near n n``   the identity plus a small matrix: invertible, positive determinant
 ``small n n``  entries of size 1/4
+``complex n``    complex numbers, both parts normally distributed
+``hermitian n n``  a matrix that equals its conjugate transpose
+``unitary n n``  a matrix whose conjugate transpose is its inverse
 ``below k m``  whole numbers from 0 to k - 1, of type int, with the axes ``m``
 ``levi``       the sign of a permutation of three numbers, 3 by 3 by 3
 ``exactly 3``  the number given
@@ -82,6 +85,14 @@ def _levi_civita(rng: Generator) -> Array:
     return values
 
 
+def _complex(rng: Generator, *shape: int) -> Array:
+    return np.asarray(rng.normal(size=shape) + 1j * rng.normal(size=shape))
+
+
+def _hermitian(matrix: Array) -> Array:
+    return (matrix + matrix.conj().T) / 2
+
+
 KINDS: dict[str, Callable[..., Array]] = {
     "": lambda rng, *shape: rng.normal(size=shape),
     "pos": lambda rng, *shape: rng.uniform(0.5, 2, shape),
@@ -93,6 +104,9 @@ KINDS: dict[str, Callable[..., Array]] = {
     "count": lambda rng, *shape: rng.integers(0, 5, shape).astype(float),
     "spd": _spd,
     "near": lambda rng, n, _: np.eye(n) + rng.uniform(-0.2, 0.2, (n, n)),
+    "complex": _complex,
+    "hermitian": lambda rng, *shape: _hermitian(_complex(rng, *shape)),
+    "unitary": lambda rng, *shape: np.linalg.qr(_complex(rng, *shape))[0],
     "small": lambda rng, *shape: rng.normal(size=shape) / 4,
     "below": lambda rng, bound, *shape: rng.integers(0, bound, shape),
     "levi": _levi_civita,

@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 
 from ricci.errors import RuleError
-from ricci.testing.identities import Identity, identities
+from ricci.testing.identities import Identity, all_identities
 from ricci.user.formula import Formula
 
 HEAD = """# {title}
@@ -71,7 +71,7 @@ def matrix_form(f: Formula) -> str:
 
 def write(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
-    for name, page in pages(identities()).items():
+    for name, page in pages(all_identities()).items():
         (folder / name).write_text(page, encoding="utf-8")
 
 

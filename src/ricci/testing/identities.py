@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -20,6 +21,7 @@ from ricci.user.entry import parse
 from ricci.user.formula import Formula
 
 TEXT = Path(__file__).parents[3] / "docs" / "identities.txt"  # of the sources; it is not installed
+COMPLEX = ("complex", "hermitian", "unitary")  # kinds of inputs that are declared
 LEFT = "derivative"  # the name of the textbook form, where it is parsed
 
 
@@ -47,8 +49,18 @@ class Identity:
     note: str = ""
     exact: bool = True
 
+    @property
+    def declared(self) -> dict[str, list[str]]:
+        """What is declared of complex inputs, by keywords of ``parse``."""
+        found: dict[str, list[str]] = {}
+        for name, spec in self.inputs.items():
+            word = spec.partition(" ")[0]
+            if word in COMPLEX:
+                found.setdefault(word, []).append(name)
+        return found
+
     def function(self) -> Formula:
-        return parse(self.text)
+        return parse(self.text, **self.declared)  # type: ignore[arg-type]
 
     def derivative(self, mode: str = "auto", order: int | None = None) -> Formula:
         """The derivative that ricci finds, by all of ``wrt`` or by the first ``order`` of them."""
@@ -61,7 +73,9 @@ class Identity:
         names = [*self.function().indices, *[name for target in self.wrt for name in indices_of(target)]]
         *before, last = [self.text, *self.expected.split(";")]
         left = f"{LEFT}[{','.join(names)}]" if names else LEFT
-        return parse(";".join([*before, f"{left} = {last}"]))
+        text = ";".join([*before, f"{left} = {last}"])
+        used = {word: [n for n in names if re.search(rf"\b{n}\b", text)] for word, names in self.declared.items()}
+        return parse(text, **{word: names for word, names in used.items() if names})  # type: ignore[arg-type]
 
     def simplified_textbook(self) -> Formula:
         """The textbook form after the same simplification that derivatives go through."""
@@ -70,8 +84,8 @@ class Identity:
 
 
 def indices_of(target: str) -> list[str]:
-    """The indices in ``"x[p,q]"``; none in ``"x"``."""
-    inside = target.partition("[")[2].rstrip("] ")
+    """The indices in ``"x[p,q]"`` and in ``"conj(x[p,q])"``; none in ``"x"``."""
+    inside = target.partition("[")[2].rstrip("]) ")
     return [word.strip() for word in inside.split(",")] if inside else []
 
 
@@ -79,8 +93,18 @@ def indices_of(target: str) -> list[str]:
 
 
 def identities(file: Path = TEXT) -> list[Identity]:
+    """All rows of the library that are of real numbers."""
+    return [row for row in all_identities(file) if row.field != "complex"]
+
+
+def all_identities(file: Path = TEXT) -> list[Identity]:
     """All rows of the library."""
     return list(read(file.read_text(encoding="utf-8")))
+
+
+def target_name(target: str) -> str:
+    """The name in ``"x[p,q]"`` and in ``"conj(x[p,q])"``."""
+    return target.removeprefix("conj(").partition("[")[0].rstrip(") ")
 
 
 def read(text: str) -> Iterator[Identity]:
@@ -157,4 +181,4 @@ def _code(text: str) -> str:
 
 
 if __name__ == "__main__":
-    print(markdown(identities()), end="")
+    print(markdown(all_identities()), end="")

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from ricci.testing.drawn_inputs import Inputs, draw, size_names
-from ricci.testing.identities import LEFT, Identity, indices_of
+from ricci.testing.identities import LEFT, Identity, indices_of, target_name
 from ricci.user.formula import Formula
 
 MODES = ("forward", "reverse", "cross-country", "auto")
@@ -46,7 +46,7 @@ def fault_in_differences(identity: Identity, inputs: Inputs, rtol: float = 1e-6)
     lower = identity.derivative(order=0)
     for order, target in enumerate(identity.wrt, 1):
         upper = identity.derivative(order=order)
-        found = central_differences(lower, inputs, target.partition("[")[0])
+        found = central_differences(lower, inputs, target)
         words = f"the derivative of order {order} and central differences"
         problem = _difference(identity, words, value(upper, inputs, identity), found, rtol)
         if problem:
@@ -90,23 +90,49 @@ def value(formula: Formula, inputs: Inputs, identity: Identity | None = None) ->
 def target_sizes(identity: Identity, inputs: Mapping[str, np.ndarray]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for target in identity.wrt:
-        shape = inputs[target.partition("[")[0]].shape
+        shape = inputs[target_name(target)].shape
         sizes.update(zip(indices_of(target), shape, strict=True))
     return sizes
 
 
-def central_differences(formula: Formula, inputs: Inputs, name: str) -> np.ndarray:
-    """The derivative by ``name``, one entry of it at a time, with an error of the fourth power of the step."""
+def central_differences(formula: Formula, inputs: Inputs, target: str) -> np.ndarray:
+    """The derivative by ``target``, one entry of it at a time, with an error of the fourth power of the step.
+
+    By a complex number it is half of that along the real axis, less 1j times that along the imaginary one; more, by
+    its conjugate. The changes of a Hermitian matrix are those of its entries, with complex factors.
+    """
+    name = target_name(target)
     x = inputs[name]
-    columns = [_richardson(formula, inputs, name, place) for place in np.ndindex(x.shape)]
+    facts = formula.context.facts
+    if facts.symmetries.get(name) == "hermitian":
+        columns = [_by_entry_of_hermitian(formula, inputs, name, *place) for place in np.ndindex(x.shape)]
+    elif name in facts.complex:
+        sign = 1j if target.startswith("conj") else -1j
+        along = [[_richardson(formula, inputs, name, place, unit) for unit in (1, 1j)] for place in np.ndindex(x.shape)]
+        columns = [(by_x + sign * by_y) / 2 for by_x, by_y in along]
+    else:
+        columns = [_richardson(formula, inputs, name, place) for place in np.ndindex(x.shape)]
     result = np.stack(columns, -1)
     return result.reshape((*result.shape[:-1], *x.shape))
 
 
-def _richardson(formula: Formula, inputs: Inputs, name: str, place: tuple[int, ...]) -> np.ndarray:
+def _by_entry_of_hermitian(formula: Formula, inputs: Inputs, name: str, i: int, j: int) -> np.ndarray:
+    """``E[i,j]`` is half of ``E[i,j] + E[j,i]``, less 1j/2 times ``1j (E[i,j] - E[j,i])``, which are Hermitian."""
+    x = inputs[name]
+    one = np.zeros_like(x)
+    one[i, j] = 1
+
+    def along(change: np.ndarray) -> np.ndarray:
+        ends = [value(formula, {**inputs, name: x + step * change}) for step in (STEP, -STEP)]
+        return (ends[0] - ends[1]) / (2 * STEP)  # in which the functions of the library are linear
+
+    return (along(one + one.T) - 1j * along(1j * (one - one.T))) / 2
+
+
+def _richardson(formula: Formula, inputs: Inputs, name: str, place: tuple[int, ...], unit: complex = 1) -> np.ndarray:
     def at(step: float) -> np.ndarray:
         moved = inputs[name].copy()
-        moved[place] += step
+        moved[place] += step * unit
         return value(formula, {**inputs, name: moved})
 
     wide, close = [(at(h) - at(-h)) / (2 * h) for h in (STEP, STEP / 2)]
