@@ -38,6 +38,7 @@ BY_HAND = {
     "`F[i,j] = 1/(λ[j] - λ[i])` off the diagonal",
     "expm": "in steps: where `A` changes by `E`, a corner of `expm([[A, E], [0, A]])`",
     "eigvalsh": "`V[p,i] V[q,i]`, the eigenvectors being the columns of `V`",
+    "eigvals": "`inv(V)[i,p] V[q,i]`, the eigenvectors being the columns of `V`",
     "svdvals": "`U[p,i] V[q,i]` with the singular vectors `U`, `V`",
     "fft": "it is linear, and its matrix is symmetric: pulled back is the transform of what comes back",
     "solve": "by `A[p,q]`: `-inv(A)[j,p] x[q]`, `x` being the result; by `b[i]`: `inv(A)[j,i]`",

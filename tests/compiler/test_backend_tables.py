@@ -50,7 +50,7 @@ SOLVERS = {
     "triangular_solve": [(0, True, False), (1, True, True), (1, False, False), (2, False, True)],
 }
 ALONG = {"recurrence": [(0,), (1,)], "recurrence_back": [(0,), (2,)], "expm_along": [(0,), (1,)]}
-FOURIER = {*TRANSFORMS, "half_fft", "hermitian_fft"}  # which have tests of their own
+FOURIER = {*TRANSFORMS, "half_fft", "hermitian_fft", "eigvals", "eig_vectors"}  # which have tests of their own
 OVER_AXES = [
     (name, params)
     for name in reference.FUNCTIONS

@@ -17,7 +17,7 @@ from ricci.functions.fourier import TRANSFORMS
 
 FOURIER = {*TRANSFORMS, "half_fft", "hermitian_fft"}  # which have tests of their own
 VECTORS = [name for name, op in ROWS.items() if op.works_on == (1,) and name not in FOURIER]
-MATRICES = [name for name, op in ROWS.items() if op.works_on == (2,)]
+MATRICES = [name for name, op in ROWS.items() if op.works_on == (2,) and op.complex != "always"]
 RECTANGULAR = [name for name, op in ROWS.items() if op.rectangular]
 SOLVERS = {
     "solve": [(0,), (1,), (2,)],

@@ -40,6 +40,8 @@ SQUARE = {
     "eigvalsh of the upper triangle": lambda a: np.linalg.eigvalsh(a, UPLO="U"),
     "eigenvalues": lambda a: np.linalg.eigh(a).eigenvalues,
     "eigenvectors": lambda a: np.linalg.eigh(a).eigenvectors ** 2,
+    "eigvals of any matrix": lambda a: np.abs(np.linalg.eigvals(a)) ** 2,
+    "eig": lambda a: np.abs(np.linalg.eig(a).eigenvectors) ** 2,
     "power": lambda a: np.linalg.matrix_power(a, 3),
     "power 0": lambda a: np.linalg.matrix_power(a, 0) + a,
     "negative power": lambda a: np.linalg.matrix_power(a, -2),
@@ -197,7 +199,6 @@ ERRORS = {
     "as many entries as the rest": lambda a: np.linalg.tensorinv(a, ind=1),
     "then as many entries": lambda a: np.linalg.tensorsolve(a, a[0]),
     "must be known when the function is traced": lambda a: np.linalg.pinv(a, rcond=a[0, 0]),
-    "np.linalg.eig cannot be traced.*may be complex.*eigh is for": lambda a: np.linalg.eig(a[:2]),
 }
 
 

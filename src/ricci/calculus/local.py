@@ -135,6 +135,9 @@ def in_steps(node: Expr, position: int) -> tuple[Expr, Expr] | None:
 
     None where the derivative by this operand is small enough to be multiplied as it is.
     """
+    if isinstance(node, Elementwise) and node.op is CONJ:
+        found = in_steps(node.args[0], position)
+        return None if found is None else (conj(found[0]), conj(found[1]))
     rule = _rule(node, position) if isinstance(node, Function) else None
     if not isinstance(rule, Change):
         return None

@@ -109,6 +109,7 @@ class Op:
     # function, does not hold; of a real function the first, since the second is the conjugate of that
     wirtinger: tuple[Any, ...] = ()
     conjugate: Callable[..., Expr | None] | None = None  # of the function, where it is not that of the conjugates
+    opaque: bool = False  # that is not told by the conjugates of the operands either
     choice: str = ""  # "compares" operands, whose numbers must be those of all their uses; or "selects" one
     grows: bool = False  # integers may become too large for their type
     # where random operands are neither singular nor large; the operands of jumps must be exact

@@ -13,14 +13,21 @@ The singular values have the derivative ``U[p,i] V[q,i]`` by ``A[p,q]``. The oth
 
 Both kinds of singular vectors are one row, since their signs, which nothing fixes, belong together: what gives the ones
 gives the others. R needs no row, being ``Q' A``. The derivative of ``pinv`` is that among matrices of the same rank.
+
+Of complex matrices, transposes are those of the conjugates, and so half of each formula is one of the conjugate of the
+change: what has ``E`` in it goes with the change, what has ``E'`` with the conjugate. The phases of columns
+are such that the diagonal of R is real, as LAPACK makes it; of singular vectors only the phases between left and right
+ones are determined, and the left ones get all of the change: ``i Im(P)/S`` on the diagonal.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from ricci.errors import ShapeError
-from ricci.expr import Change, Expr, Shape, function, product, triangle, zero
+from ricci.expr import HALF, Change, Expr, Shape, delta, function, product, triangle, zero
+from ricci.expr.build.conjugates import conj
 from ricci.expr.dims import minimum
 from ricci.functions.axes import batch, transpose
 from ricci.functions.matrix import embedding, inverse_or_zero, matrix_row, triangular_inverse
@@ -48,7 +55,8 @@ def _gaps(s: Expr) -> Expr:
 def _svdvals_by(operands: tuple, y: Expr, params: tuple) -> Expr:
     b = batch(y, 1)
     left, right = _singular_parts(operands[0], function(svd_vectors, operands))
-    return product([(left, (*b, "p", "i")), (right, (*b, "q", "i"))], (*b, "i", "p", "q"))
+    found = product([(conj(left), (*b, "p", "i")), (right, (*b, "q", "i"))], (*b, "i", "p", "q"))
+    return HALF * found if operands[0].complex else found
 
 
 def _dot(left: Expr, right: Expr, labels: str) -> Expr:
@@ -65,55 +73,102 @@ def _outside(columns: Expr, x: Expr) -> Expr:
     """
     if columns.shape[-2] == columns.shape[-1]:
         return zero(x.shape)
-    return x - _dot(columns, _dot(columns, x, "pi,pj->ij"), "ai,ij->aj")
+    return x - _dot(columns, _dot(conj(columns), x, "pi,pj->ij"), "ai,ij->aj")
 
 
-def _singular_side(own: Expr, other: Expr, s: Expr, change: Expr) -> Expr:
-    """The change of the singular vectors ``own``; ``change`` is that of the matrix, its rows being on their side."""
-    b = batch(s, 1)
-    moved = _dot(change, other, "pq,qj->pj")
-    inner = _dot(own, moved, "pi,pj->ij")
-    first = product([(inner, (*b, "i", "j")), (s, (*b, "j"))], (*b, "i", "j"))
-    second = product([(inner, (*b, "j", "i")), (s, (*b, "i"))], (*b, "i", "j"))
-    turned = _dot(own, _gaps(s) * (first + second), "ai,ij->aj")
-    scaled = product([(moved, (*b, "p", "j")), (inverse_or_zero(s), (*b, "j"))], (*b, "p", "j"))
-    return turned + _outside(own, scaled)
+# What goes with the change of the matrix has ``E`` in it, and what goes with the conjugate of that ``E'``, which is its
+# transpose. For a real matrix both are there, of the same change; for a complex one each is a derivative of its own.
 
 
-def _svd_vectors_change(operands: tuple, y: Expr, params: tuple, change: Expr) -> Expr:
+def _transposed(x: Expr) -> Expr:
+    order = x.order
+    return transpose(x, (*range(order - 2), order - 1, order - 2))
+
+
+def _singular_side(own: Expr, s: Expr, moved: Expr | None, inner: Expr | None, mirrored: Expr | None) -> Expr:
+    """The change of the singular vectors ``own``: what ``moved`` and ``inner``, ``E V`` and ``P``, give, and ``P'``."""
+    axes = (*batch(s, 1), "i", "j")
+    parts = [(inner, "j"), (mirrored, "i")]
+    scaled = [product([(e, axes), (s, (*axes[:-2], x))], axes) for e, x in parts if e is not None]
+    turned = _dot(own, _gaps(s) * (scaled[0] if len(scaled) == 1 else scaled[0] + scaled[1]), "ai,ij->aj")
+    if moved is None:
+        return turned
+    divided = product([(moved, axes), (inverse_or_zero(s), (*axes[:-2], "j"))], axes)
+    return turned + _outside(own, divided)
+
+
+def _phases(left: Expr, s: Expr, inner: Expr) -> Expr:
+    """Half of the diagonal of ``P/S`` on the left vectors."""
+    axes = (*batch(s, 1), "i", "j")
+    column = (*axes[:-2], "j")
+    diagonal = product([(inner, (*column, "j")), (inverse_or_zero(s), column)], column)
+    return HALF * product([(left, axes), (diagonal, column)], axes)
+
+
+def _svd_vectors_change(operands: tuple, y: Expr, params: tuple, change: Expr, legs: str = "real") -> Expr:
     (a,) = operands
     b, (m, n) = batch(a, 2), a.shape[-2:]
     s = function(svdvals, operands)
     left, right = _singular_parts(a, y)
-    turned = transpose(change, (*b, len(b) + 1, len(b)))
-    sides = (
-        (_singular_side(left, right, s, change), embedding(m + n, m, 0)),
-        (_singular_side(right, left, s, turned), embedding(m + n, n, m)),
-    )
-    first, second = [product([(e, (*b, "a", "j")), (put, "wa")], (*b, "w", "j")) for e, put in sides]
-    return first + second
+
+    def side(own: Expr, other: Expr, e: Expr) -> tuple[Expr, Expr]:
+        moved = _dot(e, other, "pq,qj->pj")
+        return moved, _dot(conj(own), moved, "pi,pj->ij")
+
+    if legs == "z":
+        moved, inner = side(left, right, change)
+        first = _singular_side(left, s, moved, inner, None) + _phases(left, s, inner)
+        second = _singular_side(right, s, None, None, inner)
+    elif legs == "c":
+        moved, inner = side(right, left, _transposed(change))
+        first = _singular_side(left, s, None, None, inner) - _phases(left, s, inner)
+        second = _singular_side(right, s, moved, inner, None)
+    else:
+        first, second = [
+            _singular_side(own, s, *found, _transposed(found[1]))
+            for own, found in (
+                (left, side(left, right, change)),
+                (right, side(right, left, _transposed(change))),
+            )
+        ]
+    sides = ((first, embedding(m + n, m, 0)), (second, embedding(m + n, n, m)))
+    above, below = [product([(e, (*b, "a", "j")), (put, "wa")], (*b, "w", "j")) for e, put in sides]
+    return above + below
 
 
-def _qr_q_change(operands: tuple, y: Expr, params: tuple, change: Expr) -> Expr:
+def _qr_q_change(operands: tuple, y: Expr, params: tuple, change: Expr, legs: str = "real") -> Expr:
     (a,) = operands
     b, n = batch(a, 2), a.shape[-1]
-    r = _dot(y, a, "pi,pj->ij")
-    moved = _dot(change, triangular_inverse(r, lower=False, transpose=False), "pq,qj->pj")
-    inner = _dot(y, moved, "pi,pj->ij")
+    r = _dot(conj(y), a, "pi,pj->ij")
+    inverse = triangular_inverse(r, lower=False, transpose=False)
+    own = conj(y) if legs == "c" else y
+    moved = _dot(change, conj(inverse) if legs == "c" else inverse, "pq,qj->pj")
+    inner = _dot(conj(own), moved, "pi,pj->ij")
     below = product([(inner, (*b, "i", "j")), (triangle(n, n, -1), "ij")], (*b, "i", "j"))
-    return _dot(y, below - transpose(below, (*b, len(b) + 1, len(b))), "ai,ij->aj") + _outside(y, moved)
+    if legs == "real":
+        return _dot(y, below - _transposed(below), "ai,ij->aj") + _outside(y, moved)
+    below = below + HALF * product([(inner, (*b, "i", "j")), (delta(n), "ij")], (*b, "i", "j"))
+    if legs == "z":
+        return _dot(y, below, "ai,ij->aj") + _outside(y, moved)
+    return -_dot(y, _transposed(below), "ai,ij->aj")
 
 
-def _pinv_change(operands: tuple, y: Expr, params: tuple, change: Expr) -> Expr:
+def _leg(rule: Callable[..., Expr], which: str) -> Change:
+    return Change(lambda operands, y, params, change: rule(operands, y, params, change, which))
+
+
+def _pinv_change(operands: tuple, y: Expr, params: tuple, change: Expr, legs: str = "real") -> Expr:
     (a,) = operands
     b = batch(a, 2)
     e, out = (change, (*b, "p", "q")), (*b, "i", "j")
     within = product([(y, (*b, "i", "p")), e, (y, (*b, "q", "j"))], out)
-    above = product([(y, (*b, "i", "t")), (y, (*b, "q", "t")), (change, (*b, "j", "q"))], out)
-    beside = product([(change, (*b, "p", "i")), (y, (*b, "t", "p")), (y, (*b, "t", "j"))], out)
+    if legs == "z":
+        return -within
+    above = product([(y, (*b, "i", "t")), (conj(y), (*b, "q", "t")), (change, (*b, "j", "q"))], out)
+    beside = product([(change, (*b, "p", "i")), (conj(y), (*b, "t", "p")), (y, (*b, "t", "j"))], out)
     above = above - _dot(_dot(above, a, "ip,pt->it"), y, "it,tj->ij")
     beside = beside - _dot(y, _dot(a, beside, "pi,ij->pj"), "ip,pj->ij")
-    return above + beside - within
+    return above + beside if legs == "c" else above + beside - within
 
 
 # The rows
@@ -149,6 +204,8 @@ svdvals = matrix_row(
     "The derivative for distinct values that are not zero.",
     result=_smaller,
     range=POSITIVE,
+    complex="real",
+    wirtinger=(_svdvals_by,),
 )
 svd_vectors = matrix_row(
     "svd_vectors",
@@ -159,6 +216,8 @@ svd_vectors = matrix_row(
     "The left ones above the right ones, their common signs not fixed; the derivative for distinct values.",
     result=_vectors,
     signless=True,
+    complex="kept",
+    wirtinger=(_leg(_svd_vectors_change, "z"), _leg(_svd_vectors_change, "c")),
 )
 qr_q = matrix_row(
     "qr_q",
@@ -169,6 +228,8 @@ qr_q = matrix_row(
     "Orthonormal columns, their signs not fixed; the derivative for independent columns.",
     result=_tall,
     signless=True,
+    complex="kept",
+    wirtinger=(_leg(_qr_q_change, "z"), _leg(_qr_q_change, "c")),
 )
 pseudo_inverse = matrix_row(
     "pinv",
@@ -178,6 +239,8 @@ pseudo_inverse = matrix_row(
     r"\left({0}\right)^{{+}}",
     "Parameter: the ratio to the largest singular value from which on others count as zero.",
     result=_turned,
+    complex="kept",
+    wirtinger=(_leg(_pinv_change, "z"), _leg(_pinv_change, "c")),
 )
 
 
@@ -197,7 +260,7 @@ def qr(x: Expr) -> tuple[Expr, Expr]:
     first = x if k == n else product([(x, (*b, "i", "c")), (embedding(n, k, 0), "cj")], (*b, "i", "j"))
     q = function(qr_q, (first,))
     upper = triangle(n, k)  # which makes the zeros of R exact
-    return q, product([(q, (*b, "p", "i")), (x, (*b, "p", "j")), (upper, "ji")], (*b, "i", "j"))
+    return q, product([(conj(q), (*b, "p", "i")), (x, (*b, "p", "j")), (upper, "ji")], (*b, "i", "j"))
 
 
 def pinv(x: Expr, rcond: float | None = None) -> Expr:

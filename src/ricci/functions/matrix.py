@@ -16,18 +16,28 @@ and in steps, where ``A`` changes by ``E``, ``S`` being the symmetric part of th
 
 The Cholesky factor and the eigenvalues are those of the symmetric part. All of these are expressions in rows that have
 derivatives themselves, so they go on to any order.
+
+Of complex matrices the Cholesky factor and the eigenvalues are those of ``(A + A*)/2``, which is written out as the
+operand: what follows holds for changes of such matrices alone, with conjugates beside transposes. The eigenvectors of a
+matrix of any kind, the columns of ``V`` with ``A V = V diag(w)``, have length one, and their largest entry is real, as
+LAPACK makes it. With ``K = inv(V)`` and ``u = V (F * (K E V))`` they change by
+
+    eig_vectors:  u - v Re(v* u) - i v Im(u[m])/v[m]       for each column ``v``, whose largest entry is ``v[m]``
+
+which is not holomorphic: half of it goes with ``E``, and the rest with its conjugate.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from ricci.errors import AxisError, ShapeError
-from ricci.expr import HALF, Adjoint, Change, Expr, Op, Shape, Size, affine, delta, function, product, triangle
+from ricci.expr import HALF, OPS, Adjoint, Change, Expr, Op, Shape, Size, affine, delta, function, product, triangle
+from ricci.expr.build.conjugates import conj
 from ricci.expr.dims import same
-from ricci.expr.structures import symmetric
+from ricci.expr.structures import is_hermitian, symmetric
 from ricci.functions import plain
 from ricci.functions.axes import along, batch, others, positions, transpose
 from ricci.functions.elementwise import equal, not_equal, where
@@ -43,6 +53,23 @@ def _inverse(a: Expr) -> Expr:
 def _transposed_inverse(operands: tuple, y: Expr, params: tuple) -> Expr:
     b = batch(operands[0], 2)
     return product([(_inverse(operands[0]), (*b, "q", "p"))], (*b, "p", "q"))
+
+
+def _half_of(partial: Callable[..., Expr]) -> Callable[..., Expr]:
+    """The derivative of a real function by a complex operand; that by the conjugate is the conjugate of it."""
+    return lambda *args: HALF * partial(*args)
+
+
+def _sign_by(sign: int) -> Callable[[tuple, Expr, tuple], Expr]:
+    """Of ``y = det/|det|``, by the matrix, or by its conjugate."""
+
+    def partial(operands: tuple, y: Expr, params: tuple) -> Expr:
+        b = batch(y, 0)
+        inverse = _transposed_inverse(operands, y, params)
+        inverse = inverse if sign > 0 else -conj(inverse)
+        return HALF * product([(y, b), (inverse, (*b, "p", "q"))], (*b, "p", "q"))
+
+    return partial
 
 
 def _cofactors(operands: tuple, y: Expr, params: tuple) -> Expr:
@@ -102,18 +129,35 @@ def _triangular_by_right_side(operands: tuple, y: Expr, params: tuple) -> Expr:
     return _spread_over_columns(triangular_inverse(operands[0], lower, transpose), y, columns)
 
 
-def symmetric_part(x: Expr) -> Expr:
-    """The mean of matrices and their transposes."""
+def turned(x: Expr) -> Expr:
+    """The transposes of matrices, with the conjugates of their entries."""
     axes = tuple(range(x.order))
-    return HALF * (x + transpose(x, (*axes[:-2], axes[-1], axes[-2])))
+    return transpose(conj(x), (*axes[:-2], axes[-1], axes[-2]))
+
+
+def symmetric_part(x: Expr) -> Expr:
+    """The mean of matrices and their transposes, with conjugates."""
+    return x if x.complex and is_hermitian(x) else HALF * (x + turned(x))
+
+
+def _moved(change: Expr) -> Expr:
+    """What counts of the change of a symmetric matrix; complex ones are such as they are."""
+    return change if change.complex else symmetric_part(change)
 
 
 def from_triangle(x: Expr, lower: bool) -> Expr:
-    """The symmetric matrix that has this triangle of ``x``; that is ``x`` where it is known to be symmetric."""
-    if symmetric(x):
+    """The symmetric matrix that has this triangle of ``x``; that is ``x`` where it is known to be symmetric.
+
+    Of complex ``x`` it is the hermitian one, with the real part of the diagonal.
+    """
+    if is_hermitian(x) if x.complex else symmetric(x):
         return x
     b, n = batch(x, 2), x.shape[-1]
     out = (*b, "i", "j")
+    if x.complex:
+        strict = (triangle(n, n, -1), "ij" if lower else "ji")
+        part = product([(x, out), strict], out)
+        return part + turned(part) + product([(OPS["real"](x), out), (delta(n), "ij")], out)
     whole, strict = triangle(n, n), triangle(n, n, -1)
     here, there = ("ij", "ji") if lower else ("ji", "ij")
     return product([(x, (*b, "i", "j")), (whole, here)], out) + product([(x, (*b, "j", "i")), (strict, there)], out)
@@ -122,16 +166,14 @@ def from_triangle(x: Expr, lower: bool) -> Expr:
 def _cholesky_change(operands: tuple, y: Expr, params: tuple, change: Expr) -> Expr:
     b, n = batch(y, 2), y.shape[-1]
     k = _inverse(y)
-    inner = product(
-        [(k, (*b, "a", "p")), (symmetric_part(change), (*b, "p", "q")), (k, (*b, "j", "q"))], (*b, "a", "j")
-    )
+    inner = product([(k, (*b, "a", "p")), (_moved(change), (*b, "p", "q")), (conj(k), (*b, "j", "q"))], (*b, "a", "j"))
     halved = triangle(n, n) - HALF * delta(n)
     return product([(y, (*b, "i", "a")), (halved, "aj"), (inner, (*b, "a", "j"))], (*b, "i", "j"))
 
 
 def _eigvalsh_by(operands: tuple, y: Expr, params: tuple) -> Expr:
     b, v = batch(y, 1), function(eigh_vectors, operands, params)
-    return product([(v, (*b, "p", "i")), (v, (*b, "q", "i"))], (*b, "i", "p", "q"))
+    return product([(conj(v), (*b, "p", "i")), (v, (*b, "q", "i"))], (*b, "i", "p", "q"))
 
 
 def inverse_or_zero(x: Expr) -> Expr:
@@ -142,17 +184,67 @@ def inverse_or_zero(x: Expr) -> Expr:
 def _eigh_vectors_change(operands: tuple, y: Expr, params: tuple, change: Expr) -> Expr:
     """Equal eigenvalues get the factor 0, which also does for the diagonal."""
     b, n = batch(y, 2), y.shape[-1]
-    values = function(eigvalsh, operands, params)
+    inner = _between(y, _moved(change), y)
+    gaps = _gaps(function(eigvalsh, operands, params), n)
+    return product([(y, (*b, "a", "i")), (gaps * inner, (*b, "i", "j"))], (*b, "a", "j"))
+
+
+def _gaps(values: Expr, n: Size) -> Expr:
+    """``1/(values[j] - values[i])`` with axes (i, j), and 0 where the two are equal."""
+    b = batch(values, 1)
     rows = product([(values, (*b, "i"))], (*b, "i", "j"), {"j": n})
     columns = product([(values, (*b, "j"))], (*b, "i", "j"), {"i": n})
-    inner = _between(y, symmetric_part(change), y)
-    return product([(y, (*b, "a", "i")), (inverse_or_zero(columns - rows) * inner, (*b, "i", "j"))], (*b, "a", "j"))
+    return inverse_or_zero(columns - rows)
 
 
 def _between(left: Expr, x: Expr, right: Expr) -> Expr:
-    """``left' x right``."""
+    """``left* x right``."""
     b = batch(x, 2)
-    return product([(left, (*b, "p", "i")), (x, (*b, "p", "q")), (right, (*b, "q", "j"))], (*b, "i", "j"))
+    return product([(conj(left), (*b, "p", "i")), (x, (*b, "p", "q")), (right, (*b, "q", "j"))], (*b, "i", "j"))
+
+
+def _eigvals_by(operands: tuple, y: Expr, params: tuple) -> Expr:
+    b, v = batch(y, 1), function(eig_vectors, operands)
+    return product([(_inverse(v), (*b, "i", "p")), (v, (*b, "q", "i"))], (*b, "i", "p", "q"))
+
+
+def _eig_vectors_change(parts: str) -> Change:
+    """What goes with the change of the matrix, with that of its conjugate, or with that of a real one, which is both.
+
+    The largest entries of columns are told by their shares of being that, of which there is one but for ties.
+    """
+
+    def rule(operands: tuple, y: Expr, params: tuple, change: Expr) -> Expr:
+        b, n = batch(y, 2), y.shape[-1]
+        axes = (*b, "a", "j")
+        shares = transpose(
+            function(OPS["hardmax"], (transpose(OPS["abs2"](y), (*b, len(b) + 1, len(b))),)), (*b, len(b) + 1, len(b))
+        )
+        top = _column_sums((y, axes), (shares, axes))
+        gaps = _gaps(function(eigvals, operands), n)
+        total: Expr | None = None
+        for part in parts:
+            v, f, sign = (y, gaps, -HALF) if part == "z" else (conj(y), conj(gaps), HALF)
+            inner = product(
+                [(_inverse(v), (*b, "i", "p")), (change, (*b, "p", "q")), (v, (*b, "q", "j"))], (*b, "i", "j")
+            )
+            u = product([(v, (*b, "a", "i")), (f * inner, (*b, "i", "j"))], axes)
+            along = (
+                -HALF * _column_sums((conj(v), axes), (u, axes)) + sign * _column_sums((u, axes), (shares, axes)) / top
+            )
+            found = product([(y, axes), (along, (*b, "j"))], axes)
+            found = u + found if part == "z" else found
+            total = found if total is None else total + found
+        assert total is not None
+        return total
+
+    return Change(rule)
+
+
+def _column_sums(*factors: tuple[Expr, tuple]) -> Expr:
+    """The sums along the columns of a product of entries."""
+    *b, _, column = factors[0][1]
+    return product(list(factors), (*b, column))
 
 
 def embedding(total: Size, size: Size, start: Size) -> Expr:
@@ -214,7 +306,10 @@ def _of_matrix(op: Op, x: Expr, axes: Sequence[int] = (-2, -1), *params: object)
     """``op`` of the matrices along ``axes``. A resulting matrix keeps both axes in place, a vector that of the rows."""
     row, column = _pair(op.name, x, axes)
     rest = others(x, (row, column))
-    y = function(op, (transpose(x, (*rest, row, column)),), params)
+    matrix = transpose(x, (*rest, row, column))
+    if matrix.complex and op.name in _OF_SYMMETRIC:
+        matrix = symmetric_part(matrix)
+    y = function(op, (matrix,), params)
     own = (row, column)[: y.order - len(rest)]
     return product([(y, (*rest, *own))], [axis for axis in range(x.order) if axis in (*rest, *own)])
 
@@ -251,6 +346,7 @@ def _solve(
     return product([(x, own)], own if out is None else out)
 
 
+_OF_SYMMETRIC = ("cholesky", "eigvalsh", "eigh_vectors")
 _OWN = {"scalar": 0, "vector": 1, "matrix": 2}
 
 
@@ -274,6 +370,7 @@ det = matrix_row(
     _cofactors,
     r"\det({0})",
     "The derivative is written with the inverse: not at singular matrices.",
+    complex="kept",
 )
 logdet = matrix_row(
     "logdet",
@@ -281,11 +378,20 @@ logdet = matrix_row(
     "scalar",
     _transposed_inverse,
     r"\log\left|\det({0})\right|",
+    complex="real",
+    wirtinger=(_half_of(_transposed_inverse),),
 )
 slogdet_sign = matrix_row(
-    "slogdet_sign", "the sign of the determinant", "scalar", None, r"\operatorname{{sign}}\det({0})", range=(-1, 1)
+    "slogdet_sign",
+    "the sign of the determinant",
+    "scalar",
+    None,
+    r"\operatorname{{sign}}\det({0})",
+    range=(-1, 1),
+    complex="kept",
+    wirtinger=(_sign_by(1), _sign_by(-1)),
 )
-inv = matrix_row("inv", "the inverse", "matrix", _inv_by, r"\left({0}\right)^{{-1}}")
+inv = matrix_row("inv", "the inverse", "matrix", _inv_by, r"\left({0}\right)^{{-1}}", complex="kept")
 cholesky = matrix_row(
     "cholesky",
     "the lower Cholesky factor of the symmetric part",
@@ -293,8 +399,11 @@ cholesky = matrix_row(
     Change(_cholesky_change),
     r"\operatorname{{chol}}({0})",
     _TRIANGLE,
+    complex="kept",
 )
-expm = matrix_row("expm", "the matrix exponential", "matrix", Change(_expm_change), r"\exp\left({0}\right)")
+expm = matrix_row(
+    "expm", "the matrix exponential", "matrix", Change(_expm_change), r"\exp\left({0}\right)", complex="kept"
+)
 expm_along = Op(
     "expm_along",
     2,
@@ -305,6 +414,7 @@ expm_along = Op(
     maker=along,
     latex=r"\operatorname{{dexp}}\left({0}, {1}\right)",
     note="How the exponential of the first operand changes along the second. Parameter: further axes of that.",
+    complex="kept",
     works_on=(2, 2),
     result=lambda shapes, *params: (*[same(*pair) for pair in zip(shapes[0], shapes[1])], *shapes[1][2:]),
     columns=True,
@@ -316,6 +426,8 @@ eigvalsh = matrix_row(
     _eigvalsh_by,
     r"\lambda({0})",
     f"The derivative for distinct ones. {_TRIANGLE}",
+    complex="real",
+    wirtinger=(_half_of(_eigvalsh_by),),
 )
 eigh_vectors = matrix_row(
     "eigh_vectors",
@@ -325,6 +437,29 @@ eigh_vectors = matrix_row(
     r"\operatorname{{eigvec}}({0})",
     "Their signs are not fixed: they are those that LAPACK gives for the lower triangle, or, with the parameter "
     f'"U", for the upper one. The derivative for distinct eigenvalues. {_TRIANGLE}',
+    signless=True,
+    complex="kept",
+)
+eigvals = matrix_row(
+    "eigvals",
+    "the eigenvalues, complex numbers in the order of LAPACK",
+    "vector",
+    _eigvals_by,
+    r"\operatorname{{eigval}}({0})",
+    "The derivative for distinct ones.",
+    complex="always",
+    opaque=True,
+)
+eig_vectors = matrix_row(
+    "eig_vectors",
+    "",
+    "matrix",
+    _eig_vectors_change("zc"),
+    r"\operatorname{{eig}}({0})",
+    "Columns of length one, whose largest entry is real, of either sign. The derivative for distinct eigenvalues.",
+    complex="always",
+    opaque=True,
+    wirtinger=(_eig_vectors_change("z"), _eig_vectors_change("c")),
     signless=True,
 )
 solve = Op(
@@ -339,6 +474,7 @@ solve = Op(
     help="the x with A x = b",
     operands="A, b",
     latex=r"\left({0}\right)^{{-1}} {1}",
+    complex="kept",
     works_on=(2, 1),
     result=_solved,
     columns=True,
@@ -350,6 +486,7 @@ triangular_solve = Op(
     (_triangular_by_matrix, _triangular_by_right_side),
     "matrix",
     latex=r"\operatorname{{tri}}\left({0}\right)^{{-1}} {1}",
+    complex="kept",
     note="Parameters: further axes of the right side, whether the lower triangle is used, whether it is transposed.",
     works_on=(2, 1),
     result=_solved,

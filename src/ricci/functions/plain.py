@@ -144,6 +144,38 @@ def eigh_vectors(a: Matrix, triangle: str = "") -> Matrix:
     return eigh(a, triangle)[1]
 
 
+def eigvals(a: Matrix) -> list[complex]:
+    """The zeros of the characteristic polynomial, all at once, each divided by its distances from the others."""
+    n, coefs, power = len(a), [1.0], identity(len(a))
+    for k in range(1, n + 1):
+        power = matmul(a, power)
+        coefs.append(-math.fsum(power[i][i] for i in range(n)) / k)
+        power = [[v + coefs[-1] * (i == j) for j, v in enumerate(row)] for i, row in enumerate(power)]
+    size = 1 + max((sum(map(abs, row)) for row in a), default=0.0)
+    found = [size * (0.4 + 0.9j) ** k for k in range(n)]
+    for _ in range(500):
+        for k, w in enumerate(found):
+            value: complex = 0
+            for c in coefs:
+                value = value * w + c
+            for j, other in enumerate(found):
+                value /= w - other if j != k else 1
+            found[k] = w - value
+    return sorted(found, key=lambda w: (round(w.real, 9), w.imag))
+
+
+def eig_vectors(a: Matrix) -> list[list[complex]]:
+    """The columns of the product of all ``a - w``, but for one ``w``: of length one, their largest entry real."""
+    values, columns = eigvals(a), []
+    for k in range(len(a)):
+        column: list[complex] = [complex(i + 1) for i in range(len(a))]
+        for w in values[:k] + values[k + 1 :]:
+            column = [sum(x * y for x, y in zip(row, column, strict=True)) - w * v for row, v in zip(a, column)]
+        size, top = math.hypot(*map(abs, column)), max(column, key=abs)
+        columns.append([v * abs(top) / (size * top) for v in column])
+    return [list(row) for row in zip(*columns, strict=True)]
+
+
 def svdvals(a: Matrix) -> list[float]:
     """The singular values, descending: the largest eigenvalues of ``[[0, a], [a', 0]]``."""
     if not a or not a[0]:

@@ -237,7 +237,7 @@ def _row(name: str, help: str, value: Callable, partial: Partial, kind: str, lat
 _A_PLACE = "its value is the place of an entry, a whole number, which has no derivative."
 _NO_EMPTY = "Over an axis of size 0 there is none."
 _PLACE = known(type="place", whole="always", range=POSITIVE, choice="compares", maker=_along_one)
-_TRUTH = known(type="truth", whole="always", range=(0, 1))
+_TRUTH = known(type="truth", whole="always", range=(0, 1), complex="real")
 _EXTREME = known(type="same", whole="kept", keeps_sign="all", choice="compares", nonempty=True)
 _SHARES = known(range=(0, 1), choice="compares", nonempty=True, columns=True, maker=_shared)
 
@@ -433,7 +433,8 @@ def _var(x: list) -> float:
 def var(x: Expr, axes: Axes = None) -> Expr:
     """Divided by the count."""
     rest = others(x, positions(x, axes))
-    return mean((x - broadcast(mean(x, axes), rest, x.shape)) ** 2, axes)
+    away = x - broadcast(mean(x, axes), rest, x.shape)
+    return mean(OPS["abs2"](away) if x.complex else away**2, axes)
 
 
 @short("the square root of var", lambda x: math.sqrt(_var(x)), kind="reduce")

@@ -8,7 +8,7 @@ from ricci.functions import activations, complexes, elementwise, factorisations,
 MODULES = (elementwise, complexes, activations, reductions, matrix, factorisations, fourier)  # that have the rows
 FUNCTIONS: dict[str, Op] = {name: row for name, row in ROWS.items() if row.help}
 _IN_DERIVATIVES = ("prod_before", "prod_after", "recurrence", "recurrence_back", "expm_along", "svd_vectors", "bfft")
-_IN_TRACES = ("qr_q", "pinv", *sorted(fourier.TRANSFORMS - {"fft", "bfft"}))
+_IN_TRACES = ("qr_q", "pinv", "eig_vectors", *sorted(fourier.TRANSFORMS - {"fft", "bfft"}))
 IN_TEXT: dict[str, Op] = {
     **FUNCTIONS,
     **{name: ROWS[name] for name in (*_IN_DERIVATIVES, *_IN_TRACES)},

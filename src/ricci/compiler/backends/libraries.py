@@ -214,7 +214,8 @@ class Library:
             wide = self.xp.float32 if narrow else a.dtype
             if narrow or self.strict:
                 rest = tuple([self.cast(r, wide) if hasattr(r, "dtype") else r for r in rest])
-            return self.cast(f(self.cast(a, wide), *rest), a.dtype) if narrow else f(a, *rest)
+            found = f(self.cast(a, wide), *rest) if narrow else f(a, *rest)
+            return self.cast(found, a.dtype) if narrow and op.complex != "always" else found
 
         return call
 
@@ -234,14 +235,31 @@ class Library:
         return self.xp.linalg.eigh(self._whole(a, triangle), UPLO=triangle or "L")[1]
 
     def _whole(self, a: Array, triangle: str) -> Array:
-        """The symmetric part, or the matrix that has one triangle of ``a``."""
+        """The symmetric part, or the matrix that has one triangle of ``a``; complex ones are hermitian as they are."""
+        if "complex" in str(a.dtype):
+            return a
         if not triangle:
             return (a + a.mT) / 2
         return self.xp.tril(a) + self.xp.tril(a, -1).mT if triangle == "L" else self.xp.triu(a) + self.xp.triu(a, 1).mT
 
     def _svd_vectors(self, a: Array) -> Array:
         left, _, right = self.xp.linalg.svd(a, full_matrices=False)
-        return self.xp.concatenate([left, right.mT], axis=-2)
+        return self.xp.concatenate([left, self.turned(right)], axis=-2)
+
+    def turned(self, a: Array) -> Array:
+        """The transposes of matrices, with the conjugates of their entries."""
+        return self.xp.conj(a.mT) if "complex" in str(a.dtype) else a.mT
+
+    def _eigvals(self, a: Array) -> Array:
+        return self._in_complex(
+            self.xp.linalg.eig(a)[0]
+        )  # the order is that of the vectors, which eigvals may not keep
+
+    def _eig_vectors(self, a: Array) -> Array:
+        return self._in_complex(self.xp.linalg.eig(a)[1])
+
+    def _in_complex(self, x: Array) -> Array:
+        return x if "complex" in str(x.dtype) else x + 0j
 
     def _qr_q(self, a: Array) -> Array:
         return self.xp.linalg.qr(a)[0]

@@ -117,7 +117,7 @@ def _blas_solve() -> Callable[..., Array] | None:
     except ImportError:
         return None
     blas: Any = library
-    by_type = {np.dtype(np.float32): blas.strsm, np.dtype(np.float64): blas.dtrsm}
+    by_type = {np.dtype(dtype): getattr(blas, f"{letter}trsm") for dtype, letter in zip("fdFD", "sdcz", strict=True)}
 
     def solve(a: Array, b: Array, lower: bool, transpose: bool) -> Array:
         """Rows of NumPy are columns of Fortran, so that the transposed system is solved from the right."""
@@ -149,11 +149,11 @@ def _recurrence_back(a: Array, b: Array, columns: int) -> Array:
 
 
 def _whole(a: Array) -> Array:
-    return (a + a.mT) / 2
+    return a if np.iscomplexobj(a) else (a + a.mT) / 2
 
 
 def _cholesky(a: Array, triangle: str = "") -> Array:
-    return np.linalg.cholesky({"": _whole, "L": lambda a: a, "U": lambda a: a.mT}[triangle](a))
+    return np.linalg.cholesky({"": _whole, "L": lambda a: a, "U": NUMPY.turned}[triangle](a))
 
 
 def _eigvalsh(a: Array, triangle: Any = "") -> Array:

@@ -106,7 +106,7 @@ def _is_conj(e: Expr) -> bool:
 def _is_opaque(e: Expr) -> bool:
     """Whether the conjugate of a node is a node around it."""
     return (type(e) is Variable and not is_hermitian(e)) or (
-        isinstance(e, (Elementwise, Function)) and e.op.own and e.op.conjugate is None
+        isinstance(e, (Elementwise, Function)) and (e.op.opaque or (e.op.own and e.op.conjugate is None))
     )
 
 

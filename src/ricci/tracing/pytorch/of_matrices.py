@@ -13,7 +13,8 @@ import numpy as np
 from ricci.errors import TraceError
 from ricci.expr import Op
 from ricci.functions import matrix
-from ricci.tracing.basics import lift, like
+from ricci.functions.matrix import from_triangle
+from ricci.tracing.basics import lift, like, real_type
 from ricci.tracing.own_functions import lowering
 from ricci.tracing.pytorch.aten import Array, lowers, rows
 from ricci.tracing.rows.linalg import matrices
@@ -45,20 +46,22 @@ def solve_triangular(self: Array, B: Array, upper: bool, left: bool = True, unit
 @lowers("cholesky_solve")
 def cholesky_solve(self: Array, input2: Array, upper: bool = False) -> Any:
     factor = np.triu(input2) if upper else np.tril(input2)
-    whole = _turned(factor) @ factor if upper else factor @ _turned(factor)
+    other = np.conj(_turned(factor))
+    whole = other @ factor if upper else factor @ other
     return np.linalg.solve(whole, self)
 
 
 @lowers("cholesky")
 def cholesky(self: Array, upper: bool = False) -> Any:
     low = _of_triangle(matrix.cholesky, self, "U" if upper else "L")
-    return _turned(low) if upper else low
+    return np.conj(_turned(low)) if upper else low
 
 
 def _of_triangle(row: Op, a: Array, triangle: str) -> Any:
     """A function that reads one triangle. Its derivative is that of the function of (A + Aᵀ)/2, as in PyTorch."""
     x = matrices(row.name, lift(a), square=True)
-    return like(x, row(x.expr, (-2, -1), triangle))
+    matrix = from_triangle(x.expr, triangle == "L") if x.expr.complex else x.expr
+    return like(x, row(matrix, (-2, -1), triangle), real_type(x.dtype) if row.complex == "real" else None)
 
 
 @lowers("_linalg_eigh")
@@ -87,6 +90,8 @@ def qr(A: Array, mode: str = "reduced") -> Any:
 rows(
     __name__,
     {
+        "linalg_eig": lambda self: tuple(np.linalg.eig(self)),
+        "linalg_eigvals _linalg_eigvals": np.linalg.eigvals,
         "linalg_inv_ex": lambda A: (np.linalg.inv(A), None),
         "_linalg_det": lambda A: (np.linalg.det(A), None, None),
         "_linalg_slogdet": lambda A: (*np.linalg.slogdet(A), None, None),

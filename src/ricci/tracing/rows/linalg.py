@@ -19,14 +19,25 @@ from ricci.functions import elementwise as e
 from ricci.functions import factorisations as f
 from ricci.functions import matrix as m
 from ricci.functions import reductions as r
+from ricci.functions.complexes import abs2
 from ricci.functions.matrix import from_triangle
 from ricci.tracing.arguments import Axes, Known
 from ricci.tracing.array import Traced
-from ricci.tracing.basics import broadcast_shape, concrete, floating, fresh, like, normal_axes, real_type
-from ricci.tracing.lowerings import REASONS, lowers
+from ricci.tracing.basics import (
+    broadcast_shape,
+    complex_type,
+    concrete,
+    floating,
+    fresh,
+    like,
+    normal_axes,
+    real_type,
+)
+from ricci.tracing.lowerings import lowers
 
 _SAMPLE = np.eye(1)
 SlogdetResult: Any = type(np.linalg.slogdet(_SAMPLE))
+EigResult: Any = type(np.linalg.eig(_SAMPLE))
 EighResult: Any = type(np.linalg.eigh(_SAMPLE))
 SVDResult: Any = type(np.linalg.svd(_SAMPLE))
 QRResult: Any = type(np.linalg.qr(_SAMPLE))
@@ -42,6 +53,11 @@ def matrices(name: str, x: Traced, square: bool = False) -> Traced:
     if square and x.shape[-1] != x.shape[-2]:
         raise ShapeError(f"np.linalg.{name} is for square matrices; these have the shape {x.shape}.")
     return like(x, x.expr, floating(x))
+
+
+def _real(x: Traced, expr: Expr) -> Traced:
+    """A result of real numbers, of the precision of ``x``."""
+    return like(x, expr, real_type(x.dtype))
 
 
 def transposed(x: Expr) -> Expr:
@@ -74,7 +90,7 @@ _one_matrix(np.linalg.inv, m.inv)
 @lowers(np.linalg.slogdet)
 def slogdet(a: Traced) -> Any:
     x = matrices("slogdet", a, square=True)
-    return SlogdetResult(like(x, m.slogdet_sign(x.expr)), like(x, m.logdet(x.expr)))
+    return SlogdetResult(like(x, m.slogdet_sign(x.expr)), _real(x, m.logdet(x.expr)))
 
 
 @lowers(np.linalg.matrix_power)
@@ -88,7 +104,7 @@ def matrix_power(x: Traced, n: Known) -> Traced:
 def cholesky(a: Traced, upper: bool = False) -> Traced:
     x = matrices("cholesky", a, square=True)
     factor = m.cholesky(from_triangle(x.expr, lower=not upper))
-    return like(x, transposed(factor) if upper else factor)
+    return like(x, m.turned(factor) if upper else factor)
 
 
 @lowers(np.linalg.eigh, note="derivatives for distinct eigenvalues")
@@ -96,18 +112,28 @@ def eigh(a: Traced, UPLO: str = "L") -> Any:
     x = matrices("eigh", a, square=True)
     whole = from_triangle(x.expr, _side("eigh", UPLO))
     params = () if UPLO.upper() == "L" else ("U",)  # which signs the vectors have
-    return EighResult(like(x, m.eigvalsh(whole)), like(x, m.eigh_vectors(whole, (-2, -1), *params)))
+    return EighResult(_real(x, m.eigvalsh(whole)), like(x, m.eigh_vectors(whole, (-2, -1), *params)))
 
 
 @lowers(np.linalg.eigvalsh, note="derivatives for distinct eigenvalues")
 def eigvalsh(a: Traced, UPLO: str = "L") -> Traced:
     x = matrices("eigvalsh", a, square=True)
-    return like(x, m.eigvalsh(from_triangle(x.expr, _side("eigvalsh", UPLO))))
+    return _real(x, m.eigvalsh(from_triangle(x.expr, _side("eigvalsh", UPLO))))
 
 
-_COMPLEX = "Its results may be complex, and ricci computes with real numbers; np.linalg.{} is for symmetric matrices."
-REASONS[np.linalg.eig] = _COMPLEX.format("eigh")
-REASONS[np.linalg.eigvals] = _COMPLEX.format("eigvalsh")
+@lowers(np.linalg.eig, note="derivatives for distinct eigenvalues; always complex")
+def eig(a: Traced) -> Any:
+    """Complex also where all eigenvalues turn out to be real, which is not known before."""
+    x = matrices("eig", a, square=True)
+    dtype = complex_type(x.dtype)
+    return EigResult(like(x, m.eigvals(x.expr), dtype), like(x, m.eig_vectors(x.expr), dtype))
+
+
+@lowers(np.linalg.eigvals, note="derivatives for distinct eigenvalues; always complex")
+def eigvals(a: Traced) -> Traced:
+    x = matrices("eigvals", a, square=True)
+    return like(x, m.eigvals(x.expr), complex_type(x.dtype))
+
 
 # Linear systems
 
@@ -160,7 +186,7 @@ def tensorsolve(a: Traced, b: Traced, axes: Any = None) -> Traced:
 @lowers(np.linalg.svdvals)
 def svdvals(x: Traced) -> Traced:
     a = matrices("svdvals", x)
-    return like(a, f.svdvals(a.expr))
+    return _real(a, f.svdvals(a.expr))
 
 
 @lowers(np.linalg.svd, note="derivatives for distinct singular values; full_matrices=False unless square")
@@ -169,14 +195,14 @@ def svd(a: Traced, full_matrices: bool = True, compute_uv: bool = True, hermitia
     if hermitian:
         raise TraceError("np.linalg.svd: leave out hermitian=True; np.linalg.eigh is for symmetric matrices.")
     if not compute_uv:
-        return like(x, f.svdvals(x.expr))
+        return _real(x, f.svdvals(x.expr))
     if full_matrices and x.shape[-1] != x.shape[-2]:
         raise TraceError(
             f"np.linalg.svd of matrices of the shape {x.shape}: the vectors that belong to no singular value are not "
             "determined by the matrix, so they have no derivative. Write np.linalg.svd(a, full_matrices=False)."
         )
     u, s, v = f.svd(x.expr)
-    return SVDResult(like(x, u), like(x, s), like(x, transposed(v)))
+    return SVDResult(like(x, u), _real(x, s), like(x, m.turned(v)))
 
 
 @lowers(np.linalg.qr, note="independent columns")
@@ -222,12 +248,13 @@ def lstsq(a: Traced, b: Traced, rcond: Any = None) -> tuple[Traced, Traced, Trac
     columns = tuple(range(y.ndim - 1))
     found = product([(f.pinv(x.expr, ratio), "ji"), (y.expr, ("i", *columns))], ("j", *columns))
     rest = y.expr - product([(x.expr, "ij"), (found, ("j", *columns))], ("i", *columns))
-    left_over = r.sum_(rest**2, 0) if y.ndim == 2 else moving.with_ones(r.sum_(rest**2, 0), (0,))
+    squares = abs2(rest) if rest.complex else rest**2
+    left_over = r.sum_(squares, 0) if y.ndim == 2 else moving.with_ones(r.sum_(squares, 0), (0,))
     if x.shape[0] <= x.shape[1]:
         left_over = zero((0,))
     s, dtype = f.svdvals(x.expr), floating(x, y)
     rank = _above(s, ratio)
-    return fresh(found, dtype), fresh(left_over, dtype), fresh(rank, RANK), like(x, s)
+    return fresh(found, dtype), fresh(left_over, real_type(dtype)), fresh(rank, RANK), _real(x, s)
 
 
 def _above(s: Expr, ratio: float) -> Expr:
@@ -318,6 +345,6 @@ def cond(x: Traced, p: Any = None) -> Traced:
     a = matrices("cond", x, square=p not in (None, 2, -2))
     if p in (None, 2, -2):
         large, small = _singular(a.expr, 2), _singular(a.expr, -2)
-        return like(a, small / large if p == -2 else large / small)
+        return _real(a, small / large if p == -2 else large / small)
     norms = [_normed("cond", like(a, y), p, (a.ndim - 2, a.ndim - 1), False) for y in (a.expr, m.inv(a.expr))]
-    return like(a, norms[0].expr * norms[1].expr)
+    return _real(a, norms[0].expr * norms[1].expr)
