@@ -209,7 +209,8 @@ class Builder:
         kinds = tuple([_kind(v) for v, _ in operands])
         if _ONLY_NUMBERS.issuperset(kinds):
             numbers = [value for value, _ in operands]
-            return (ARITHMETIC.get(name) or OPS[name]).value(*numbers), ()  # type: ignore
+            value = (ARITHMETIC.get(name) or OPS[name]).value(*numbers)  # type: ignore
+            return self.constant(np.asarray(value), ()) if isinstance(value, complex) else (value, ())
         if name == "where":
             branches = self.aligned(operands[1:])
             condition = self.array(operands[0])
