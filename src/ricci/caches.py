@@ -333,7 +333,10 @@ class Interned(Generic[T]):
 
 
 def _forget(kept: dict[Any, _KeyedRef], gone: _KeyedRef, remove: Callable = _remove_dead_weakref) -> None:
-    remove(kept, gone.key)  # by its own name, since modules are taken apart when the process ends
+    try:  # by its own name, since modules are taken apart when the process ends
+        remove(kept, gone.key)
+    except TypeError:  # and so is that of fractions, which have no hash then
+        pass
 
 
 if TYPE_CHECKING:
