@@ -333,9 +333,9 @@ class Interned(Generic[T]):
 
 
 def _forget(kept: dict[Any, _KeyedRef], gone: _KeyedRef, remove: Callable = _remove_dead_weakref) -> None:
-    try:  # by its own name, since modules are taken apart when the process ends
+    try:  # noqa: SIM105  (when the process ends, modules are taken apart: no name of one may be used here)
         remove(kept, gone.key)
-    except TypeError:  # and so is that of fractions, which have no hash then
+    except TypeError:  # nor have fractions a hash then
         pass
 
 
