@@ -135,17 +135,15 @@ def in_steps(node: Expr, position: int) -> tuple[Expr, Expr] | None:
 
     None where the derivative by this operand is small enough to be multiplied as it is.
     """
-    if isinstance(node, Elementwise) and node.op is CONJ:
-        found = in_steps(node.args[0], position)
-        return None if found is None else (conj(found[0]), conj(found[1]))
-    rule = _rule(node, position) if isinstance(node, Function) else None
+    inner = node.args[0] if isinstance(node, Elementwise) and node.op is CONJ else node
+    rule = _rule(inner, position) if isinstance(inner, Function) else None
     if not isinstance(rule, Change):
         return None
-    place, mirrored = _place(node, position), position >= len(node.args)
-    arg = node.args[place]
-    change: Expr = variable(f"∂{node.key:016x}.{place}", arg.shape, complex=arg.complex)
-    result = rule(node.args, node, node.params, change)  # type: ignore[attr-defined]
-    return (conj(change), conj(result)) if mirrored and not node.complex else (change, result)
+    arg = inner.args[_place(inner, position)]  # type: ignore[arg-type]
+    change: Expr = variable(f"∂{node.key:016x}.{position}", arg.shape, complex=arg.complex)
+    result = rule(inner.args, inner, inner.params, change)  # type: ignore[attr-defined]
+    mirrored = position >= len(inner.args) and not inner.complex
+    return (conj(change), conj(result)) if mirrored != (inner is not node) else (change, result)
 
 
 def operands(node: Expr) -> tuple[Expr, ...]:
