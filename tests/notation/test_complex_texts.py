@@ -220,3 +220,29 @@ def test_recurrences():
     step = 1e-6
     by_x, by_y = [(f(z=z + d, a=a) - f(z=z - d, a=a)) / (2 * step) for d in (step, 1j * step)]
     np.testing.assert_allclose(f.diff("conj(z)")(z=z, a=a), (by_x + 1j * by_y) / 2, atol=1e-6)
+
+
+def test_the_page_and_the_command_line(capsys):
+    from ricci.cli.commands import main
+    from ricci.web.answers import answer
+    from ricci.web.tabs import TABS
+
+    declare = "A: complex z: complex b: complex"
+    for text in (SQUARES, "norm2(A*z - b)^2", "y[i] = exp(1j x[i])"):
+        by = ["conj(z)"] if "z" in text else ["x"]
+        assert answer({"text": text, "declare": declare, "by": by, "want": list(TABS)})["ok"]
+    for text in (SQUARES, "norm2(A*z - b)^2"):
+        assert main(["diff", text, "conj(z)", "--complex", "A z b", "--matrix"]) == 0
+        assert capsys.readouterr().out.strip() == "Aᴴ (A z - b)"
+
+
+def test_arithmetic_and_directions(squares):
+    z = rc.variable("z[i]: complex")
+    assert str(1j * z + 2) == "1j z[i] + 2"
+    assert squares.diff(rc.conj(rc.variable("z[j]: complex"))) == squares.diff("conj(z)")
+    values = {"A": numbers(4, 3), "z": numbers(3), "b": numbers(4), "d": numbers(3, seed=1)}
+    given = {name: x for name, x in values.items() if name != "d"}
+    along = rc.pushforward(squares, {"z": rc.variable("d[j]: complex")})(**values)
+    step = 1e-6
+    ends = [squares(**{**given, "z": given["z"] + h * values["d"]}) for h in (step, -step)]
+    np.testing.assert_allclose(along, (ends[0] - ends[1]) / (2 * step), rtol=1e-6)

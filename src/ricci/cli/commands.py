@@ -130,7 +130,8 @@ def _formula(asked: Namespace) -> rc.Formula:
 def _read(language: str, text: str, asked: Namespace) -> rc.Formula:
     sizes, declare = _sizes(asked.size), asked.declare or ""
     if language == "matrix":
-        return rc.matrix(text, declare, result=asked.result, sizes=sizes, functions=asked.functions)
+        options = {"result": asked.result, "functions": asked.functions, "complex": asked.complex}
+        return rc.matrix(text, declare, sizes=sizes, **options)
     if language == "numpy":
         from ricci.user.function_texts import formula_of_function
 

@@ -76,9 +76,9 @@ class LatexDerivatives(LatexCalls):
         return found
 
     def variable(self, end: int) -> list[Node]:
-        first = self.at
+        first, self.in_variable = self.at, True  # where a bar is a conjugate
         node = self.atom()
-        times = 1
+        self.in_variable, times = False, 1
         if isinstance(node, syntax.Power) and isinstance(node.exponent, syntax.Number):
             node, times = node.base, int(node.exponent.value)
         by = conjugated(node) or node

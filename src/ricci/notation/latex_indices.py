@@ -31,6 +31,7 @@ class LatexCursor:
         self.tokens, self.starts, self.ends = found.tokens, found.starts, found.ends
         self.letters = letters(found)
         self.complex_names: frozenset[str] = frozenset()
+        self.in_variable = False
         self.at = 0
         self.depth = 0
         self.found: list[Index] = []  # all indices that stand below and above something

@@ -184,7 +184,7 @@ class LatexTerms(LatexNumbers):
         r"""``\overline{A_{ij} z_j}``, the conjugate; over a single name a bar belongs to it at first."""
         first = self.at
         begin = first + 2
-        if not self.has_complex or self.tokens[first + 1] != "{":
+        if not (self.has_complex or self.in_variable) or self.tokens[first + 1] != "{":
             return None
         if is_one_name(self.tokens, begin):
             entry = self.tokens[begin + 1] == "_" and letter(self.tokens[begin]) in self.complex_names

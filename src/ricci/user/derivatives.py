@@ -17,7 +17,7 @@ from ricci.calculus import graph, modes
 from ricci.calculus.projecting import projected
 from ricci.checked_calls import shown, takes
 from ricci.errors import InputError, RuleError
-from ricci.expr import Expr, add, one, product
+from ricci.expr import Expr, add, conj, one, product
 from ricci.notation.context import Context, Facts
 from ricci.notation.heights import KEEPS, flipped, told
 from ricci.show.index_names import Namer
@@ -182,7 +182,10 @@ def pushforward(formula: Formula, dots: Mapping[Any, Formula]) -> Formula:
     context = formula.context
     for by, x, direction in zip(targets, reading.xs, directions, strict=True):
         _check_further(formula, by, direction.further, further)
-        seeds.setdefault(x, []).append(direction.along(further))
+        along = direction.along(further)
+        seeds.setdefault(x, []).append(along)
+        if x.complex and conj(x) not in reading.xs:  # which changes with it
+            seeds.setdefault(conj(x), []).append(conj(along))
         context = context.merged(direction.dot.context)
     summed = {x: projected(add([(1, dot) for dot in along]), x, 0) for x, along in seeds.items()}
     expr = graph.pushforward(reading.stable, summed)

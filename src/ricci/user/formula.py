@@ -728,7 +728,7 @@ def as_formula(value: Operand) -> Formula:
         )
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
         value = value.item()
-    if isinstance(value, (int, float)) or type(value).__name__ == "Fraction":
+    if isinstance(value, (int, float, complex)) or type(value).__name__ == "Fraction":
         if isinstance(value, int) and abs(value) > sys.float_info.max:
             raise InputError(f"The number {shown(value)} is too large to compute with; scale the quantities.")
         return Formula(constant(value))

@@ -18,7 +18,7 @@ from unicodedata import normalize
 
 from ricci.calculus import modes
 from ricci.errors import InputError, NotationError, nearest
-from ricci.expr import Expr, Variable, add, conj, substitute, topological, transform, variables, zero
+from ricci.expr import CONJ, Elementwise, Expr, Variable, add, conj, substitute, topological, transform, variables, zero
 from ricci.expr import variable as input_node
 from ricci.expr.structures import is_hermitian
 from ricci.expr.walk import rebuild, rewritten
@@ -131,6 +131,9 @@ def _inputs(formula: Formula) -> Inputs:
 
 
 def _of_formula(formula: Formula, target: Formula, inputs: Inputs) -> By:
+    if isinstance(target.expr, Elementwise) and target.expr.op is CONJ and isinstance(target.expr.args[0], Variable):
+        inner = Formula(target.expr.args[0], target.indices, target.context, None, target.heights)
+        return replace(_of_formula(formula, inner, inputs), conjugate=True)
     if isinstance(target.expr, Variable) and target.source is None:
         return _of_name(formula, target.expr.name, None, inputs, target)
     root = root_of(formula)

@@ -8,8 +8,11 @@ error is that of the first.
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import ricci as rc
+from ricci.notation.declarations import WORDS
+from ricci.notation.matrix_declarations import declarations
 from ricci.user.function_texts import formula_of_function
 from ricci.web.asking import PageRequest
 
@@ -52,9 +55,18 @@ def read(asked: PageRequest) -> tuple[str, rc.Formula, str]:
     raise first
 
 
+def _said(asked: PageRequest) -> dict[str, Any]:
+    """What is declared of names that are in the text: "z: complex"."""
+    found: dict[str, list[str]] = {}
+    for name, said in declarations(asked.declare).items() if ":" in asked.declare else ():
+        for word in said.words if re.search(rf"\b{re.escape(name)}\b", asked.text) else ():
+            found.setdefault(word, []).append(name)
+    return {word: names for word, names in found.items() if word in WORDS}
+
+
 READERS = {
-    "index": lambda asked: rc.parse(asked.text, sizes=dict(asked.sizes) or None, latex=False),
-    "latex": lambda asked: rc.parse(asked.text, sizes=dict(asked.sizes) or None, latex=True),
+    "index": lambda asked: rc.parse(asked.text, sizes=dict(asked.sizes) or None, latex=False, **_said(asked)),
+    "latex": lambda asked: rc.parse(asked.text, sizes=dict(asked.sizes) or None, latex=True, **_said(asked)),
     "matrix": lambda asked: rc.matrix(asked.text, asked.declare, sizes=dict(asked.sizes) or None),
     "numpy": lambda asked: formula_of_function(asked.text, asked.declare, sizes=asked.sizes),
 }

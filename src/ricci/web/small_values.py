@@ -8,6 +8,7 @@ A derivative is compared with central differences of what it is the derivative o
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from ricci.expr import (
     Elementwise,
     Expr,
     Function,
+    Op,
     Product,
     Size,
     Structure,
@@ -34,6 +36,7 @@ from ricci.expr import (
     topological,
 )
 from ricci.expr.alternating import LeviCivita, parity
+from ricci.expr.nodes import IMAGINARY
 from ricci.expr.settle import SizeClasses
 from ricci.functions import plain
 from ricci.show.small_sizes import SmallSizes
@@ -60,7 +63,7 @@ class SmallTensor:
 
     @property
     def finite(self) -> bool:
-        return all(isinstance(v, (int, float)) and math.isfinite(v) for v in self.entries.values())
+        return all(isinstance(v, (int, float, complex)) and cmath.isfinite(v) for v in self.entries.values())
 
 
 def filled(shape: Sequence[int], value: Callable[[Place], Any]) -> SmallTensor:
@@ -89,7 +92,9 @@ def _constant(node: Constant, args: list[SmallTensor], size: Sized) -> SmallTens
     if isinstance(node.value, Data):
         raise RuleError("An array that the text carries has no values here.")
     value = size(node.value) if isinstance(node.value, Dim) else node.value
-    return SmallTensor((), {(): math.pi if value == "pi" else number_of(value)})
+    if isinstance(value, str):
+        return SmallTensor((), {(): {"pi": math.pi, IMAGINARY: 1j}[value]})
+    return SmallTensor((), {(): number_of(value)})
 
 
 def number_of(value: Any) -> Any:
@@ -146,7 +151,20 @@ def _sum(node: Sum, args: list[SmallTensor], size: Sized) -> SmallTensor:
 def _elementwise(node: Elementwise, args: list[SmallTensor], size: Sized) -> SmallTensor:
     if node.op.unknown is not None or node.op.value is None:
         raise RuleError(f"The function {node.op.name!r} is not known, so there are no values.")
-    return _by_entry(node.op.value, args)
+    return _by_entry(lambda *numbers: _value(node.op, numbers), args)
+
+
+def _value(op: Op, numbers: Sequence[Any]) -> Any:
+    """The function of numbers; of complex ones it is that of ``cmath`` where the row's own is of real ones alone."""
+    if not any(isinstance(x, complex) for x in numbers):
+        return op.value(*numbers)  # type: ignore[misc]
+    own = getattr(cmath, op.name, None)
+    if own is None and op.name == "power":
+        own = pow
+    try:
+        return (own or op.value)(*numbers)  # type: ignore[misc]
+    except TypeError:
+        raise RuleError(f"There are no values here of {op.name!r} of complex numbers.") from None
 
 
 def _by_entry(f: Callable[..., Any], args: list[SmallTensor]) -> SmallTensor:
@@ -286,6 +304,8 @@ def _told(x: SmallTensor) -> dict[str, Any]:
         if isinstance(value, list):
             return [rounded(one) for one in value]
         if isinstance(value, bool) or not isinstance(value, (int, float)):
+            if isinstance(value, complex):
+                return f"{value:.6g}"
             return bool(value) if isinstance(value, bool) else str(value)
         return float(f"{value:.6g}") + 0.0 if math.isfinite(value) else str(value)
 
@@ -299,6 +319,8 @@ def _checked(
     by = formula.origin.by
     if by.kind != "input":
         return {"agrees": None, "text": f"Not compared with differences: {by.name} is no input."}
+    if by.node.complex:
+        return {"agrees": None, "text": f"Not compared with differences: {by.name} is complex."}
     if by.name in formula.context.facts.symmetries:
         word = formula.context.facts.symmetries[by.name]
         return {
