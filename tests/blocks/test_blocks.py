@@ -514,3 +514,12 @@ def _as(found):
 
 def test_all_cases_have_names():
     assert len({case.name for case in CASES}) == len(CASES) > 25
+
+
+def test_complex_numbers():
+    """Least squares, its gradient and its Hessian, in blocks of the index that is summed over."""
+    rng = np.random.default_rng(2)
+    A, z, b = [rng.normal(size=shape) + 1j * rng.normal(size=shape) for shape in ((50, 4), (4,), (50,))]
+    loss = rc.parse("l = abs(A[i,j] z[j] - b[i])**2 1[i]", complex="A z b")
+    for f in (loss, loss.diff("conj(z)"), loss.diff("conj(z)", "z")):
+        np.testing.assert_allclose(f.compile(blocks={"i": 7})(A=A, z=z, b=b), f(A=A, z=z, b=b), rtol=1e-12)

@@ -36,6 +36,7 @@ from ricci.tracing.meanings import not_aside, plain
 from ricci.tracing.operand import Operand
 from ricci.tracing.reach import Reach
 from ricci.tracing.rolling.placeholders import resolved
+from ricci.tracing.scipy_transforms import with_traced_transforms
 from ricci.tracing.shapes import Shaped
 from ricci.tracing.trees import Form
 
@@ -332,7 +333,8 @@ def _stand_ins(inner: Frame, arguments: Arguments, names: Sequence[str]) -> tupl
 def _called(function: Callable, name: str, args: Sequence[Any], kwargs: Mapping[str, Any], extras: int) -> Any:
     """The result; errors of Python's or other packages' own about traced arrays are put in clearer words."""
     try:
-        return translated(function)(*args, **kwargs)
+        with with_traced_transforms():
+            return translated(function)(*args, **kwargs)
     except RicciError:
         raise
     except (TypeError, ValueError) as error:

@@ -44,11 +44,11 @@ from ricci.expr import (
     constant,
     elementwise,
     function,
-    make,
     one_hot,
     product,
     rebuild,
     topological,
+    variable,
     variables,
 )
 from ricci.expr.structures import is_delta, natural, one, zero
@@ -372,7 +372,7 @@ class Cutter:
     def _total(self, rule: JoinRule, parts: list[Expr], stage: int, node: Expr) -> Version:
         name = self._fresh("total")
         self.totals.append(Total(name, rule, tuple(parts), stage, node))
-        return Version(stage + 1, make(Variable, (), node.shape, name))
+        return Version(stage + 1, variable(name, node.shape, complex=node.complex))
 
     # In the program of a block
 
@@ -382,17 +382,18 @@ class Cutter:
         if not variables(expr):
             return Version(stage, expr)
         if not isinstance(expr, Variable):
-            return Version(stage, self._feed("known", expr, node.shape))
+            return Version(stage, self._feed("known", expr, node))
         name = f"{expr.name} whole" if expr.name in self.seeds else expr.name
-        return Version(stage, self._feed(name, expr.name, node.shape))
+        return Version(stage, self._feed(name, expr.name, node))
 
-    def _feed(self, name: str, source: str | Expr, shape: tuple[Size, ...], axes: Axes = ALONE, written=False) -> Expr:
+    def _feed(self, name: str, source: str | Expr, node: Expr, axes: Axes = ALONE, written=False) -> Expr:
+        """What stands for a node in the program of a block."""
         key = (source, axes)
         if key not in self.fed_as:
             name = self._fresh(name) if isinstance(source, Expr) else name
             self.fed[name] = Feed(name, source, axes, written)
-            sizes = tuple([axis_size(name, k) if k in axes else n for k, n in enumerate(shape)])
-            self.fed_as[key] = make(Variable, (), sizes, name)
+            sizes = tuple([axis_size(name, k) if k in axes else n for k, n in enumerate(node.shape)])
+            self.fed_as[key] = variable(name, sizes, complex=node.complex)
         return self.fed_as[key]
 
     def _fresh(self, stem: str) -> str:
@@ -407,9 +408,9 @@ class Cutter:
     def _cut(self, node: Expr, axes: Axes) -> Answers:
         if isinstance(node, Variable):
             name = node.name if axes == self.seeds.get(node.name) else f"{node.name} along {min(axes)}"
-            return Version(0, self._feed(name, node.name, node.shape, axes))
+            return Version(0, self._feed(name, node.name, node, axes))
         if isinstance(node, Constant):
-            return Version(0, self._feed("array", node, node.shape, axes))
+            return Version(0, self._feed("array", node, node, axes))
         if isinstance(node, Structure):
             return (yield from self._cut_structure(node, axes))
         if isinstance(node, Product):
@@ -432,7 +433,7 @@ class Cutter:
                 return Version(0, affine(kind, coefs, const, shape))
             others = [n for k, n in enumerate(node.shape) if k not in axes]
             if self.block ** len(axes) * math.prod(others) <= MOST_PLACES:  # type: ignore[arg-type]
-                return Version(0, self._feed("places", node, node.shape, axes, written=True))
+                return Version(0, self._feed("places", node, node, axes, written=True))
         self.reasons.append(f", since {self.told(node)} relates places of {self.index} to others")
         return (yield from self._cut_of_held(node, axes))
 
@@ -464,7 +465,7 @@ class Cutter:
         stage, expr = yield ("whole", node)
         source = expr.name if isinstance(expr, Variable) else expr
         name = f"{source} along {min(axes)}" if isinstance(source, str) else "known"
-        return Version(stage, self._feed(name, source, node.shape, axes))
+        return Version(stage, self._feed(name, source, node, axes))
 
 
 def _lead(node: Function) -> int:
