@@ -460,3 +460,24 @@ def test_numbers_of_the_line_as_it_should_be_are_one_number(text, suggestion, re
 @pytest.mark.parametrize("text", ["det(A + B) = det(A) + det(B)", "inv(A + B) = inv(A) + inv(B)"])
 def test_functions_of_matrices_taken_apart(text):
     assert rc.check(text, matrix="")[-1].mistake == "function of a sum taken apart"
+
+
+COMPLEX_TEXTS = [  # a text, what is declared, and whether its last line follows
+    ("y = z conj(z)\n= abs(z)**2", {"complex": "z"}, True),
+    ("y = z conj(z)\n= z**2", {"complex": "z"}, False),
+    ("y = log(z w)\n= log(z) + log(w)", {"complex": "z w"}, False),
+    ("E = conj(z[i]) H[i,j] z[j]\nconj(E) = E", {"complex": "z", "hermitian": "H"}, True),
+    ("E = conj(z[i]) H[i,j] z[j]\nconj(E) = E", {"complex": "z H"}, False),
+    (r"l = \overline{z} z \\ \frac{\partial l}{\partial \overline{z}} = z", {"complex": "z"}, True),
+    ("f = norm2(A*z-b)^2\nD(f, conj(z)) = A'*(A*z-b)", {"matrix": "A: complex z: complex b: complex"}, True),
+    ("f = norm2(A*z-b)^2\nD(f, z) = A'*(A*z-b)", {"matrix": "A: complex z: complex b: complex"}, False),
+]
+
+
+@pytest.mark.parametrize(("text", "declared", "follows"), COMPLEX_TEXTS)
+def test_complex_numbers(text, declared, follows):
+    assert ("Every line follows." in str(rc.check(text, **declared))) is follows
+
+
+def test_a_point_of_complex_numbers_is_said():
+    assert "for z = -1-2j the left side is 5" in str(rc.check("y = z conj(z)\n= z**2", complex="z"))

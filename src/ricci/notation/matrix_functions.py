@@ -173,6 +173,8 @@ class Functions(Operators):
         """``D(f, x)``: of a scalar it has the shape of the variable; by a scalar that of what is differentiated; and
         otherwise a row for each entry of that, and a column for each of the variable."""
         body, by = call.args
+        conjugate = by.kind == "call" and by.data == ("conj", ())
+        by = by.parts[0] if conjugate else by
         if by.kind != "name":
             hint = "Give it a name in a line of its own, u = …, and differentiate by u."
             raise self.fail("A derivative is by a name.", by.start, by.end, hint)
@@ -180,7 +182,7 @@ class Functions(Operators):
         if body.order and by.order:
             rows, columns = [[e for side in p.shape if side is not None for e in side.extents] for p in (body, by)]
             shape = (MatrixSide(*rows), MatrixSide(*columns))
-        return MatrixPiece("derivative", *place, *shape, (body, by))
+        return MatrixPiece("derivative", *place, *shape, (body, by), conjugate)
 
     # What matrices have.
 

@@ -281,7 +281,8 @@ class Indices:
         split = 0 if body.rows is None else len(body.rows.extents)
         variable = self._name(by, below, ())
         assert isinstance(variable, syntax.TensorNode)
-        return syntax.Derivative(piece.start, piece.end, self.write(body, own[:split], own[split:]), variable)
+        inner = self.write(body, own[:split], own[split:])
+        return syntax.Derivative(piece.start, piece.end, inner, variable, bool(piece.data))
 
 
 def _extents(piece: MatrixPiece) -> list[Extent]:

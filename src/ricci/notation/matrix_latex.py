@@ -46,7 +46,7 @@ CLOSING = frozenset(["rfloor", "rceil", "rangle"])
 _T = r"(?:\\top|\\intercal|\\prime|\\(?:mathsf|mathrm|mathbf|text)\s*(?:\{T\}|T)|T)"
 TURNED = re.compile(rf"\^\s*(?:\{{(?:\s|\\[!,;:])*(-?)\s*{_T}\s*\}}|{_T}(?![A-Za-z]))")
 _H = r"(?:\\(?:mathsf|mathrm|mathbf|text|rm|sf)\s*(?:\{H\}|H)|H)"
-ADJOINT = re.compile(rf"\^\s*(?:\{{\s*{_H}\s*\}}|{_H}(?![A-Za-z]))")
+ADJOINT = re.compile(rf"\^\s*(?:\{{\s*(-?)\s*{_H}\s*\}}|{_H}(?![A-Za-z]))")
 DAGGER = re.compile(r"\^\s*(?:\{\s*\\dagger\s*\}|\\dagger(?![A-Za-z]))")
 STAR = re.compile(r"\^\s*(?:\{\s*(?:\*|\\ast|\\star)\s*\}|(?:\*|\\(?:ast|star)(?![A-Za-z])))")
 UNIT = re.compile(r"\\(?:mathrm|rm|mathsf)\s*(?:\{\s*[ij]\s*\}|[ij])(?!\s*_)|\\[ij]math(?![A-Za-z])")
@@ -59,7 +59,9 @@ _HEAD, _MARK = r"(?:\\operatorname\s*\{([^{}]*)\}|([A-Za-z])|\\([A-Za-z]+))", r"
 DERIVED = re.compile(  # a derivative of an unknown function, {f'}^{\odot} or \operatorname{f}'(
     rf"\{{\s*{_HEAD}{_MARK}\s*\}}\s*\^\s*\{{\s*\\odot\s*\}}|\\operatorname\{{([^{{}}]*)\}}{_MARK}(?=\s*(?:\\left)?\()"
 )
-_NAMED = r"(?:\\(?:mathbf|mathrm|boldsymbol|bm|mathit)\s*\{\s*\\?\w+\s*\}|\\?[A-Za-z]+)(?:_(?:\{\w+\}|\w))?"
+_NAMED = (
+    r"(?:\\(?:mathbf|mathrm|boldsymbol|bm|mathit|overline|bar)\s*\{\s*\\?\w+\s*\}|\\?[A-Za-z]+)(?:_(?:\{\w+\}|\w))?"
+)
 _BY = rf"\\partial\s*({_NAMED})(?:\s*\\partial\s*({_NAMED})(?:\^\s*(?:\{{?\s*{_T}\s*\}}?))?)?"
 _OF = rf"\\partial(?:\s*\^\s*\{{?2\}}?)?\s*({_NAMED})"
 SLOPE = re.compile(  # \frac{\partial f}{\partial x}, \partial f / \partial x
@@ -144,7 +146,7 @@ class LatexReader:
         self.add("post", "+", match.start())
 
     def _adjoint(self, match: re.Match[str]) -> None:
-        self.add("post", "H", match.start())
+        self.add("post", "-H" if match[1] else "H", match.start())
 
     def _dagger(self, match: re.Match[str]) -> None:
         self.add("post", "†", match.start())

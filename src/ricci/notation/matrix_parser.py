@@ -249,9 +249,10 @@ class MatrixParser(Functions):
             return self._starred(piece, token)
         if token.value in ("+", "†"):
             return self._of_matrix(MatrixCall("pinv", piece.start, token.end, token.end, [piece]), IN_TEXT["pinv"])
-        if token.value == "-T":
+        if token.value in ("-T", "-H"):
             self.square(piece, "The inverse")
-            return self.transpose(self.whole_power(piece, -1, token.end), token.end)
+            turned = self.adjoint if token.value == "-H" else self.transpose
+            return turned(self.whole_power(piece, -1, token.end), token.end)
         exponent = MatrixPiece("number", token.start, token.end, data=abs(token.value))
         if token.value < 0:
             exponent = self.negative(exponent, token.start)

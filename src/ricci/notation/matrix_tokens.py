@@ -43,7 +43,7 @@ PIECES = re.compile(
       | (?P<slope>∂\s*(?P<upper>{NAME})\s*/\s*∂\s*(?P<lower>{NAME}))
       | (?P<turn>\.m?[TH]\b|ᴴ|\.t\(\)|\.transpose\(\)|\.'|'|’|′|ᵀ)
       | (?P<method>\.[^\W\d]\w*(?=\())
-      | (?P<raised>⁻ᵀ|⁻?[⁰¹²³⁴-⁹]+|⁺|†|\^†)
+      | (?P<raised>⁻ᵀ|⁻ᴴ|⁻?[⁰¹²³⁴-⁹]+|⁺|†|\^†)
       | (?P<star>\^\*)
       | (?P<bars>\|\||‖)
       | (?P<sign>\.\*|\./|\.\^|\*\*|[<>=!:]=|[-+*/\\^@·⋅∙⊙∘⊘⊗•,=;<>≤≥≠−])
@@ -68,7 +68,7 @@ SAME = {
     ":=": "=",
 }
 PRIMES = frozenset("'’′")  # of complex matrices, the conjugate transpose
-MARKS = {"⁻ᵀ": "-T", "⁺": "+", "†": "†", "^†": "†"}
+MARKS = {"⁻ᵀ": "-T", "⁻ᴴ": "-H", "⁺": "+", "†": "†", "^†": "†"}
 IN_CALLS = frozenset(["name", "bar", "bars"])  # what stands in f(x, y) on a left side, beside commas
 COMPARISONS = frozenset(["<", "<=", ">", ">=", "==", "!="])
 INSTEAD = {

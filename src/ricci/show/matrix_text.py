@@ -50,6 +50,9 @@ def render(w: MatrixWord, place: int, latex: bool) -> str:
 
 def _shown(w: MatrixWord, latex: bool) -> tuple[int, str]:
     """Its level and its text."""
+    if w.kind == "inverse transposed" and w.args[0].kind == "conj":
+        shown = render(w.args[0].args[0], ATOM, latex)
+        return POST, rf"{shown}^{{-\mathsf{{H}}}}" if latex else f"{shown}⁻ᴴ"
     if w.kind in _TEMPLATES:
         level, inner, text, tex = _TEMPLATES[w.kind]
         return level, (tex if latex else text).format(*[render(a, inner, latex) for a in w.args])
