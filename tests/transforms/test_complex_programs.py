@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import ricci as rc
-from ricci.errors import DTypeError, InputError
+from ricci.errors import DTypeError, GradientMismatchError, InputError
 
 N = 3
-RNG = np.random.default_rng(0)
+RNG = np.random.default_rng(5)
 Z, W = (RNG.normal(size=N) + 1j * RNG.normal(size=N) for _ in range(2))
 X, A = RNG.normal(size=N), RNG.normal(size=(N, N)) + 1j * RNG.normal(size=(N, N))
 
@@ -148,3 +148,90 @@ def test_parts_that_are_written_into():
         return y
 
     same(rc.compile(f)(Z, X), f(Z, X))
+
+
+def cube(z):
+    return z * np.conj(z) * z
+
+
+RULES = {
+    "vjp": lambda p, w: (2 * p[0] * np.conj(p[0]) * w + np.conj(w * p[0] ** 2),),
+    "jvp": lambda p, t: 2 * p[0] * np.conj(p[0]) * t[0] + np.conj(t[0]) * p[0] ** 2,
+}
+WRONG = {
+    "vjp": [lambda p, w: (3 * abs(p[0]) ** 2 * w,), lambda p, w: (2 * abs(p[0]) ** 2 * np.conj(w) + w * p[0] ** 2,)],
+    "jvp": [lambda p, t: 2 * abs(p[0]) ** 2 * t[0] + np.conj(t[0] * p[0] ** 2)],
+}
+
+
+@pytest.mark.parametrize("kind", RULES)
+def test_rules_of_ones_own_and_their_checks(kind):
+    def ruled(rule):
+        made = rc.custom(cube)
+        getattr(made, kind)(rule)
+        return lambda z: made(z) + z
+
+    right = ruled(RULES[kind])
+    rc.check_grads(right, (Z,), order=1)
+    same(rc.grad(lambda z: abs(right(z)).sum())(Z), rc.grad(lambda z: abs(cube(z) + z).sum())(Z))
+    same(rc.hvp(lambda z: abs(right(z)).sum())(Z, W), rc.hvp(lambda z: abs(cube(z) + z).sum())(Z, W))
+    for rule in WRONG[kind]:
+        with pytest.raises(GradientMismatchError, match=r"real part|imag part"):
+            rc.check_grads(ruled(rule), (Z,), order=1)
+
+
+def test_rules_of_results_alone_that_are_complex():
+    @rc.custom
+    def wave(x):
+        return np.exp(1j * x) if x.ndim else x
+
+    @wave.derivative
+    def _(x):
+        return 1j * np.exp(1j * x)
+
+    rc.check_grads(lambda x: wave(x) * Z, (X,))
+    np.testing.assert_allclose(rc.jacobian(wave)(X), np.diag(1j * np.exp(1j * X)), atol=1e-12)
+
+
+def test_checks_of_complex_numbers():
+    rc.check_grads(lambda z, x: {"a": abs(A @ z * np.exp(1j * x)).sum(), "b": z * np.conj(z)[0]}, (Z, X))
+    rc.check_grads(lambda z: z**2 * np.conj(z), (1 + 2j,))
+    np.testing.assert_allclose(rc.numerical_jacobian(np.abs, Z), rc.jacobian(np.abs)(Z), atol=1e-9)
+    np.testing.assert_allclose(
+        rc.numerical_jacobian(lambda x: np.exp(1j * x), X), np.diag(1j * np.exp(1j * X)), atol=1e-9
+    )
+    with pytest.raises(DTypeError, match="two derivatives"):
+        rc.numerical_jacobian(np.conj, Z)
+
+
+@pytest.mark.parametrize("length", [2, 12])
+def test_loops_and_branches(length):
+    def f(z):
+        for _ in range(length):
+            z = A @ z / 3 + 0.1 * np.conj(z) * abs(z)
+        z = rc.cond(abs(z[0]) > 0.1, lambda z: z * np.conj(z[0]), np.exp, z)
+        return abs(z).sum()
+
+    by_z, _ = by_parts(f, Z)
+    np.testing.assert_allclose(rc.grad(f)(Z), 2 * by_z, atol=1e-6)
+    np.testing.assert_allclose(rc.vmap(rc.grad(f))(np.stack([Z, W]))[0], 2 * by_z, atol=1e-6)
+
+
+def test_functions_of_other_libraries():
+    torch, jax = pytest.importorskip("torch"), pytest.importorskip("jax")
+    jnp = jax.numpy
+
+    def of_torch(z):
+        pairs = torch.view_as_complex(2.0 * torch.view_as_real(z)) * z.conj().resolve_conj()
+        return abs(pairs + torch.complex(z.imag, z.real)).sum() + torch.linalg.norm(z) + torch.vdot(z, z * z).imag
+
+    z = torch.tensor(Z, requires_grad=True)
+    of_torch(z).backward()
+    assert z.grad is not None
+    same(rc.grad(of_torch, convention="torch")(torch.tensor(Z)).numpy(), z.grad.numpy())
+
+    def of_jax(z):
+        return jnp.sum(abs(jnp.conj(z) * jnp.exp(z) + jax.lax.complex(z.imag, z.real)))
+
+    with jax.enable_x64(True):
+        same(rc.grad(of_jax)(jnp.asarray(Z)), jax.grad(of_jax)(Z))

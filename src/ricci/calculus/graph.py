@@ -30,6 +30,7 @@ from ricci.calculus.local import (
 )
 from ricci.calculus.projecting import projected
 from ricci.expr import Expr, add, topological
+from ricci.expr.nodes import constructors
 from ricci.expr.structures import zero
 
 
@@ -93,7 +94,9 @@ class Graph:
     def derivative(self, output: Expr, x: Expr) -> Expr:
         """∂output/∂x, all vertices being eliminated. An output may be an operand of another one."""
         edge = identity(x.shape) if output is x else self.below.get(output, {}).get(x)
-        return zero((*output.shape, *x.shape)) if edge is None else projected(edge.expr(), x, len(output.shape))
+        if edge is None:
+            return zero((*output.shape, *x.shape))
+        return real_where(projected(edge.expr(), x, len(output.shape)), output, x)
 
 
 def _linearised(node: Expr, position: int) -> tuple[list[tuple[Expr, Expr, Edge]], list[Expr]]:
@@ -169,7 +172,13 @@ def pullbacks(output: Expr, bar: Expr, inputs: Sequence[Expr]) -> list[Expr]:
     """The pullback of ``bar`` (axes of its own, then those of ``output``) to each input, in one sweep."""
     total = adjoints(output, bar, inputs)
     lead = len(bar.shape) - len(output.shape)
-    return [total[x] if x in total else zero((*bar.shape[:lead], *x.shape)) for x in inputs]
+    found = [total[x] if x in total else zero((*bar.shape[:lead], *x.shape)) for x in inputs]
+    return [real_where(e, output, bar, x) for e, x in zip(found, inputs, strict=True)]
+
+
+def real_where(e: Expr, *of: Expr) -> Expr:
+    """A derivative that is real because all is that it is one ``of``, whatever is on the way, as a real expression."""
+    return constructors.real(e) if e.complex and not any(a.complex for a in of) else e
 
 
 def adjoints(output: Expr, bar: Expr, inputs: Sequence[Expr]) -> dict[Expr, Expr]:
@@ -209,4 +218,4 @@ def tangents(outputs: Sequence[Expr], dots: dict[Expr, Expr]) -> dict[Expr, Expr
         ]
         if parts:
             total[node] = combine(parts).expr()
-    return total
+    return {node: real_where(e, node, *dots, *dots.values()) for node, e in total.items()}

@@ -21,7 +21,7 @@ from ricci.transforms.transformed import Transformed
 
 MOST_ORDERS = 12  # of derivatives: each doubles the work
 MOST_ENTRIES = 400  # that are looked at one by one to say where a derivative is wrong
-RTOL = {"f8": 1e-6, "f4": 2e-4, "f2": 2e-2}
+RTOL = {"f8": 1e-6, "f4": 2e-4, "f2": 2e-2, "c8": 2e-4}
 MODES = {"forward": "forward", "fwd": "forward", "reverse": "reverse", "rev": "reverse"}
 
 
@@ -50,10 +50,10 @@ def check_grads(
     """Raises ``GradientMismatchError`` where a derivative of ``f`` differs from the numerical one.
 
     ``args`` is the tuple of arguments; one array may stand alone. Derivatives are taken in random directions by all
-    floating arrays in the arguments, whole numbers and truth values stay as they are, up to ``order``, by every
-    sequence of ``modes``. Also the value of the traced function is compared with that of the plain one. The tolerances
-    follow from the types of the arrays unless they are given; ``eps`` is the largest step of the differences, for
-    functions that change faster than their arguments suggest.
+    floating arrays in the arguments, and by both parts of complex ones, whole numbers and truth values stay as they
+    are, up to ``order``, by every sequence of ``modes``. Also the value of the traced function is compared with that of
+    the plain one. The tolerances follow from the types of the arrays unless they are given; ``eps`` is the largest step
+    of the differences, for functions that change faster than their arguments suggest.
 
     >>> import numpy as np, ricci as rc
     >>> rc.check_grads(lambda x, w: np.tanh(x @ w).sum(), (np.ones((2, 3)), np.arange(3.0)))

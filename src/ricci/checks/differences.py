@@ -5,6 +5,8 @@ error is a series in ``h²``. So differences for ``h, h/2, h/4, …`` are extrap
 removes one term of the series after the other until rounding takes over; of all the extrapolations that one is taken
 whose neighbours differ least from it, entry by entry. That gives ten digits and more of a smooth function, and says how
 many.
+
+Complex numbers are two real ones each, their parts, in arguments and in results.
 """
 
 from __future__ import annotations
@@ -45,17 +47,20 @@ class CheckedCall:
         self.where = [words[k] + (f" at {path}" if path else "") for k, path in paths]
         self.owners = [k for k, _ in paths]
         wanted = [k for k, own in enumerate(self.owners) if by is None or own in by]
-        self.places = [k for k in wanted if floating(self.leaves[k])]
-        if not self.places or (by is not None and len(self.places) < len(wanted)):
+        smooth = [k for k in wanted if floating(self.leaves[k])]
+        self.parts = [(k, part) for k in smooth for part in (PARTS if is_complex(self.leaves[k]) else ("",))]
+        self.places = [k for k, _ in self.parts]
+        if not self.places or (by is not None and len(smooth) < len(wanted)):
             raise DTypeError(
                 f"rc.{what} differentiates by floating numbers; the arguments of {self.name} hold "
                 f"{'others' if self.places else 'none'}. Write 2.0 in place of 2, or x.astype(float)."
             )
-        self.xs = [np.asarray(self.leaves[k]) for k in self.places]
+        self.xs = [_part(np.asarray(self.leaves[k]), part) for k, part in self.parts]
         with np.errstate(all="ignore"):
             self.value = call_back(f"rc.{what}", f, *args, **kwargs)
         values, self.out_form = trees.flatten(self.value)
         self.smooth = [k for k, leaf in enumerate(values) if floating(leaf)]
+        self.results = [(k, p) for k in self.smooth for p in (PARTS if is_complex(values[k]) else ("",))]
         if not values:
             raise InputError(f"rc.{what}: {self.name} returns nothing. Did it forget to return its result?")
         if by is not None and len(self.smooth) < len(values):
@@ -67,26 +72,38 @@ class CheckedCall:
 
     def describe(self, k: int) -> str:
         """Where the floating array ``k`` stands in the arguments."""
-        return self.where[self.places[k]]
+        place, part = self.parts[k]
+        return self.where[place] + (f" (its {part} part)" if part else "")
 
     def function(self, *xs: Any) -> tuple:
         """The floating results, of arrays or of traced arrays."""
         leaves = list(self.leaves)
-        for place, x in zip(self.places, xs, strict=True):
-            leaves[place] = x
+        for (place, part), x in zip(self.parts, xs, strict=True):
+            leaves[place] = leaves[place] + 1j * x if part == "imag" else x
         args, kwargs = trees.unflatten(self.form, leaves)
         found = trees.flatten(call_back(f"rc.{self.what}", self.f, *args, **kwargs))[0]
-        return tuple([found[k] for k in self.smooth])
+        return tuple([_part(found[k], part) for k, part in self.results])
 
     def plain(self, *xs: Any) -> Sequence[Any]:
         """The same, of arrays alone."""
         return [np.asarray(y, np.float64) for y in self.function(*[x if x.ndim else x[()] for x in xs])]
 
 
+PARTS = ("real", "imag")
+
+
+def _part(x: Any, part: str) -> Any:
+    return x if not part else np.real(x) if part == "real" else np.imag(x)
+
+
+def is_complex(leaf: Any) -> bool:
+    return np.asarray(leaf).dtype.kind == "c"
+
+
 def floating(leaf: Any) -> bool:
     if isinstance(leaf, (bool, int, str, bytes)) or leaf is None or callable(leaf):
         return False
-    return np.asarray(leaf).dtype.kind == "f"
+    return np.asarray(leaf).dtype.kind in "fc"
 
 
 def along(plain: Function, xs: Arrays, vs: Arrays, eps: float | None) -> tuple[Arrays, Arrays]:
@@ -152,7 +169,8 @@ def size_of(x: np.ndarray) -> float:
 def numerical_jacobian(f: Callable[..., Any], *args: Any, argnums: Any = 0, eps: float | None = None) -> Any:
     """The Jacobian of ``f`` at ``args`` by differences: an array with the axes of the result, then of the argument.
 
-    It has the form that ``rc.jacobian(f, argnums)(*args)`` has. ``eps`` is the largest step.
+    It has the form that ``rc.jacobian(f, argnums)(*args)`` has, and by complex numbers its meaning. ``eps`` is the
+    largest step.
 
     >>> import numpy as np, ricci as rc
     >>> rc.numerical_jacobian(lambda x: x**2, np.array([1.0, 2.0])).round(6)
@@ -176,7 +194,8 @@ def numerical_jacobian(f: Callable[..., Any], *args: Any, argnums: Any = 0, eps:
         blocks.append([row.reshape((*y.shape, *x.shape)) for y, row in zip(values, rows, strict=True)])
         start += x.size
     by_result = [[block[p] for block in blocks] for p in range(len(values))]
-    owner, order = [call.argument(k) for k in range(len(call.xs))], [k % len(args) for k in numbers]
+    by_result, owner = _joined(call, by_result)
+    order = [k % len(args) for k in numbers]
 
     def gathered(row: list[np.ndarray]) -> Any:
         parts = []
@@ -186,6 +205,24 @@ def numerical_jacobian(f: Callable[..., Any], *args: Any, argnums: Any = 0, eps:
         return parts[0] if single else tuple(parts)
 
     return trees.unflatten(call.out_form, [gathered(row) for row in by_result])
+
+
+def _joined(call: CheckedCall, rows: list[list[np.ndarray]]) -> tuple[list[list[np.ndarray]], list[int]]:
+    """Derivatives by the parts of complex numbers as those by the numbers, in JAX's convention; and whose they are."""
+    made: list[list[np.ndarray]] = []
+    parts = [part for _, part in call.parts]
+    for (_, part), row in zip(call.results, rows, strict=True):
+        if part and any(parts):
+            raise DTypeError(
+                f"rc.numerical_jacobian: {call.name} makes complex numbers of complex ones, and has two derivatives. "
+                "Take those by the parts, as of lambda x, y: f(x + 1j * y) with argnums=(0, 1)."
+            )
+        joined = [row[k] - 1j * row[k + 1] if p else row[k] for k, p in enumerate(parts) if p != "imag"]
+        if part == "imag":
+            made[-1] = [a + 1j * b for a, b in zip(made[-1], joined, strict=True)]
+        else:
+            made.append(joined)
+    return made, [call.argument(k) for k, part in enumerate(parts) if part != "imag"]
 
 
 def _by_result(values: Sequence[Any], columns: Sequence[Arrays]) -> Iterator[tuple[Any, Arrays]]:

@@ -125,6 +125,7 @@ class Constructors:
     constant: Callable[[Any], Expr]
     recurrences: Callable[[Sequence[tuple[Any, Expr, Expr]], Any, Size], list[Expr]]
     conj: Callable[[Expr], Expr]
+    real: Callable[[Expr], Expr]
     paired: Callable[[Any, Shape], Any]
     with_squares: Callable[[list], list]
 

@@ -19,6 +19,7 @@ from ricci.expr import multiply as times
 from ricci.expr import power as power
 from ricci.expr.build.conjugates import I, conj, imaginary, plainer, plainer_but_for_sign
 from ricci.expr.build.scale import primitive
+from ricci.expr.nodes import constructors
 from ricci.expr.structures import one, zero
 from ricci.functions.rows import called, known, row
 
@@ -173,6 +174,7 @@ real = row(
     **known(parity="odd", type="same", whole="kept", method=False),
     **called(traced=("lax.real", "aten.real")),
 )
+constructors.real = real
 imag = row(
     "imag",
     "the imaginary part of z",

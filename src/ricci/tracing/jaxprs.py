@@ -127,7 +127,8 @@ ROWS |= {
     "round": lambda x, rounding_method=0, **_: (  # half to even, or away from zero
         np.round(x) if int(rounding_method) == 1 else np.sign(x) * np.floor(np.absolute(x) + 0.5)
     ),
-    "stop_gradient": lambda x, **_: fresh(stop_gradient(x.expr), x.dtype) if x.dtype.kind == "f" else x,
+    "stop_gradient": lambda x, **_: fresh(stop_gradient(x.expr), x.dtype) if x.dtype.kind in "fc" else x,
+    "complex": lambda x, y, **_: x + 1j * y,
     "select_n": lambda which, *cases, **_: (
         np.where(which, cases[1], cases[0]) if len(cases) == 2 else np.choose(which, cases)
     ),

@@ -13,7 +13,9 @@ from ricci.caches import Interned
 from ricci.compiler.run.outside import Outside
 from ricci.errors import InputError
 from ricci.expr import Adjoint, Expr, Op, function
-from ricci.tracing.array import Traced
+from ricci.loops.real_pairs import parts_of, whole_of
+from ricci.tracing.array import Traced, fresh
+from ricci.tracing.basics import real_type
 from ricci.transforms.unfinished import Unfinished
 
 _rows: Interned[Op] = Interned()
@@ -21,6 +23,10 @@ _rows: Interned[Op] = Interned()
 
 def ending(x: Traced, goes_on: Traced, title: str, number: int, bound: int, given: bool) -> Expr:
     """``x``, if the loop does not go on: ``title`` is what it asks, ``number`` which it is, ``bound`` its steps."""
+    if x.expr.complex:
+        dtype = real_type(x.dtype)
+        parts = [ending(fresh(part, dtype), goes_on, title, number, bound, given) for part in parts_of(x.expr)]
+        return whole_of(*parts)
     return function(row_of_end(x.shape, x.dtype, title, number, bound, given), (goes_on.expr, x.expr), (0,))
 
 

@@ -46,6 +46,7 @@ from ricci.transforms.templates import with_operands
 from ricci.transforms.transformed import replace_all
 from ricci.transforms.typed import P, R, R_co
 from ricci.user.custom_formulas import by_entry, on_formulas
+from ricci.user.custom_parts import ByParts, apart
 from ricci.wrapping import MadeOf
 
 Given = TypeVar("Given", bound=Callable | str)  # a rule
@@ -63,12 +64,13 @@ class Custom(MadeOf, Generic[P, R_co]):
         super().__init__(function)
         self.rule: tuple[str, Any] | None = None
         self.on_formulas: dict[Any, Any] = {}  # by the form of the arguments
+        self.of_parts: dict[Any, Custom] = {}  # the same of the parts of complex numbers, by which arguments are
 
     def __repr__(self) -> str:
         return f"<rc.custom {self.__name__}>"
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "on_formulas": {}}
+        return {**vars(self), "on_formulas": {}, "of_parts": {}}
 
     def _set(self, kind: str, rule: Any) -> Any:
         if self.rule is not None and self.rule[0] != kind:
@@ -77,6 +79,7 @@ class Custom(MadeOf, Generic[P, R_co]):
             raise InputError(f".{kind} takes a function, not {type(rule).__name__}.")
         self.rule = (kind, rule)
         self.on_formulas.clear()
+        self.of_parts.clear()
         return rule
 
     @takes("f.derivative")
@@ -125,10 +128,39 @@ class Custom(MadeOf, Generic[P, R_co]):
         assert here is not None
         arguments = Arguments.of(args, kwargs)
         operands = [lift(leaf) for leaf in arguments.traced]
-        rule = self.ruled(arguments, operands)
+        rule = None if any(x.dtype.kind == "c" for x in operands) else self.ruled(arguments, operands)
+        if rule is None or rule.dtype.kind == "c":
+            return like_tensor(of_torch(arguments.leaves), self._by_parts(arguments, operands))
         node = function(rule.op, tuple([x.expr for x in operands]))
         here.note(node)
         return like_tensor(of_torch(arguments.leaves), Traced(node, rule.dtype, here))
+
+    def _by_parts(self, arguments: Arguments, operands: Sequence[Traced]) -> Any:
+        """The function of complex numbers, or with a complex result, as one of real numbers."""
+        static = [leaf for leaf, traced in zip(arguments.leaves, arguments.arrays, strict=True) if not traced]
+        complexes = tuple([x.dtype.kind == "c" for x in operands])
+        key = (arguments.form, complexes, tuple(map(_identity, static)))
+        found = self.of_parts.get(key)
+        if found is None:
+            count, keywords, forms = arguments.form
+
+            def of_arrays(*arrays: Any) -> Any:
+                given = iter(arrays)
+                leaves = [
+                    next(given) if t else leaf for leaf, t in zip(arguments.leaves, arguments.arrays, strict=True)
+                ]
+                parts = trees.unflatten(("list", len(forms), forms), leaves)
+                return self.function(*parts[:count], **dict(zip(keywords, parts[count:], strict=True)))
+
+            found = self.of_parts[key] = Custom(ByParts(of_arrays, complexes, self.__name__))
+            assert self.rule is not None
+            kind, rule = self.rule
+            if callable(rule):
+                more = {name: v for name, v in self._static(arguments).items() if name in _keywords(rule)}
+                rule = functools.partial(rule, **more) if more else rule
+            found.rule = found.function.rule(kind, rule)
+        y: Any = found(*apart([Traced(x.expr, x.dtype, x.frame) for x in operands], complexes))
+        return y[0] + 1j * y[1] if found.function.gives_complex else y
 
     def ruled(self, arguments: Arguments, operands: Sequence[Traced]) -> _Rule:
         """The function and its derivatives for operands of this kind."""
@@ -143,6 +175,8 @@ class Custom(MadeOf, Generic[P, R_co]):
             rule = here.root.rules[key] = self._rule(arguments, operands)
             rule.tensor = tensor
             assert self.rule is not None
+            if rule.dtype.kind == "c":
+                return rule
             rule.derive(*self.rule)  # the rule may use the function itself, and finds it then
         return rule
 

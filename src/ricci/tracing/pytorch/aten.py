@@ -17,7 +17,7 @@ from ricci.caches import lazy, once
 from ricci.errors import InvariantError
 
 MODULES = "of_entries of_activations of_reductions of_order of_shapes of_places of_products of_windows of_layers "
-MODULES += "of_losses of_matrices of_making of_transforms"
+MODULES += "of_losses of_matrices of_making of_transforms of_complex"
 
 Array = Any  # a traced array, whose operators and methods are put there when its module is run
 

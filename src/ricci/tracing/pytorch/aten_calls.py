@@ -240,7 +240,7 @@ def _tensor(name: str, said: torch.Tensor, result: Traced | None, device: torch.
     if result.shape != tuple(said.shape):
         raise InvariantError(f"torch.{name} has the shape {tuple(said.shape)}; its row gives {result.shape}.")
     dtype = numpy_type(said.dtype)
-    expr = stop_gradient(result.expr) if stopping and dtype.kind == "f" else result.expr
+    expr = stop_gradient(result.expr) if stopping and dtype.kind in "fc" else result.expr
     here = current()
     assert here is not None
     here.note(expr)

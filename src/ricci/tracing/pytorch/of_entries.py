@@ -88,7 +88,7 @@ def _chosen(condition: Array, self: Any = None, other: Any = None) -> Any:
 
 def detach(x: Array) -> Array:
     """The same numbers, as constants for derivatives."""
-    return like(x, stop_gradient(x.expr)) if x.dtype.kind == "f" else x
+    return like(x, stop_gradient(x.expr)) if x.dtype.kind in "fc" else x
 
 
 def _in_type(x: Array, dtype: Any = None) -> Array:

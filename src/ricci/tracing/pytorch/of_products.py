@@ -28,7 +28,8 @@ rows(
     {
         "mm bmm": lambda self, mat2: self @ mat2,
         "mv": lambda self, vec: self @ vec,
-        "dot vdot": lambda self, tensor=None, other=None: self @ (tensor if other is None else other),
+        "dot": lambda self, tensor: self @ tensor,
+        "vdot": lambda self, other: self.conj() @ other,
         "addmm": lambda self, mat1, mat2, beta=1, alpha=1: _with(self, mat1 @ mat2, beta, alpha),
         "addmv": lambda self, mat, vec, beta=1, alpha=1: _with(self, mat @ vec, beta, alpha),
         "addr": lambda self, vec1, vec2, beta=1, alpha=1: _with(self, np.outer(vec1, vec2), beta, alpha),

@@ -129,10 +129,10 @@ def vector_norm(self: Array, ord: Any = 2, dim: Any = None, keepdim: bool = Fals
     if not x.ndim:
         return np.absolute(x)
     if ord == 2:
-        return root(np.sum(x * x, **over))
-    size = np.absolute(x)
+        return root(np.sum(x * x if x.dtype.kind != "c" else np.absolute(x) ** 2, **over))
+    size = lift(np.absolute(x))
     if ord in (math.inf, -math.inf):
         return (np.max if ord > 0 else np.min)(size, **over)
     if ord == 0:
-        return np.sum(cast(x != 0, x.dtype), **over)
+        return np.sum(cast(x != 0, size.dtype), **over)
     return np.sum(size, **over) if ord == 1 else root(np.sum(size**ord, **over), ord)

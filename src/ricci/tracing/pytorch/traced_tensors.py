@@ -147,7 +147,7 @@ def wrapped(x: Traced, device: torch.device | None = None) -> TracedTensor:
 
 def result_of(x: Traced, device: torch.device) -> TracedTensor:
     """The same for a result; under ``torch.no_grad()`` it is a constant for derivatives, as it is in PyTorch."""
-    constant = not torch.is_grad_enabled() and x.dtype.kind == "f"
+    constant = not torch.is_grad_enabled() and x.dtype.kind in "fc"
     return wrapped(fresh(stop_gradient(x.expr), x.dtype) if constant else x, device)
 
 
