@@ -286,9 +286,9 @@ def test_a_function_that_branches_on_values():
 
 
 def test_what_cannot_be_run_either_says_so():
-    f = rc.custom(lambda x: np.linalg.cholesky(np.fft.fft(x).real))
+    f = rc.custom(lambda x: np.linalg.cholesky(np.i0(x)))
     f.derivative(lambda x: x)
-    with pytest.raises(rc.TraceError, match=r"(?s)np\.fft\.fft cannot be traced.*on an example.*fails"):
+    with pytest.raises(rc.TraceError, match=r"(?s)np\.i0 cannot be traced.*on an example.*fails"):
         rc.grad(lambda x: f(x).sum())(X)
 
 

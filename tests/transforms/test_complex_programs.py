@@ -235,3 +235,20 @@ def test_functions_of_other_libraries():
 
     with jax.enable_x64(True):
         same(rc.grad(of_jax)(jnp.asarray(Z)), jax.grad(of_jax)(Z))
+
+
+def test_functions_given_by_equations():
+    root = rc.root(lambda x, a: x * x - a, 1 + 1j)
+    np.testing.assert_allclose(root(-1 + 2j), (-1 + 2j) ** 0.5)
+    found = rc.grad(lambda a: abs(root(a) + 1) ** 2)(-1 + 2j)
+    np.testing.assert_allclose(found, rc.grad(lambda a: abs(a**0.5 + 1) ** 2)(-1 + 2j))
+    size = rc.root(lambda x, a: x * x - abs(a) ** 2, 1.0)
+    np.testing.assert_allclose(rc.grad(size)(3 + 4j), 0.6 - 0.8j)
+    with pytest.raises(DTypeError, match="among real ones"):
+        rc.root(lambda x, a: x * x - a, 1.0)(1j)
+
+    def end(w):
+        y = rc.odeint(lambda y, t, w: 1j * w * y - np.conj(y) * abs(w), 1 + 0.5j, [0.0, 1.0])(w)
+        return abs(y[-1]) ** 2 + y[-1].real
+
+    rc.check_grads(end, (0.3 + 0.2j,), order=1, rtol=1e-5)

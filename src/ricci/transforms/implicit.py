@@ -34,9 +34,10 @@ from ricci.errors import ConvergenceError, DTypeError, InputError, ShapeError
 from ricci.expr import Change, Expr, Op, Structure, Variable, add, function, one, topological, variable, variables
 from ricci.expr.moving import joined, reshaped, sliced
 from ricci.expr.widen import batched
+from ricci.loops.real_pairs import joined_results, paired_results, parts_of, whole_of
 from ricci.tracing import frames, trees
 from ricci.tracing.array import Traced
-from ricci.tracing.basics import lift
+from ricci.tracing.basics import complex_type, lift, real_type
 from ricci.tracing.frames import CodePlace
 from ricci.tracing.likeness import like_tensor
 from ricci.tracing.meanings import of_torch
@@ -91,9 +92,10 @@ def started(start: Any, what: str) -> Any:
         raise InputError(f"rc.{what} starts from an array or a number, or from lists or dictionaries of them.")
     found = [float(leaf) if type(leaf) is int else leaf for leaf in leaves]
     for leaf in found:
-        if not isinstance(leaf, float) and not (hasattr(leaf, "dtype") and hasattr(leaf, "shape")):
+        number = isinstance(leaf, (float, complex))
+        if not number and not (hasattr(leaf, "dtype") and hasattr(leaf, "shape")):
             raise InputError(f"rc.{what} starts from arrays of floating numbers, not from {shown(leaf)}.")
-        if not isinstance(leaf, float) and str(leaf.dtype).rpartition(".")[2].rstrip("0123456789") not in _FLOATS:
+        if not number and str(leaf.dtype).rpartition(".")[2].rstrip("0123456789") not in _FLOATS:
             raise DTypeError(
                 f"rc.{what} starts from floating numbers, not from an array of the type {leaf.dtype}; write "
                 "x0.astype(float)."
@@ -101,7 +103,7 @@ def started(start: Any, what: str) -> Any:
     return trees.unflatten(form, found)
 
 
-_FLOATS = ("float", "bfloat")
+_FLOATS = ("float", "bfloat", "complex")
 
 
 def without_first(function: Callable, count: int = 1) -> inspect.Signature | None:
@@ -138,20 +140,24 @@ class Searched(MadeOf):
         unknown = Unknown(recording)
         equation = unknown.equation(recording, self.how, written_at(self.function))
         given = dict(zip(recording.inputs, [x.expr for x in operands], strict=True))
-        first = unknown.packed([given[v] for v in unknown.leaves])
+        first = unknown.packed(paired_results([given[v] for v in unknown.taken], unknown.complex))
+        for v, pair in unknown.pairs.items():
+            given.update(zip(pair, parts_of(given.get(v, v)), strict=True))
         rules = here.root.rules  # where the same equation has the same row
         row = rules[equation] = rules.get(equation) or _row(equation)
         node = function(row, (first, *[given.get(v, v) for v in equation.parameters]))
         here.note(node)
         types = types_of(recording, [operands[place] for place in recording.places[0]])
-        found = [Traced(part, dtype, here) for part, dtype in zip(unknown.parts(node), types, strict=True)]
+        parts = joined_results(unknown.parts(node), unknown.complex)
+        found = [Traced(part, dtype, here) for part, dtype in zip(parts, types, strict=True)]
         return like_tensor(of_torch(arguments.leaves), trees.unflatten(recording.forms[0], found))
 
 
 def types_of(recording: Recording, starts: Sequence[Traced]) -> list[np.dtype]:
     """The types of what is found: those of the results and of the start, where that is no number of Python's."""
-    given = [t for t in recording.out_dtypes if t.kind == "f"]
-    return [np.result_type(*given, *([] if x.weak else [x.dtype])) for x in starts]
+    given = [real_type(t) for t in recording.out_dtypes if t.kind in "fc"]
+    found = [np.result_type(*given, *([] if x.weak else [real_type(x.dtype)])) for x in starts]
+    return [complex_type(t) if x.dtype.kind == "c" else t for t, x in zip(found, starts, strict=True)]
 
 
 def written_at(function: Callable) -> str:
@@ -162,13 +168,25 @@ def written_at(function: Callable) -> str:
 
 
 class Unknown:
-    """What is looked for: the first argument of a recording, as one array. One of several leaves is a vector of all."""
+    """What is looked for: the first argument of a recording, as one array. One of several leaves is a vector of all.
+
+    Complex numbers, here and among the parameters, are pairs of real ones, so the equation need not be holomorphic.
+    """
 
     def __init__(self, recording: Recording):
-        self.leaves: list[Variable] = [recording.inputs[place] for place in recording.places[0]]
+        self.taken: list[Variable] = [recording.inputs[place] for place in recording.places[0]]
+        self.complex = [v.complex for v in self.taken]
+        self.pairs: dict[Expr, list[Variable]] = {}  # what stands for complex variables
+        self.leaves: list[Variable] = [x for v in self.taken for x in (self.pair(v) if v.complex else [v])]
         self.sizes = [prod(v.shape) for v in self.leaves]  # type: ignore[arg-type]
         single = len(self.leaves) == 1
         self.x = self.leaves[0] if single else variable(f"{self.leaves[0].name}.all", (sum(self.sizes),))
+
+    def pair(self, v: Variable) -> list[Variable]:
+        """What stands for the parts of a complex variable."""
+        if v not in self.pairs:
+            self.pairs[v] = [variable(f"{v.name}.{part}", v.shape) for part in ("real", "imag")]
+        return self.pairs[v]
 
     def packed(self, parts: Sequence[Expr]) -> Expr:
         """The array of these leaves."""
@@ -188,7 +206,12 @@ class Unknown:
 
     def equation(self, recording: Recording, how: Search, place: str) -> ImplicitEquation:
         """What is zero, as an expression of ``x``; for fixed points and minima also the function itself."""
-        ys = [scalar(recording, how.what)] if how.what == "argmin" else fitting(recording, self.leaves, how.what, place)
+        ys = [scalar(recording, how.what)] if how.what == "argmin" else fitting(recording, self.taken, how.what, place)
+        by_parts = {v: whole_of(*self.pair(v)) for v in variables(*ys) if v.complex}
+        ys = replace_all(ys, by_parts) if by_parts else ys
+        ys = ys if how.what == "argmin" else paired_results(ys, self.complex)
+        if any(y.complex for y in ys):
+            raise DTypeError(f"rc.{how.what}: {place} returns complex numbers, and is looked for among real ones.")
         if self.leaves != [self.x]:
             ys = replace_all(ys, dict(zip(self.leaves, self.parts(self.x), strict=True)))
         (value,) = stable([ys[0] if how.what == "argmin" else self.packed(ys)])

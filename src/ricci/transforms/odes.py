@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from ricci.checked_calls import shown, takes
-from ricci.errors import InputError, ShapeError
+from ricci.errors import DTypeError, InputError, ShapeError
 from ricci.expr import Expr, Variable, function, variable, variables
 from ricci.expr.moving import reshaped
+from ricci.loops.real_pairs import joined_results, paired_results, parts_of, whole_of
 from ricci.tracing import frames, trees
 from ricci.tracing.array import Traced
 from ricci.tracing.basics import lift
@@ -91,6 +92,8 @@ class Solved(MadeOf):
         parts = FieldParts(recording, written_at(self.function))
         operands = [lift(leaf) for leaf in Arguments.of((start, 0.0, *args), kwargs).traced]
         given: dict[Expr, Expr] = dict(zip(recording.inputs, [x.expr for x in operands], strict=True))
+        for v, pair in parts.pairs.items():
+            given.update(zip(pair, parts_of(given.get(v, v)), strict=True))
 
         def value(v: Variable) -> Expr:
             return given.get(v) or v
@@ -100,24 +103,39 @@ class Solved(MadeOf):
         p = together(*[reshaped(value(v), (entries(v),)) for v in (*parts.states, *parts.smooth)])
         node = function(flow.row("Y"), (p, times.expr, *map(value, parts.field.data)))
         here.note(node)
-        found, begin = [], 0
-        starts = operands[: len(parts.states)]
-        for v, dtype in zip(parts.states, types_of(recording, starts), strict=True):
+        own, begin = [], 0
+        for v in parts.states:
             size = entries(v)
-            part = reshaped(cut(node, begin, size), (node.shape[0], *v.shape))
-            found.append(Traced(part, dtype, here))
+            own.append(reshaped(cut(node, begin, size), (node.shape[0], *v.shape)))
             begin += size
+        types = types_of(recording, operands[: len(parts.taken)])
+        joined = joined_results(own, [v.complex for v in parts.taken])
+        found = [Traced(e, dtype, here) for e, dtype in zip(joined, types, strict=True)]
         return like_tensor(tensor, trees.unflatten(recording.forms[0], found))
 
 
 class FieldParts:
-    """What a recording is as a field: its states, the parameters that it has derivatives by, and other data."""
+    """What a recording is as a field: its states, the parameters that it has derivatives by, and other data.
+
+    Complex numbers are pairs of real ones.
+    """
 
     def __init__(self, recording: Recording, place: str):
-        self.states: list[Variable] = [recording.inputs[k] for k in recording.places[0]]
+        self.taken: list[Variable] = [recording.inputs[k] for k in recording.places[0]]
         (time,) = recording.places[1]
         t = recording.inputs[time]
-        ys = fitting(recording, self.states, "odeint", place)
+        ys = fitting(recording, self.taken, "odeint", place)
+        self.pairs: dict[Expr, list[Variable]] = {
+            v: [variable(f"{v.name}.{part}", v.shape) for part in ("real", "imag")]
+            for v in dict.fromkeys([*self.taken, *variables(*ys)])
+            if v.complex
+        }
+        if self.pairs:
+            ys = replace_all(ys, {v: whole_of(*pair) for v, pair in self.pairs.items()})
+        ys = paired_results(ys, [v.complex for v in self.taken])
+        if any(y.complex for y in ys):
+            raise DTypeError(f"rc.odeint: {place} returns complex numbers, and y0 is real; write y0 + 0j.")
+        self.states: list[Variable] = [x for v in self.taken for x in self.pairs.get(v, [v])]
         types = dict(zip(recording.inputs, recording.dtypes, strict=True))
         others = [v for v in variables(*ys) if v not in self.states and v is not t]
         whole: set[Expr] = set().union(*[whole_numbers(y, types, recording.captured) for y in ys])
