@@ -207,7 +207,7 @@ class Unknown:
     def equation(self, recording: Recording, how: Search, place: str) -> ImplicitEquation:
         """What is zero, as an expression of ``x``; for fixed points and minima also the function itself."""
         ys = [scalar(recording, how.what)] if how.what == "argmin" else fitting(recording, self.taken, how.what, place)
-        by_parts = {v: whole_of(*self.pair(v)) for v in variables(*ys) if v.complex}
+        by_parts: dict[Expr, Expr] = {v: whole_of(*self.pair(v)) for v in variables(*ys) if v.complex}
         ys = replace_all(ys, by_parts) if by_parts else ys
         ys = ys if how.what == "argmin" else paired_results(ys, self.complex)
         if any(y.complex for y in ys):
