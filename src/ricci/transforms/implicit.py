@@ -139,7 +139,7 @@ class Searched(MadeOf):
         recording = record(as_function(self.function, self.how.what), arguments)
         unknown = Unknown(recording)
         equation = unknown.equation(recording, self.how, written_at(self.function))
-        given = dict(zip(recording.inputs, [x.expr for x in operands], strict=True))
+        given: dict[Expr, Expr] = dict(zip(recording.inputs, [x.expr for x in operands], strict=True))
         first = unknown.packed(paired_results([given[v] for v in unknown.taken], unknown.complex))
         for v, pair in unknown.pairs.items():
             given.update(zip(pair, parts_of(given.get(v, v)), strict=True))
