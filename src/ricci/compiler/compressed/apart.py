@@ -11,6 +11,7 @@ import numpy as np
 
 from ricci.caches import once
 from ricci.compiler.bind import Setting
+from ricci.compiler.compressed.circulant import CirculantParts, CirculantShell, circulant
 from ricci.compiler.compressed.parts import Parts, take_apart
 from ricci.compiler.compressed.shell import Shell
 from ricci.compiler.pipeline import bind, lower, made
@@ -30,7 +31,7 @@ class Apart:
 
     def __call__(self, stage: Prepared, setting: Setting) -> Runner:
         bound = bind(stage, setting)
-        parts = [take_apart(root, bound.sizes) for root in bound.roots]
+        parts = [circulant(root, bound.sizes) or take_apart(root, bound.sizes) for root in bound.roots]
         cores = distinct_cores(parts)
         program = lower(bound.of(cores))
         held = {e: result.kind for e, result in zip(cores, program.results, strict=True)}
@@ -42,7 +43,9 @@ class Apart:
             known_to_jax(self.kind)
         place = {e: k for k, e in enumerate(cores)}
         shells = [
-            Shell.of(p, bound.sizes, label_names(stage, p, own), setting.target, rows)
+            (CirculantShell if isinstance(p, CirculantParts) else Shell).of(
+                p, bound.sizes, label_names(stage, p, own), setting.target, rows
+            )
             for p, own, rows in zip(parts, self.indices, self.rows, strict=True)
         ]
         runner = made(program, replace(setting, single=False))

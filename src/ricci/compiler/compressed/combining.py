@@ -14,17 +14,17 @@ from ricci.compiler.compressed.triples import place_of
 from ricci.expr import Expr, Structure, add, delta, product, rebuild, variable
 
 
-def scaled(shell: Shell) -> Expr:
-    """The result times the number ``by``."""
-    return shell.total(range(len(shell.shape)), [(variable("by", ()), ())])
+def scaled(shell: Shell, complex: bool = False) -> Expr:
+    """The result times the number ``by``, which may be complex."""
+    return shell.total(range(len(shell.shape)), [(variable("by", (), complex=complex), ())])
 
 
-def shifted(shell: Shell, order: int) -> Expr:
+def shifted(shell: Shell, order: int, complex: bool = False) -> Expr:
     """The result with ``by``, a number or an array over the rows, added to its diagonal."""
     axes = tuple(range(len(shell.shape)))
     rows, columns = shell.axes
     deltas: list[Factor] = [(delta(shell.shape[r]), (r, c)) for r, c in zip(rows, columns, strict=True)]
-    by = variable("by", shell.shape[: shell.rows] if order else ())
+    by = variable("by", shell.shape[: shell.rows] if order else (), complex=complex)
     sizes = {x: shell.sizes[x] for x in axes}
     return add([(1, shell.total(axes)), (1, product([*deltas, (by, rows if order else ())], axes, sizes))])
 
@@ -61,6 +61,6 @@ def others(shell: Shell) -> list[Term]:
     def stand_in(e: Expr) -> Expr:
         if isinstance(e, Structure):
             return rebuild(e, tuple([stand_in(a) for a in e.args])) if e.args else e
-        return variable(f"other{place_of(e)}", e.shape)
+        return variable(f"other{place_of(e)}", e.shape, complex=e.complex)
 
     return [Term(t.coef, tuple([(stand_in(e), labels) for e, labels in t.factors])) for t in shell.terms]

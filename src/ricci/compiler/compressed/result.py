@@ -248,16 +248,23 @@ class Compressed:
         rows = self._shell.rows
         if self.shape[:rows] != self.shape[rows:]:
             raise ShapeError(f"The rows {self.shape[:rows]} and the columns {self.shape[rows:]} have no diagonal.")
-        by = np.asarray(_array(by), numpy_type(self.dtype))
+        by = self._typed(_array(by))
         if by.shape not in ((), self.shape[:rows]):
             raise ShapeError(
                 f"c.shifted(by) takes a number, or an array of the shape {self.shape[:rows]}, not {by.shape}."
             )
-        return combined(self, ("shifted", by.ndim), lambda: shifted(self._shell, by.ndim), {"by": by})
+        more = np.iscomplexobj(by)
+        return combined(self, ("shifted", by.ndim, more), lambda: shifted(self._shell, by.ndim, more), {"by": by})
 
     def _scaled(self, by: Any, what: str) -> Compressed:
-        by = np.asarray(_number(by, what), numpy_type(self.dtype))
-        return combined(self, ("times",), lambda: scaled(self._shell), {"by": by})
+        by = self._typed(_number(by, what))
+        more = np.iscomplexobj(by)
+        return combined(self, ("times", more), lambda: scaled(self._shell, more), {"by": by})
+
+    def _typed(self, by: Any) -> np.ndarray:
+        """Numbers in the type of the entries, or complex ones in its precision."""
+        dtype = numpy_type(self.dtype)
+        return np.asarray(by, np.result_type(dtype, np.complex64) if np.iscomplexobj(by) else dtype)
 
     def _with(self, other: Any, how: str) -> Compressed:
         what = f"c {how} d"
@@ -308,9 +315,14 @@ def numpy_type(dtype: Any) -> np.dtype:
 
 def _number(s: Any, what: str) -> Any:
     """A number, or an error that says what takes one."""
-    if getattr(s, "shape", ()) != () or isinstance(s, (str, bytes, bool)) or not hasattr(s, "__float__"):
+    if (
+        getattr(s, "shape", ()) != ()
+        or isinstance(s, (str, bytes, bool))
+        or not (hasattr(s, "__float__") or isinstance(s, complex))
+    ):
         raise InputError(f"{what} takes a number for s, not {shown(s)}; c + d and c @ d take compressed tensors.")
-    return float(s)
+    number: Any = s
+    return complex(number) if np.iscomplexobj(number) else float(number)
 
 
 def _array(v: Any) -> Any:

@@ -69,7 +69,7 @@ class Shell:
             return size if isinstance(size, int) else evaluate(size, env)
 
         def core(e: Expr) -> Variable:
-            return variable(f"core{place[e]}", tuple([size(s) for s in e.shape]))
+            return variable(f"core{place[e]}", tuple([size(s) for s in e.shape]), complex=e.complex)
 
         def stand_in(e: Expr) -> Expr:
             return rebuild(e, tuple([core(a) for a in e.args]), size) if isinstance(e, Structure) else core(e)
@@ -132,7 +132,7 @@ class Shell:
             places = [len(cores) if name == "v" else int(name[4:]) for name in f.inputs]
             return f, places
 
-        f, places = self.known(key, made)
+        f, places = self.known((*key, *map(is_complex, more)), made)
         arrays = (*cores, *more)
         return f(*[arrays[k] for k in places])
 
@@ -155,13 +155,13 @@ class Shell:
             first, second = self._axes(0, split), self._axes(split)
             summed, kept = (second, first) if last else (first, second)
             further = tuple([("further", k) for k in range(v.ndim - count)])
-            return self.total((*kept, *further), [(self._v(summed, v.ndim), (*summed, *further))], typed=True)
+            return self.total((*kept, *further), [(self._v(summed, v), (*summed, *further))], typed=True)
 
         return self._called(("times", count, v.ndim, last), build, cores, v)
 
-    def _v(self, axes: Sequence[int], order: int) -> Variable:
-        further = [axis_size("v", axis) for axis in range(len(axes), order)]
-        return variable("v", (*[self.sizes[x] for x in axes], *further))
+    def _v(self, axes: Sequence[int], v: Any) -> Variable:
+        further = [axis_size("v", axis) for axis in range(len(axes), v.ndim)]
+        return variable("v", (*[self.sizes[x] for x in axes], *further), complex=is_complex(v))
 
     def transposed(self) -> Shell:
         if self._transposed is None:
@@ -285,7 +285,7 @@ class Shell:
         further = tuple([("further", k) for k in range(b.ndim - system.operator.half)])
 
         def build() -> Expr:
-            return system.solution(self._v(system.operator.rows, b.ndim), further, low)
+            return system.solution(self._v(system.operator.rows, b), further, low)
 
         try:
             return self._called(("solve", b.ndim, bool(low)), build, cores, b)
@@ -329,8 +329,12 @@ class Shell:
         return f"the block of c at {where} is singular ({len(lacking)} of {math.prod(square.shape[:-2])} blocks are)"
 
 
+def is_complex(a: Any) -> bool:
+    return "complex" in str(a.dtype)
+
+
 def _eps(a: Any) -> float:
-    return EPS.get(a.dtype.itemsize // (2 if "complex" in str(a.dtype) else 1), USUAL_EPS)
+    return EPS.get(a.dtype.itemsize // (2 if is_complex(a) else 1), USUAL_EPS)
 
 
 def _largest(a: Any) -> Any:
