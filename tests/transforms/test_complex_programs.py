@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
 
@@ -252,3 +254,52 @@ def test_functions_given_by_equations():
         return abs(y[-1]) ** 2 + y[-1].real
 
     rc.check_grads(end, (0.3 + 0.2j,), order=1, rtol=1e-5)
+
+
+ONE = [
+    lambda m, v: m.exp(0.3 * v),
+    lambda m, v: m.conj(v),
+    lambda m, v: m.abs(v),
+    lambda m, v: m.real(v) * v,
+    lambda m, v: m.sqrt(v + 2.3 + 1j),
+    lambda m, v: m.log(v + 3.1j),
+    lambda m, v: A @ v,
+    lambda m, v: 0.2j * v**2,
+    lambda m, v: m.cumsum(v)[::-1] - m.mean(v),
+    lambda m, v: m.where(m.real(v) > 0, v, 0.5 * v),
+    lambda m, v: m.fft.fft(v) * 0.4,
+    lambda m, v: m.exp(1j * m.imag(v)),
+]
+TWO = [
+    lambda m, v, w: v * m.conj(w),
+    lambda m, v, w: v + 1j * w,
+    lambda m, v, w: v / (w + 5),
+    lambda m, v, w: m.vdot(v, w) * w,
+]
+
+
+def random_program(random, depth):
+    """A function of a namespace, and of a complex and a real array."""
+    if not depth:
+        return random.choice([lambda m, z, x: z, lambda m, z, x: x, lambda m, z, x: z * x])
+    parts = [random_program(random, depth - 1) for _ in range(2)]
+    f, g = random.choice(ONE), random.choice(TWO)
+    if random.random() < 0.5:
+        return lambda m, z, x: f(m, parts[0](m, z, x))
+    return lambda m, z, x: g(m, parts[0](m, z, x), parts[1](m, z, x))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_random_programs_beside_jax(seed):
+    jax = pytest.importorskip("jax")
+    program = random_program(Random(seed), 4)
+    f, g = (lambda z, x, m=m: m.sum(m.abs(program(m, z, x) + 0.3j) ** 2) + m.abs(z[0]) for m in (np, jax.numpy))
+    with jax.enable_x64(True):
+        found, want = rc.grad(f, argnums=(0, 1))(Z, X), jax.grad(g, argnums=(0, 1))(Z, X)
+        same(found, want)
+        same(rc.jvp(f, (Z, X), (W, X)), jax.jvp(g, (Z, X), (W, X)))
+        same(rc.hvp(lambda z: f(z, X))(Z, W), jax.jvp(lambda z: jax.grad(g)(z, X), (Z,), (W,))[1], 1e-7)
+        t = rc.Tensor(Z)
+        f(t, X).backward()
+        same(t.grad.numpy(), np.conj(want[0]))
+        same(rc.grad(f, convention="torch")(Z, X), np.conj(want[0]))
