@@ -28,6 +28,7 @@ from ricci.functions import elementwise as el
 from ricci.functions import matrix as m
 from ricci.functions import reductions as r
 from ricci.functions.activations import erf, erfc, erfinv, logaddexp, relu, sigmoid, softplus
+from ricci.functions.complexes import abs2
 from ricci.functions.elementwise import (
     abs_,
     cbrt,
@@ -47,6 +48,7 @@ from ricci.functions.elementwise import (
     tanh,
     where,
 )
+from ricci.functions.fourier import along_axis, fft
 from ricci.simplify import RULES, cost, simplify
 from ricci.testing.interpreter import interpret
 
@@ -315,6 +317,11 @@ COLLECTING = [
 SUMMED = product([(levi_civita(3), "ijk"), (b, "j"), (b + w, "k")], "i")
 CROSS = product([(levi_civita(3), "ijk"), (b, "j"), (w, "k")], "i")
 DECLARED = [
+    Case(
+        "Parseval's theorem",
+        product([(abs2(along_axis(fft, A, 1)), "ij")], "i"),
+        constant(A.shape[1]) * product([(A**2, "ij")], "i"),
+    ),
     Case("inv of an orthogonal matrix", m.inv(R), transposed(R)),
     Case("solve with an orthogonal matrix", m.solve(R, b), product([(R, "ij"), (b, "i")], "j")),
     Case("logdet of an orthogonal matrix", m.logdet(R) + s, s),

@@ -32,7 +32,7 @@ from ricci.budget import spend
 from ricci.calculus.cost import cost, own_cost
 from ricci.expr import Expr, rebuild, topological
 from ricci.expr.numbers import loose
-from ricci.simplify import collecting, declared_matrices, inverses, pairs, powers, stable
+from ricci.simplify import collecting, declared_matrices, energies, inverses, pairs, powers, stable
 from ricci.simplify.match import LESS, NOT_MORE, Rewrite, Rewriting, bit, is_complex, nearby
 
 RULES: dict[str, Rewriting] = {
@@ -41,6 +41,7 @@ RULES: dict[str, Rewriting] = {
         *stable.RULES,
         *inverses.RULES,
         *declared_matrices.RULES,
+        *energies.RULES,
         *pairs.TERM_RULES,
         *pairs.FACTOR_RULES,
         *powers.RULES,
