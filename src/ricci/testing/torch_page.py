@@ -17,6 +17,8 @@ TITLES = {
     "of_losses": "Losses",
     "of_matrices": "Linear algebra",
     "of_making": "Making tensors",
+    "of_transforms": "Fourier transforms",
+    "of_complex": "Complex numbers",
 }
 _HEAD = """# What can be traced of PyTorch
 

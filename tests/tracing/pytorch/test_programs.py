@@ -267,7 +267,6 @@ REFUSED = {
     "unique": (lambda x: x.unique().sum(), ["depends on the values"]),
     "backward": (lambda x: x.sum().backward(), ["rc.grad"]),
     "values from outside": (lambda x: x.sum() * OUTSIDE.numpy()[0], ["from outside"]),
-    "fft": (lambda x: torch.fft.rfft(x).abs().sum(), ["cannot be traced", "docs/torch.md"]),
     "igamma": (lambda x: torch.igamma(x, x).sum(), ["torch.igamma cannot be traced", "rc.custom"]),
     "out": (lambda x: torch.add(x, 1, out=torch.zeros_like(x)).sum(), ["out"]),
     "statistics": (lambda x: nn.BatchNorm1d(8).double()(x).sum(), ["model.eval()"]),
