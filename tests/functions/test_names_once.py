@@ -38,7 +38,8 @@ FEW = 5  # names that may stand together without being a table
 LANGUAGES = {f"standalone/{name}.py" for name in ("spelling", "c_code", "c_helpers", "julia_code")}
 KNOWN_TABLES = {  # of exceptions of a library, of algorithms, of what einops calls operations, of random texts
     *LANGUAGES,
-    *("review/mistakes.py", "review/sides.py", "show/matrix_notation.py", "show/deriving/stars.py", "testing/planted.py"),
+    *("review/mistakes.py", "review/sides.py", "show/matrix_notation.py", "show/deriving/stars.py"),
+    "testing/planted.py",
     *[f"compiler/backends/{name}_table.py" for name in ("jax", "numpy", "torch")],
     *("compiler/fused/coefficients.py", "compiler/fused/kernel_maps.py"),
     *("compiler/fused/scalars.py", "einops/semirings.py", "testing/texts.py"),

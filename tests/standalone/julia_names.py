@@ -62,7 +62,7 @@ NUMPYS |= {
     "atanh": "arctanh",
     **{n: n for n in ["abs", "sign", "floor", "ceil", "exp2", "expm1", "cbrt", "log", "log1p", "sin", "cos", "tan"]},
 }
-NUMPYS |= {n: n for n in ["sinh", "cosh", "tanh", "sqrt", "hypot", "isfinite"]}
+NUMPYS |= {n: n for n in ["sinh", "cosh", "tanh", "sqrt", "hypot", "isfinite", "angle"]}
 ENTRYWISE = {"exp": np.exp}
 BASE: dict[str, Any] = {
     **{name: numbers(getattr(np, own)) for name, own in NUMPYS.items()},

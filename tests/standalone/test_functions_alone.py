@@ -10,7 +10,7 @@ import ricci as rc
 from ricci.errors import RuleError
 from ricci.functions.table import FUNCTIONS
 
-NAMES = sorted(FUNCTIONS)
+NAMES = sorted(name for name, row in FUNCTIONS.items() if row.complex != "always" and name != "imag")  # of real numbers
 SIZED = {"A": (3, 3), "x": (3, 4), "z": (3, 4), "v": (3, 4), "b": (3,)}
 
 

@@ -136,6 +136,7 @@ class _Check:
 
     def __init__(self, call: CheckedCall, tolerance: _Tolerance, eps: float | None, random: np.random.Generator):
         self.call, self.tolerance, self.eps, self.random = call, tolerance, eps, random
+        self.size = 0.0  # of the largest value so far: what is zero by chance is known up to the digits of that
 
     def all(
         self, plain: Function, function: Function, xs: Arrays, order: int, modes: Sequence[str], done: tuple[str, ...]
@@ -167,7 +168,7 @@ class _Check:
 
         values = step.plain(*step.xs)
         for found, n, doubt, y in zip(derived(*step.xs), wanted, doubts, values, strict=True):
-            size = float(np.max(np.abs(y), initial=0))
+            self.size = size = max(float(np.max(np.abs(y), initial=0)), self.size)
             if not np.all(np.abs(np.asarray(found) - n) <= self.tolerance.of_entries(n, doubt, size)):
                 self._fail(step, found, n)
         return derived
@@ -189,6 +190,7 @@ class _Check:
             doubt += float(np.sum(np.abs(w) * unsure))
             size += float(np.sum(np.abs(w * y)))
             terms += float(np.sum(np.abs(w * row)))
+        self.size = size = max(size, self.size)
         allowed = self.tolerance.of_entries(np.asarray(n), doubt, size) + self.tolerance.rtol * terms / 10
         if not abs(found - n) <= allowed:
             self._fail(step, found, n, ws)

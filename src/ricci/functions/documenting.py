@@ -46,6 +46,8 @@ def _example(row: Op) -> str:
         call, value = f"abs({call})", _each(abs, value)
     if row.type == "truth":
         return f">>> {call}.tolist()\n{_each(bool, value)}"
+    if row.complex == "always":
+        return f">>> ({call}.round(4) + 0).tolist()\n{_each(_rounded, value)}"
     return f">>> {call}.round(4).tolist()\n{_each(_rounded if row.type != 'place' else int, value)}"
 
 
