@@ -5,6 +5,7 @@ import importlib
 import numpy as np
 import pytest
 
+import ricci as rc
 from ricci.calculus.modes import derivative
 from ricci.compiler.backends import numpy_table
 from ricci.compiler.pipeline import evaluate, prepare
@@ -116,3 +117,12 @@ def test_real_signals_go_by_halves_both_ways():
     assert set(transforms_of(derivative(loss, x))) == {"half_fft", "hermitian_fft"}
     whole = product([(abs2(along_axis(fft, x, 1)) ** 2, "ij")], "")
     assert transforms_of(whole) == ["bfft"] or transforms_of(whole) == ["fft"]
+
+
+def test_code_that_needs_no_ricci():
+    f = rc.parse("y[a,k] = ifft[k](w[k] fft[k](x[a,k]))", complex="x")
+    scope: dict = {}
+    exec(str(f.code("numpy")), scope)
+    w, x = numbers(4), numbers(3, 4, real=False)
+    np.testing.assert_allclose(scope["y"](w, x), np.fft.ifft(w * np.fft.fft(x)))
+    np.testing.assert_allclose(f(w=w, x=x), np.fft.ifft(w * np.fft.fft(x)))
