@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from checking import check, traced
+from checking import check
 
 import ricci as rc
 import ricci.numpy as rnp
-from ricci.errors import TraceError
 
 ROW, COLUMN = np.array([[0.3, -1.2, 2.4]]), np.array([[0.3], [1.5]])
 CASES = {
@@ -43,9 +42,3 @@ def test_row_stack_is_vstack():
 @pytest.mark.parametrize("shape", [(4, 3, 2), (1, 5, 0)], ids=str)
 def test_halves_exchanged(f, axes, shape):
     check(lambda x: f(x, axes) * 2, np.random.default_rng(1).normal(size=shape))
-
-
-@pytest.mark.parametrize("f", [np.fft.fft, np.fft.irfft2])
-def test_transforms_are_refused_for_what_they_are(f):
-    with pytest.raises(TraceError, match=r"np\.fft\.\w+ cannot be traced.*complex numbers"):
-        traced(f, np.ones((4, 4)))

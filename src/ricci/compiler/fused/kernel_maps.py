@@ -14,7 +14,7 @@ ROWS_IN_KERNELS: dict[str, Op] = {
     **{
         name: op
         for name, op in OPS.items()
-        if op.kind == "elementwise" and (op.numba or (op.by is not None and not op.identity))
+        if op.kind == "elementwise" and op.complex != "always" and (op.numba or (op.by is not None and not op.identity))
     },
 }
 SLOW = {name for name, op in ROWS_IN_KERNELS.items() if "." in op.numba}  # the C library's
@@ -54,6 +54,7 @@ COMPLEX_MAPS = {
     "imag": "{0}.imag",
     "abs2": "{0}.real * {0}.real + {0}.imag * {0}.imag",
     "exp": "exp({0}.real) * complex_of(cos({0}.imag), sin({0}.imag))",
+    "as_complex": "complex_of({0}, zero)",
     "cast_c": "complex_of({0}, zero)",
 }
 # Where these are too large, NumPy is left to it: angles, and exponents whose exponential is infinite, times 0 perhaps.
