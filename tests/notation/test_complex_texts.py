@@ -126,7 +126,7 @@ def test_declarations():
 
 def test_variables():
     S, z = rc.tensors("S[i,j]: complex symmetric z[j]: complex")
-    assert S.expr.complex and S.expr.symmetry == "symmetric" and z.expr.complex
+    assert S.expr.complex and S.expr.data[1] == "symmetric" and z.expr.complex
     assert str((S * z).sum("j")) == "S[i,j] z[j]"
     z = rc.variable("z", 2 + 1j)
     assert (z * z)() == 3 + 4j
