@@ -453,7 +453,7 @@ def test_all_latex_that_ricci_writes_is_set_without_katex():
     for text in texts:
         asked = {"text": text, "want": ["formula", "matrix"]}
         read = answer(asked)
-        if read["ok"]:
+        if read["ok"] and read["variables"]:  # of real numbers there is no imaginary part, say
             by = read["variables"][0]["name"]
             found = [read, answer({**asked, "by": [by], "want": ["formula", "derivation", "matrix"]})]
             written += [latex for one in found for latex in latex_in(one)]
