@@ -223,9 +223,9 @@ def formulas_made() -> Iterator[list[rc.Formula]]:
 
 
 def needs_more_than_its_text(f: rc.Formula) -> bool:
-    """Whether it has what no text says: functions of the user's own, declared matrices, the place of an operand."""
+    """Whether it has what no text says: functions of the user's own, what is declared, the place of an operand."""
     return (
-        bool(f.context.facts.symmetries)
+        bool(f.context.facts.symmetries or f.context.facts.complex)
         or HOLE in f.variables
         or any(isinstance(n, (Elementwise, Function)) and n.op.own for n in topological(f.expr))
     )

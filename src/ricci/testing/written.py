@@ -14,6 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ricci.errors import RicciError
+from ricci.functions.fourier import TRANSFORMS
 from ricci.functions.table import IN_TEXT
 from ricci.user.entry import parse
 from ricci.user.formula import Formula
@@ -91,6 +92,10 @@ def arrays(f: Formula, rng: random.Random) -> dict[str, np.ndarray]:
     return found
 
 
+PARTS = {"abs2", "angle", "conj", "imag", "real", *TRANSFORMS}  # with texts of their own
+REAL = [(name, row) for name, row in IN_TEXT.items() if row.complex != "always" and name not in PARTS]
+
+
 class Writer:
     """Draws the statements of one text."""
 
@@ -139,7 +144,7 @@ class Writer:
         return set(inside) & set("ijkpqnr")
 
     def call(self, free: str, depth: int) -> tuple[str, str]:
-        name, row = self.rng.choice(list(IN_TEXT.items()))
+        name, row = self.rng.choice(REAL)
         inner = "".join(x for x in free if self.rng.random() < 0.8)
         if self.rng.random() < 0.15:
             return f"({self.sum(inner, depth)})", inner
