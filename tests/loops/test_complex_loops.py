@@ -6,12 +6,19 @@ import pytest
 import ricci as rc
 
 jax = pytest.importorskip("jax")
-jax.config.update("jax_enable_x64", True)
 jnp, lax = jax.numpy, jax.lax
 RNG = np.random.default_rng(3)
 A = (RNG.normal(size=(3, 3)) + 1j * RNG.normal(size=(3, 3))) / 3
 Z = RNG.normal(size=3) + 1j * RNG.normal(size=3)
 XS = (RNG.normal(size=(12, 3)) + 1j * RNG.normal(size=(12, 3))) / 2
+
+
+@pytest.fixture(autouse=True)
+def in_float64():
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    yield
+    jax.config.update("jax_enable_x64", before)
 
 
 def plain_loop(m, z, A):
