@@ -126,7 +126,7 @@ class Constructors:
     recurrences: Callable[[Sequence[tuple[Any, Expr, Expr]], Any, Size], list[Expr]]
     conj: Callable[[Expr], Expr]
     real: Callable[[Expr], Expr]
-    paired: Callable[[Any, Shape], Any]
+    paired: Callable[[Any], Any]
     with_squares: Callable[[list], list]
 
 

@@ -30,11 +30,11 @@ class _Parts:
     """A product that sums over nothing: what is real in it, its units, and what else is complex."""
 
     def __init__(self, z: Expr):
-        self.z, self.coef, self.units = z, 1, 0
+        self.z, self.coef = z, 1
         if isinstance(z, Sum):
             self.coef, z = (z.coefs[0], z.args[0]) if len(z.args) == 1 else primitive(z)
-        whole = isinstance(z, Product) and not z.sums
-        factors = list(z.factors()) if isinstance(z, Product) and whole else [(z, tuple(range(len(z.shape))))]
+        opened = z.factors() if isinstance(z, Product) and not z.sums else [(z, tuple(range(len(z.shape))))]
+        factors = list(opened)
         self.real = [(a, labels) for a, labels in factors if not a.complex]
         self.rest = [(a, labels) for a, labels in factors if a.complex and not imaginary(a)]
         self.units = len(factors) - len(self.real) - len(self.rest)

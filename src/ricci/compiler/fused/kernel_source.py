@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ricci.compiler.backends.numpy_table import dtypes_of
 from ricci.compiler.fused.entries import ROW, Entries, Entry
 from ricci.compiler.fused.kernel_maps import ANGLES, COMPLEX_FAR, MAPS, POWERS, complex_text
 from ricci.compiler.fused.memory import Location, grouped
@@ -20,7 +21,6 @@ from ricci.compiler.fused.passes import FusedPasses, Pass
 from ricci.compiler.fused.reducing import INDENT, Sums, indented
 
 CHUNK = 24 * 1024  # bytes that the buffers of one chunk of rows may take
-DTYPES = {"i": np.dtype(np.int64), "b": np.dtype(np.bool_)}
 UNROLLED, SMALL = 10, 128  # loops of sizes between these LLVM would unroll rather than vectorise
 
 
@@ -50,7 +50,7 @@ class KernelWriter:
         self.width = self._width() if self.chunked else self.loop.size
 
     def type(self, kind: str) -> np.dtype:
-        return DTYPES.get(kind, self.dtype)
+        return dtypes_of(self.dtype)[kind]
 
     def fresh(self, letter: str) -> str:
         self.count += 1

@@ -38,7 +38,7 @@ def add(terms: Sequence[tuple[Number, Expr]]) -> Expr:
         return zero(shape)
     if len(collected) > 1:
         if True in [e.complex for e in collected]:
-            halves = constructors.paired(collected, shape)
+            halves = constructors.paired(collected)
             if halves is not None:
                 return add([(c, e) for e, c in halves.items()])
         common = _common_factors(list(collected))

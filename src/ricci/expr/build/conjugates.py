@@ -239,7 +239,7 @@ def _square(e: Expr) -> Expr:
     return OPS["abs2"](e)
 
 
-def paired(collected: dict[Expr, Number], shape: tuple) -> dict[Expr, Number] | None:
+def paired(collected: dict[Expr, Number]) -> dict[Expr, Number] | None:
     """Terms of a sum in which numbers and their conjugates are twice their real parts, or imaginary ones.
 
     Both parts of a number, the second times the unit, are the number.

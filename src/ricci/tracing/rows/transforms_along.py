@@ -22,7 +22,7 @@ from ricci.expr.structures import place
 from ricci.functions import fourier as f
 from ricci.functions.complexes import real
 from ricci.tracing.array import Traced
-from ricci.tracing.basics import FLOAT, floating, fresh, like, normal_axis
+from ricci.tracing.basics import FLOAT, complex_type, floating, fresh, like, normal_axis, real_type
 from ricci.tracing.lowerings import lowers
 
 _SHARES = {"backward": (0, 1), "ortho": (HALF, HALF), "forward": (1, 0)}  # of 1/n, forwards and back
@@ -30,11 +30,11 @@ _SHARES = {"backward": (0, 1), "ortho": (HALF, HALF), "forward": (1, 0)}  # of 1
 
 def _type(x: Traced) -> np.dtype:
     """The type of a transform: complex, of the precision of the operand."""
-    return np.result_type(x.dtype if x.dtype.kind in "fc" else FLOAT, np.complex64)
+    return complex_type(x.dtype if x.dtype.kind in "fc" else FLOAT)
 
 
 def _real_type(x: Traced) -> np.dtype:
-    return np.dtype(f"f{_type(x).itemsize // 2}")
+    return real_type(_type(x))
 
 
 def _scaled(name: str, e: Expr, n: int, norm: Any, back: bool) -> Expr:
